@@ -17,38 +17,46 @@ from collections.abc import Iterator
 from importlib import import_module
 from itertools import count
 from pathlib import Path
+from typing import get_args
 
 import click
 
-from memscope.commands.language import DOMAIN, FOLDER
+from memscope.records import FoundBy
+from memscope_cli.commands.language import DOMAIN, LOCALE_FOLDER
 
-COMMANDS = FOLDER.parent / "commands"
-SOURCES = [*COMMANDS.rglob("*.py"), FOLDER.parent / "cli.py"]
-PO = FOLDER / "zh" / "LC_MESSAGES" / f"{DOMAIN}.po"
+ROOT = Path(__file__).parents[1]
+COMMANDS = LOCALE_FOLDER.parent / "commands"
+SOURCES = [*COMMANDS.rglob("*.py"), LOCALE_FOLDER.parent / "app.py", ROOT / "adapters/mcp/src/memscope_mcp/command.py"]
+SHIPPED = [ROOT / "core/src", ROOT / "cli/src", ROOT / "adapters/mcp/src"]
+PO = LOCALE_FOLDER / "zh" / "LC_MESSAGES" / f"{DOMAIN}.po"
 MO = PO.with_suffix(".mo")
 HEADER = "Content-Type: text/plain; charset=UTF-8\nLanguage: zh\nPlural-Forms: nplurals=1; plural=0;\n"
 #: Texts that stand in tables, or come from the layers below, by the name of the table.
 TABLES = {
-    "memscope.commands.turns": ("ADDED", "IMPORTED", "TAKEN"),
-    "memscope.commands.doctor.checks": ("MENDS", "WITHOUT"),
-    "memscope.commands.slash": ("COMMANDS", "HELP"),
-    "memscope.commands.chat": ("NO_MODEL",),
+    "memscope_cli.commands.turns": ("ADDED", "IMPORTED", "TAKEN"),
+    "memscope_cli.commands.doctor.checks": ("MENDS", "WITHOUT"),
+    "memscope_cli.commands.slash": ("COMMANDS", "HELP"),
+    "memscope_cli.commands.chat": ("NO_CHAT_MODEL",),
 }
-WORDS = """
+WORDS = [*get_args(FoundBy), *"""
     user assistant tool system person place organisation thing topic
-    turn observation insight text vector period meaning
+    turn observation insight
     new merged superseded proposed rejected consolidate reflect
     loaded blocked broken ok warn fail wiped pending failed parked removed
     versions sqlite settings plugins permissions disk store users models clock work memories secrets
     memscope holds searchable errors usage costs budget facts bytes schema chat embedding rerank none insights turns
     single-hop multi-hop temporal secret adversarial recommendation instruction fiction atomic backup
-""".split()
+""".split()]  # fmt: skip
 PHRASES = [
     "changed fact", "wal bytes", "read only", "units version", "private key", "web token", "api key",
     "password in address", "card number", "the text is empty",
     *(f"{{number}} to {stage}" for stage in ("consolidate", "reflect", "embed")),
+    "nothing about the user is asked",
     "nothing is stored within session; leave one out to search more",
     "nothing that was said has these words; try other words, or an embedding model would find what is near in meaning",
+    "nothing that was said has enough of these words; use more of the words that were said, or a name, or an embedding "
+    "model would find what is near in meaning",
+    "nothing that was said within session has these words; leave one out to search more",
 ]  # fmt: skip
 #: Of click, in the forms of 8.1 and of later versions.
 CLICK = [
@@ -74,7 +82,7 @@ Key = tuple[str, str]  # text, and its plural or ""
 
 def wanted() -> dict[Key, None]:
     """Every text that the program can say, in the order of its places."""
-    from memscope.cli import cli
+    from memscope_cli.app import cli
 
     found: dict[Key, None] = {(text, ""): None for text in help_texts(cli) if text}
     for path in SOURCES:
@@ -90,7 +98,7 @@ def wanted() -> dict[Key, None]:
 
 def sentences() -> Iterator[str]:
     """Texts of all layers, their fields numbered: ``language.say_error`` knows those that the .po file has."""
-    for path in FOLDER.parent.rglob("*.py"):
+    for path in (file for folder in SHIPPED for file in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value

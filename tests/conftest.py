@@ -8,13 +8,17 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from memscope import languages
+from memscope.builtin import memscope_register_languages
+
 from servers.embeddings import EmbeddingServer, Missing
 from servers.faults import FaultServer
 
 settings.register_profile("untimed", deadline=None)  # how long an example takes says how busy the machine is
 settings.load_profile("untimed")
+memscope_register_languages(languages.register)  # for tests of functions that no memory calls
 os.environ["LANGUAGE"] = "en"  # of the program, wherever the tests run
-pytest.register_assert_rewrite("memscope.testing")  # or the shipped suites' asserts lose their diff
+pytest.register_assert_rewrite("memscope_testing")  # or the shipped suites' asserts lose their diff
 
 
 @pytest.fixture

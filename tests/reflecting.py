@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from memscope.jobs.runner import run_until_idle
 from memscope.records import ChangeSet, Insight, Observation, Scope, Turn, TurnInsert
-from memscope.reflection import STEPS
+from memscope.reflection import REFLECTION_STEPS
 from memscope.reflection import job as reflection_job
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import NOW, NoHooks
 from workbench import job as consolidation_job
@@ -68,7 +68,7 @@ HOME = {"living situation": ["Berlin", "Munich", "flat"]}
 
 
 def job(ctx):
-    return reflection_job(ctx, STEPS, NoHooks())
+    return reflection_job(ctx, REFLECTION_STEPS, NoHooks())
 
 
 async def reflect(ctx):

@@ -13,9 +13,10 @@ from memscope.errors import ClosedError, InputError, StoreError
 from memscope.records import ChangeSet, Observation, Select, Turn, TurnInsert
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import ids, inserts, insight, observation, remember, turn
 from memscope.transfer import copy, jsonl
+from memscope.transfer.sqlite_recovery import recover, restore
 from memscope_elasticsearch import ElasticsearchStore, parse_location
+from memscope_testing.records import ids, inserts, insight, observation, remember, turn
 from stores.elasticsearch.node import location, needs_node, remove
 
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
@@ -39,11 +40,11 @@ async def test_an_export_read_elsewhere_is_the_same_memory(memory, tmp_path):
     made = await memory.add_memory("Tea.", user="alice", name="drink", data={"n": 1})
     await memory.update(made.id, user="alice", text="Green tea.")
     await memory.forget(user="alice", text="gone")
-    written = await memory.export(tmp_path / "all.jsonl")
+    written = await memory.admin.export(tmp_path / "all.jsonl")
     assert (written["turn"], written["observation"], written["forgotten"]) == (2, 1, 1)
     async with AsyncMemoryScope(":memory:", settings={}) as other:
-        assert (await other.import_(tmp_path / "all.jsonl"))["turn_stored"] == 2
-        again = await other.import_(tmp_path / "all.jsonl")
+        assert (await other.admin.import_(tmp_path / "all.jsonl"))["turn_stored"] == 2
+        again = await other.admin.import_(tmp_path / "all.jsonl")
         assert (again["turn_duplicate"], again["observation"]) == (2, 0)
         strip = [
             (r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await memory.list(user="alice")
@@ -56,21 +57,21 @@ async def test_an_export_read_elsewhere_is_the_same_memory(memory, tmp_path):
             [BERLIN, {"role": "user", "content": "gone"}], user="alice", session="s", replay=True
         )
         assert (shown.duplicates, shown.forgotten) == (1, 1)
-        assert (await other.status())["pending"] == (await memory.status())["pending"]
+        assert (await other.admin.status())["pending"] == (await memory.admin.status())["pending"]
 
 
 async def test_a_broken_line_is_counted_or_refuses_the_whole_file(memory, tmp_path):
     await memory.add_turns([{"role": "user", "content": f"fact {n}"} for n in range(5)], user="alice")
     path = tmp_path / "all.jsonl"
-    await memory.export(path)
+    await memory.admin.export(path)
     lines = path.read_text().splitlines()
     lines[3] = lines[3][:20]
     path.write_text("\n".join(lines))
     async with AsyncMemoryScope(":memory:", settings={}) as other:
         with pytest.raises(InputError, match="line 4"):
-            await other.import_(path)
-        assert (await other.status())["turns"] == 0
-        counts = await other.import_(path, strict=False)
+            await other.admin.import_(path)
+        assert (await other.admin.status())["turns"] == 0
+        counts = await other.admin.import_(path, strict=False)
         assert (counts["turn_stored"], counts["broken"], counts["first_broken_line"]) == (4, 1, 4)
 
 
@@ -78,7 +79,7 @@ async def test_without_a_chat_model_nothing_is_lost_and_nothing_is_wrong(memory)
     await memory.add_turns([BERLIN], user="alice")
     for report in (await memory.consolidate(user="alice"), await memory.reflect(user="alice")):
         assert report.model == "none"
-    assert (await memory.status())["pending"]["consolidate"] == 1
+    assert (await memory.admin.status())["pending"]["consolidate"] == 1
 
 
 async def test_a_closed_memory_says_so(memory):
@@ -104,15 +105,16 @@ async def test_memories_are_dated_by_their_statement(memory):
     assert isinstance(made, Observation) and made.said.year == 2024
 
 
-async def test_a_backup_taken_in_use_is_restored_in_place(tmp_path):
+async def test_a_backup_taken_in_use_is_restored(tmp_path):
     async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
         await memory.add_turns([BERLIN], user="alice")
-        await memory.backup(tmp_path / "copy.db")
+        await memory.admin.backup(tmp_path / "copy.db")
         await memory.forget(user="alice", everything=True)
-        await memory.restore(tmp_path / "copy.db")
+    await restore(tmp_path / "copy.db", tmp_path / "memory.db")
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
         assert await texts(memory, "Berlin", user="alice") == [BERLIN["content"]]
         await memory.add_turns([{"role": "user", "content": "Berlin is grey"}], user="alice")
-        assert (await memory.status())["turns"] == 2
+        assert (await memory.admin.status())["turns"] == 2
 
 
 async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
@@ -123,12 +125,10 @@ async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
     damaged = bytearray(path.read_bytes())
     damaged[8192 * 20 : 8192 * 21] = b"\xff" * 8192
     path.write_bytes(damaged)
-    memory = AsyncMemoryScope(path, settings={})
-    report = await memory.recover(tmp_path / "saved.db")
-    await memory.close()
+    report = await recover(path, tmp_path / "saved.db")
     assert bytes(damaged) == path.read_bytes()
     async with AsyncMemoryScope(tmp_path / "saved.db", settings={}) as saved:
-        assert 100 < (await saved.status())["turns"] <= 200
+        assert 100 < (await saved.admin.status())["turns"] <= 200
     assert report["lost"]
 
 
@@ -137,10 +137,10 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
     for place in ("Paris", "Berlin"):
         await memory.add_memory(f"I live in {place}.", user="alice", name="home")
     await memory.add_memory("I drink tea.", user="alice")
-    await memory.export(tmp_path / "all.jsonl")
+    await memory.admin.export(tmp_path / "all.jsonl")
     place = other if other == ":memory:" else tmp_path / other
     async with AsyncMemoryScope(place, settings={}) as copy:
-        assert (await copy.import_(tmp_path / "all.jsonl"))["observation"] == 3
+        assert (await copy.admin.import_(tmp_path / "all.jsonl"))["observation"] == 3
         assert await copy.list(user="alice", kinds=["observation"], superseded=True) == await memory.list(
             user="alice", kinds=["observation"], superseded=True
         )
@@ -153,7 +153,7 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
 @pytest.mark.parametrize(
     ("number", "change"),
     [
-        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=jsonl.FORMAT + 1)),
+        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=jsonl.EXPORT_FORMAT + 1)),
         (1, lambda line: line["turn"].update(scope=[5, None, None])),
         (1, lambda line: line["turn"].update(scope=["", None, None])),
         (1, lambda line: line["turn"].update(scope=["alice", [], None])),
@@ -194,31 +194,31 @@ async def test_a_line_that_no_export_has_is_refused_and_nothing_is_written(memor
     await memory.update(made.id, user="alice", text="Green tea.")
     await memory.forget(user="alice", ids=["g"])
     path = tmp_path / "all.jsonl"
-    await memory.export(path)
+    await memory.admin.export(path)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     change(lines[number])
     path.write_text("\n".join(map(json.dumps, lines)))
     async with AsyncMemoryScope(":memory:", settings={}) as other:
         with pytest.raises(InputError, match=f"line {number + 1} "):
-            await other.import_(path)
-        assert (await other.status())["users"] == 0
+            await other.admin.import_(path)
+        assert (await other.admin.status())["users"] == 0
 
 
 async def test_limits_that_are_set_hold_for_imports(memory, tmp_path):
     await memory.add_turns([{"role": "user", "content": "x" * 3000}], user="alice")
-    await memory.export(tmp_path / "all.jsonl")
+    await memory.admin.export(tmp_path / "all.jsonl")
     async with AsyncMemoryScope(":memory:", settings={"limits": {"text": 2000}}) as other:
         with pytest.raises(InputError, match=r"line 2 .* at most 2000, got 3000"):
-            await other.import_(tmp_path / "all.jsonl")
+            await other.admin.import_(tmp_path / "all.jsonl")
     async with AsyncMemoryScope(":memory:", settings={"limits": {"text": 4000}}) as other:
-        assert (await other.import_(tmp_path / "all.jsonl"))["turn_stored"] == 1
+        assert (await other.admin.import_(tmp_path / "all.jsonl"))["turn_stored"] == 1
 
 
 async def test_an_export_of_a_newer_format_is_named_as_such(memory, tmp_path):
     path = tmp_path / "all.jsonl"
-    path.write_text(json.dumps({"memscope": jsonl.FORMAT + 1, "secret": "00" * 32}))
-    with pytest.raises(InputError, match=r"line 1 .* format \d, this memscope reads \d; it needs a newer memscope"):
-        await memory.import_(path, strict=False)
+    path.write_text(json.dumps({"memscope": jsonl.EXPORT_FORMAT + 1, "secret": "00" * 32}))
+    with pytest.raises(InputError, match=r"line 1 .* unknown format \d; known: 1 to \d; update memscope"):
+        await memory.admin.import_(path, strict=False)
 
 
 async def test_what_json_cannot_hold_is_named_by_the_export(tmp_path):
@@ -333,3 +333,15 @@ async def test_the_newest_version_arrives_where_one_between_is_missing(store, tm
     target = InMemoryStore()
     await read(target, path)
     assert [old.text for old in await target.history("alice", "o")] == ["first", "third"]
+
+
+async def test_a_copy_into_another_file_is_the_same_memory(memory, tmp_path):
+    await memory.add_turns([BERLIN], user="alice")
+    await memory.add_turns([BERLIN], user="bob")
+    assert (await memory.admin.copy(tmp_path / "other.db", user="alice")).users == 1
+    async with AsyncMemoryScope(tmp_path / "other.db", settings={}) as other:
+        assert await other.admin.users() == ["alice"]
+        assert await texts(other, "Berlin", user="alice") == [BERLIN["content"]]
+        again = await memory.admin.copy(other.runtime.services.store)
+        assert (again.users, again.skipped, again.unequal) == (2, 1, ())
+        assert await other.admin.users() == ["alice", "bob"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from memscope import AsyncMemoryScope, MemoryScope, errors
+from memscope.admin import AsyncAdmin
 from memscope.blocks import AsyncBlocks
+from memscope.entities.operations import AsyncEntities
+from memscope.transfer.sqlite_recovery import recover, restore
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-CLASSES = (AsyncMemoryScope, AsyncBlocks)
-NOT_OURS = {"self", "runtime", "host"}  # a method that is a function of another module has the runtime first
+CLASSES = (AsyncMemoryScope, AsyncBlocks, AsyncEntities, AsyncAdmin)
+NOT_OURS = {"self", "runtime", "host"}  # of objects that a memory makes
 
 
 def rows(section: str) -> list[list[str]]:
@@ -82,26 +86,26 @@ CALLS = {
     "list InputError": lambda m: m.list(period="today", **A),
     "forget InputError": lambda m: m.forget(**A),
     "forget NotFound": lambda m: m.forget(ids=["nope"], **A),
-    "accept NotFound": lambda m: m.accept(["nope"], **A),
-    "reject NotFound": lambda m: m.reject(["nope"], **A),
+    "admin.accept NotFound": lambda m: m.admin.accept(["nope"], **A),
+    "admin.reject NotFound": lambda m: m.admin.reject(["nope"], **A),
     "chat InputError": lambda m: "".join(m.chat(" ", **A)),
     "chat ConfigError": lambda m: "".join(MemoryScope(":memory:").chat("hello", **A)),
     "chat ModelError": lambda m: "".join(m.chat("hello", **A)),
-    "entity NotFound": lambda m: m.entity("alice", "Nobody"),
-    "timeline NotFound": lambda m: m.timeline("alice", "Nobody"),
-    "graph NotFound": lambda m: m.graph("alice", ["Nobody"]),
-    "merge_entities NotFound": lambda m: m.merge_entities("alice", "Nobody", "Noone"),
-    "split_entities NotFound": lambda m: m.split_entities("alice", "Nobody", "Noone"),
-    "merge_entities InputError": lambda m: m.merge_entities("alice", "Berlin", "Berlin"),
-    "split_entities InputError": lambda m: m.split_entities("alice", "Berlin", "Kim"),
-    "reembed ConfigError": lambda m: m.reembed(),
-    "import_from ConfigError": lambda m: m.import_from("nope", "x.json"),
-    "import_from InputError": lambda m: m.import_from("mem0", "nope.json"),
-    "import_ InputError": lambda m: m.import_("nope.jsonl"),
-    "export InputError": lambda m: m.export("/nowhere/x.jsonl"),
-    "backup InputError": lambda m: [m.backup("copy.db"), m.backup("copy.db")],
-    "restore InputError": lambda m: m.restore("nope.db"),
-    "recover InputError": lambda m: [m.backup("copy.db"), m.recover("copy.db")],
+    "entities().get NotFound": lambda m: m.entities("alice").get("Nobody"),
+    "entities().timeline NotFound": lambda m: m.entities("alice").timeline("Nobody"),
+    "entities().graph NotFound": lambda m: m.entities("alice").graph(["Nobody"]),
+    "entities().merge NotFound": lambda m: m.entities("alice").merge("Nobody", "Noone"),
+    "entities().split NotFound": lambda m: m.entities("alice").split("Nobody", "Noone"),
+    "entities().merge InputError": lambda m: m.entities("alice").merge("Berlin", "Berlin"),
+    "entities().split InputError": lambda m: m.entities("alice").split("Berlin", "Kim"),
+    "admin.reembed ConfigError": lambda m: m.admin.reembed(),
+    "admin.import_from ConfigError": lambda m: m.admin.import_from("nope", "x.json"),
+    "admin.import_from InputError": lambda m: m.admin.import_from("mem0", "nope.json"),
+    "admin.import_ InputError": lambda m: m.admin.import_("nope.jsonl"),
+    "admin.export InputError": lambda m: m.admin.export("/nowhere/x.jsonl"),
+    "admin.backup InputError": lambda m: [m.admin.backup("copy.db"), m.admin.backup("copy.db")],
+    "restore InputError": lambda m: asyncio.run(restore("nope.db", "memory.db")),
+    "recover InputError": lambda m: asyncio.run(recover("memory.db", "memory.db")),
     "blocks().append LimitError": lambda m: m.blocks("alice").append("human", "x" * 2001),
     "blocks().insert LimitError": lambda m: m.blocks("alice").insert("human", "x" * 2001),
     "blocks().rethink LimitError": lambda m: m.blocks("alice").rethink("human", "x" * 2001),

@@ -44,7 +44,7 @@ async def everything(memory):
         lambda: memory.retrieve(f"Which {SAID}?", user="alice", explain=True),
         lambda: memory.consolidate(user="alice"),
         lambda: memory.reflect(user="alice"),
-        lambda: memory.status(),
+        lambda: memory.admin.status(),
     ):
         try:
             await work()
@@ -60,11 +60,20 @@ def told_of(error):
 
 def shown(memory):
     """Everything somebody may print of a memory while looking for a mistake."""
-    ctx = memory.runtime.ctx
-    parts = [memory, memory.runtime.settings, ctx.settings, ctx.chat, ctx.embedder, ctx.reranker, ctx.usage, ctx.notes]
+    ctx = memory.runtime.services
+    parts = [
+        memory,
+        memory.runtime.services.settings,
+        ctx.settings,
+        ctx.chat,
+        ctx.embedder,
+        ctx.reranker,
+        ctx.usage,
+        ctx.notes,
+    ]
     parts += [model.endpoint for model in (ctx.chat, ctx.embedder, ctx.reranker)]
     parts += [vars(model) for model in (ctx.chat, ctx.embedder, ctx.reranker)]
-    return "\n".join(map(repr, parts)) + memory.runtime.settings.model_dump_json()
+    return "\n".join(map(repr, parts)) + memory.runtime.services.settings.model_dump_json()
 
 
 @pytest.mark.parametrize("fault", [None, *sorted(FAULTS)])
@@ -75,7 +84,7 @@ async def test_no_fault_brings_a_secret_to_light(caplog, capfd, tmp_path, fault)
             server.plan = Plan([{"fault": fault, **VARIANTS.get(fault, {}), **QUOTED.get(fault, {})}])
         async with AsyncMemoryScope(tmp_path / "memory.db", settings=settings(server.base_url)) as memory:
             errors = await everything(memory)
-            seen = shown(memory) + json.dumps(await memory.status(), default=str)
+            seen = shown(memory) + json.dumps(await memory.admin.status(), default=str)
     out, err = capfd.readouterr()
     logged = "\n".join(f"{record.getMessage()} {record.args!r} {record.exc_text or ''}" for record in caplog.records)
     assert caplog.records  # the library of HTTP logs a lot at DEBUG, or nothing would be tested here

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope, errors
-from memscope.cli import cli
-from memscope.commands.options import exit_code
 from memscope.errors import MemscopeError
+from memscope_cli.app import cli
+from memscope_cli.commands.options import exit_code
 
 COMMANDS = {
     *("demo", "add", "retrieve", "context", "list", "show", "history", "update", "forget", "export", "import"),
@@ -44,8 +44,15 @@ def run(store, monkeypatch, tmp_path):
 
 def program(*args, **more):
     """The program as a process of its own."""
-    command = [sys.executable, "-m", "memscope.cli", *args]
+    command = [sys.executable, "-m", "memscope", *args]
     return subprocess.run(command, capture_output=True, check=False, **{"timeout": 60, **more})
+
+
+def test_without_the_command_line_the_program_says_what_to_install():
+    code = "import sys, runpy\nsys.path[:] = [path for path in sys.path if 'cli/src' not in path]\n"
+    code += "runpy.run_module('memscope', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "pip install ./core ./cli" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_help_names_every_command(run):
@@ -62,7 +69,7 @@ def test_every_command_explains_itself_and_takes_the_shared_options(run, name):
 
 
 def test_help_loads_neither_rich_nor_numpy():
-    code = "import sys\nfrom memscope.cli import cli\ncli(['--help'], standalone_mode=False)\n"
+    code = "import sys\nfrom memscope_cli.app import cli\ncli(['--help'], standalone_mode=False)\n"
     code += "print({'rich', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
@@ -145,7 +152,7 @@ def test_the_user_may_come_from_the_environment(run, monkeypatch):
 def test_a_closed_pipe_is_silent(store):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": f"turn {n} " + "x" * 2000} for n in range(300)], user="a")
-    listing = [sys.executable, "-m", "memscope.cli", "--store", store, "--user", "a", "list", "--limit", "0"]
+    listing = [sys.executable, "-m", "memscope", "--store", store, "--user", "a", "list", "--limit", "0"]
     with subprocess.Popen(listing, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline()
@@ -183,7 +190,7 @@ def test_no_colours_and_no_bars_without_a_terminal(store):
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "background shell"])
 def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
-    adding = [sys.executable, "-m", "memscope.cli", "--store", store, "--user", "a", "add"]
+    adding = [sys.executable, "-m", "memscope", "--store", store, "--user", "a", "add"]
     kept = signal.signal(signal.SIGINT, before)  # inherited by the process
     try:
         process = subprocess.Popen(adding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -194,7 +201,7 @@ def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
         process.stdin.write(b'{"role": "user", "content": "hello"}\n' * 700)
         process.stdin.flush()
         with MemoryScope(store, settings={}) as memory:
-            while memory.status(user="a")["turns"] < 500:  # the first batch
+            while memory.admin.status(user="a")["turns"] < 500:  # the first batch
                 assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=30)
@@ -202,15 +209,15 @@ def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
     assert (process.returncode, ended) == (130, "memscope: interrupted")
     assert said == "memscope: 500 lines are done; --skip 500 goes on behind them"
     with MemoryScope(store, settings={}) as memory:
-        assert memory.status(user="a")["turns"] == 500
+        assert memory.admin.status(user="a")["turns"] == 500
 
 
 # -------------------------------------------------------------------------------------------------------------- plugins
 
 
 def test_a_plugin_adds_a_command_that_takes_the_shared_options(run, monkeypatch):
-    from memscope.commands.options import Call, pass_call
     from memscope.plugins import loader
+    from memscope_cli.commands.options import Call, pass_call
 
     def add_commands(self, group):
         @group.command("greet")
@@ -238,8 +245,8 @@ def test_a_command_of_the_server_says_how_to_install_it(command):
     done = program(
         command, text=True, env={**os.environ, "MEMSCOPE_NO_PLUGINS": "1"}
     )  # plugins are found once a process
-    assert done.returncode == 3 and f"{command} is a command of the server" in done.stderr
-    assert "pip install ./core ./server" in done.stderr
+    assert done.returncode == 3 and f"{command} comes with the extra server" in done.stderr
+    assert "pip install ./core ./cli ./server" in done.stderr
 
 
 def test_plugins_shows_an_adapter_with_the_version_of_its_framework(run):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
-from memscope.cli import cli
 from memscope.config.settings import load
+from memscope_cli.app import cli
 from memscope_elasticsearch import parse_location
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +27,7 @@ def test_it_is_the_version_that_the_tests_run_on():
     pom = (ROOT / "tests" / "servers" / "elasticsearch" / "pom.xml").read_text(encoding="utf-8")
     (tested,) = re.findall(r"<elasticsearch.version>(.*)</", pom)
     images = {service["image"] for service in SERVICES.values() if service not in PROGRAMS.values()}
-    assert images == {f"elasticsearch:${{ELASTIC_VERSION:-{tested}}}"}
+    assert images == {f"elasticsearch:${{ELASTIC_VERSION:-{tested}}}", SERVICES["postgres"]["image"]}
 
 
 def test_it_is_closed_to_others_and_limited():
@@ -58,17 +59,36 @@ def test_every_volume_and_every_service_that_is_waited_for_is_there():
 
 
 def test_the_settings_it_names_reach_the_client(monkeypatch: pytest.MonkeyPatch):
-    shown = dict(re.findall(r"(MEMSCOPE_(?:STORE|ELASTICSEARCH)\w*)=(\S+)", TEXT))
+    shown = dict(reversed(re.findall(r"(MEMSCOPE_(?:STORE|ELASTICSEARCH)\w*)=(\S+)", TEXT)))  # the first of a name
     settings = load(environ=shown)
     chosen = parse_location(settings.store, settings.elasticsearch.options())
     assert chosen.client["hosts"] == ["http://localhost:9200"]
     assert chosen.client["basic_auth"] == ("elastic", "...")
 
 
+def default(value: str | None) -> str:
+    """Resolve ``${NAME:-default}``, as in a shell that has no such variable."""
+    return re.sub(r"\$\{\w+:-(.*?)\}", r"\1", value or "")
+
+
+def test_the_profile_has_a_database_of_a_role_that_is_no_superuser():
+    database = SERVICES["postgres"]
+    assert database["profiles"] == ["postgres"]
+    assert database["environment"]["POSTGRES_USER"] == "admin"
+    role = COMPOSE["configs"][database["configs"][0]["source"]]["content"]
+    assert "createuser -U admin memscope\n" in role
+    (location,) = re.findall(r"MEMSCOPE_STORE=(postgresql:\S+)", TEXT)
+    assert urlsplit(location).hostname in SERVICES
+    assert f"-O memscope {urlsplit(location).path.strip('/')}\n" in role
+    for program in PROGRAMS.values():
+        assert program["environment"]["MEMSCOPE_STORE"].startswith("${MEMSCOPE_STORE:-")
+        assert program["environment"]["MEMSCOPE_POSTGRES__USER"] == "memscope"
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_have_settings_that_are_settings(name):
-    given = {key: value or "http://model" for key, value in PROGRAMS[name]["environment"].items()}
-    settings = load(environ=given)
+    environ = {key: default(value) or "http://model" for key, value in PROGRAMS[name]["environment"].items()}
+    settings = load(environ=environ)
     chosen = parse_location(settings.store, settings.elasticsearch.options())
     assert chosen.client["hosts"] == [f"http://{node}:9200" for node in NODES]
     assert (chosen.shards, chosen.replicas) == (3, 1)
@@ -94,7 +114,7 @@ def test_the_image_installs_what_is_there():
     text = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
     (installed,) = re.findall(r"pip install .*", text)
     folders = re.findall(r"/src/([\w/]+)", installed)
-    assert folders == ["core", "stores/elasticsearch", "server"]
+    assert folders == ["core", "cli", "stores/elasticsearch", "stores/postgres", "server"]
     assert all((ROOT / folder / "pyproject.toml").exists() for folder in folders)
     assert 'ENTRYPOINT ["memscope"]' in text
     ignored = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text(encoding="utf-8").split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from operator import attrgetter
 
 import pytest
 
@@ -29,27 +30,27 @@ async def memory(request, tmp_path):
         ("add_turns", {"turns": [TEA], "wait": "visible"}), ("list", {"text": 5}), ("list", {"kinds": 5}),
         ("forget", {"everything": "no"}), ("forget", {"everything": 1}), ("forget", {"filter": {}}),
         ("forget", {"text": ""}), ("forget", {"ids": 5}), ("forget", {"name": ""}), ("forget", {"agent": "a"}),
-        ("accept", {"ids": "abc"}), ("accept", {"ids": 5}), ("reject", {"ids": None}),
+        ("admin.accept", {"ids": "abc"}), ("admin.accept", {"ids": 5}), ("admin.reject", {"ids": None}),
     ],
 )  # fmt: skip
 async def test_it_is_refused_and_nothing_changes(memory, operation, asked):
     with pytest.raises(MemscopeError):
-        await getattr(memory, operation)(user="u", **asked)
+        await attrgetter(operation)(memory)(user="u", **asked)
     assert len(await memory.list(user="u")) == 1
 
 
 @pytest.mark.parametrize("user", ["", 5, " a", "\ud83d"])
 async def test_a_user_is_checked_where_it_may_be_left_out_too(memory, user, tmp_path):
     with pytest.raises(ScopeError):
-        await memory.status(user=user)
+        await memory.admin.status(user=user)
     with pytest.raises(ScopeError):
         await memory.consolidate(user=user)
     with pytest.raises(ScopeError):
-        await memory.unpark(user=user)
+        await memory.admin.unpark(user=user)
     with pytest.raises(ScopeError):
-        await memory.export(tmp_path / "out.jsonl", user=user)
+        await memory.admin.export(tmp_path / "out.jsonl", user=user)
     with pytest.raises(ScopeError):
-        await memory.import_(tmp_path / "out.jsonl", user=user)
+        await memory.admin.import_(tmp_path / "out.jsonl", user=user)
 
 
 @pytest.mark.parametrize("as_of", [LATEST, EARLIEST])
@@ -62,7 +63,7 @@ async def test_the_ends_of_the_calendar_are_times_too(memory, as_of):
 @pytest.mark.parametrize("place", [".", "missing/out.jsonl", "a\0b", 5])
 async def test_a_path_that_cannot_be_used_is_named(memory, place, tmp_path):
     path = tmp_path / place if isinstance(place, str) and "\0" not in place else place
-    for operation in (memory.export, memory.import_):
+    for operation in (memory.admin.export, memory.admin.import_):
         with pytest.raises(InputError):
             await operation(path)
 
@@ -70,7 +71,7 @@ async def test_a_path_that_cannot_be_used_is_named(memory, place, tmp_path):
 async def test_an_export_that_fails_leaves_nothing_behind(memory, tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError):
-        await memory.export(tmp_path / "folder")
+        await memory.admin.export(tmp_path / "folder")
     assert not list(tmp_path.glob("*part*"))
 
 

@@ -129,7 +129,7 @@ async def test_hostile_arguments_are_refused_and_nothing_changes(memory):
         await memory.add_turns([BERLIN], user="")
     with pytest.raises(InputError):
         await memory.add_turns([BERLIN, {"role": "root", "content": "x"}], user="alice")
-    assert (await memory.status())["turns"] == 0
+    assert (await memory.admin.status())["turns"] == 0
 
 
 async def test_metadata_filters_have_no_syntax_to_break(memory):
@@ -228,15 +228,15 @@ async def test_turns_are_never_altered(memory):
 
 
 async def test_an_expired_memory_is_out_of_sight_at_once_and_swept_for_good(memory):
-    clock = memory.runtime.clock
+    clock = memory.runtime.services.clock
     made = await memory.add_memory("The code is 1234.", user="alice", expires=NOW + timedelta(hours=1))
     assert await texts(memory, "code", user="alice")
     clock.now += timedelta(hours=2)
     assert not await texts(memory, "code", user="alice")
     assert made not in await memory.list(user="alice")
-    swept = await memory.sweep(user="alice")
+    swept = await memory.admin.sweep(user="alice")
     assert (swept.observations, swept.turns) == (1, 1)
-    assert (await memory.status())["turns"] == 0
+    assert (await memory.admin.status())["turns"] == 0
 
 
 # ---- forgetting
@@ -261,7 +261,7 @@ async def test_what_is_forgotten_is_gone_everywhere_and_a_replay_does_not_bring_
     assert [record.text for record in await memory.list(user="alice")] == [BERLIN["content"]]
     shown = await memory.add_turns([said, BERLIN], user="alice", session="s", replay=True)
     assert (shown.stored, shown.duplicates, shown.forgotten) == (0, 1, 1)
-    await memory.export(tmp_path / "all.jsonl")
+    await memory.admin.export(tmp_path / "all.jsonl")
     assert "4471-K" not in (tmp_path / "all.jsonl").read_text()
     assert (await memory.add_turns([said], user="alice", session="s")).stored == 1
 
@@ -295,7 +295,7 @@ async def test_foreign_and_missing_ids_are_not_found_and_nothing_goes(memory):
             await memory.forget(user="bob", ids=ids)
     with pytest.raises(NotFound):
         await memory.forget(user="alice", ids=[report.keys[0], "x"])
-    assert (await memory.status())["turns"] == 1
+    assert (await memory.admin.status())["turns"] == 1
 
 
 async def test_a_period_a_session_and_everything(memory):
@@ -305,7 +305,7 @@ async def test_a_period_a_session_and_everything(memory):
     assert (await memory.forget(user="alice", period=("2026-03-01", "2026-03-01"))).turns == 1
     assert (await memory.forget(user="alice", session="b")).turns == 1
     assert (await memory.forget(user="alice", everything=True)).turns == 1
-    assert (await memory.status())["turns"] == 0
+    assert (await memory.admin.status())["turns"] == 0
 
 
 class LeavesOut:

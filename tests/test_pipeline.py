@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from memscope.errors import ConfigError
+from memscope import AsyncMemoryScope, runtime
+from memscope.errors import ConfigError, WorkerError
 from memscope.pipeline import assemble, run, worker
 
 
@@ -47,3 +48,44 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_a_worker_that_names_what_the_batch_has_not_is_refused():
     with pytest.raises(ConfigError, match="letters"):
         assemble("count", ["stranger"], KNOWN, Numbers)
+
+
+@worker(reads=["numbers"], writes=["numbers"], name="peeking")
+async def peeking(batch, ctx):
+    return replace(batch, numbers=(batch.total,))
+
+
+@worker(reads=["numbers"], writes=[], name="meddling")
+async def meddling(batch, ctx):
+    return replace(batch, total=len(batch.numbers))
+
+
+@pytest.mark.parametrize(
+    ("step", "said"), [(peeking, "'peeking' reads 'total'"), (meddling, "'meddling' writes 'total'")]
+)
+async def test_a_worker_touches_only_the_fields_that_it_declares(step, said):
+    with pytest.raises(WorkerError, match=said) as refused:
+        await run([step], Numbers((1, 2), 3), None)
+    assert refused.value.hint
+
+
+async def test_what_a_worker_of_a_plugin_returns_is_a_plain_batch():
+    batch = await run([double], Numbers((1, 2), 3), None)
+    assert type(batch) is Numbers and batch == Numbers((2, 4), 3)
+
+
+QUERIES = ("Which books did I read?", "Where does my friend at Google live?", "What do you know about me?",
+           "Did I go to the dentist last week?", "2 + 2?", "")  # fmt: skip
+
+
+async def test_built_in_workers_of_retrieve_read_what_they_declare(monkeypatch):
+    """They are run without a view of the batch: this gives them one."""
+    monkeypatch.setattr(runtime, "steps", lambda *given: [replace(step, built_in=False) for step in assemble(*given)])
+    async with AsyncMemoryScope(":memory:") as memory:
+        said = ["My friend Liam started at Google.", "Liam lives in Oslo.", "I read Emma, Dune and Ulysses.",
+                "I went to the dentist yesterday.", "I'm an engineer and I have two cats."]  # fmt: skip
+        await memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+        for query in QUERIES:
+            await memory.retrieve(query, user="alice", explain=True)
+            await memory.context(query, user="alice", speak="when_needed")
+        assert await memory.profile(user="alice")

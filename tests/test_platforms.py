@@ -41,12 +41,12 @@ for package in packages:
 
 from click.testing import CliRunner
 from memscope import MemoryScope
-from memscope.cli import cli
+from memscope_cli.app import cli
 
 with MemoryScope(store) as memory:
     memory.add_turns([{"role": "user", "content": "I live in Berlin."}], user="alice")
     assert "Berlin" in memory.context("Where do I live?", user="alice")
-    memory.backup(store + ".copy")
+    memory.admin.backup(store + ".copy")
     assert memory.forget(user="alice", everything=True).physical == "wiped"
 for command in ("demo", "doctor", "users"):
     done = CliRunner().invoke(cli, ["--store", store, command])

@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = [path for folder in ("core/src", "adapters", "stores", "server") for path in (ROOT / folder).rglob("*.py")]
+SHIPPED = [
+    path
+    for folder in ("core/src", "cli", "testing", "adapters", "stores", "server")
+    for path in (ROOT / folder).rglob("*.py")
+]
 BESIDE = [path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
-MAX_FILE, MAX_FUNCTION = 400, 60
+MAX_FILE, MAX_FUNCTION = 400, 60  # lines; docstrings with Args, Returns and Raises do not count
 LONGER_FILES = {
     "core/src/memscope/stores/rules.py": 450,  # one place for what every store decides
-    "core/src/memscope/memory.py": 430,  # the operations, each with its arguments and what they mean
     "core/src/memscope/search/snapshot.py": 430,  # one data structure
 }
 
@@ -39,10 +42,17 @@ def sizes() -> dict[str, int]:
     return {name: count for path in SHIPPED for name, count in functions(path)}
 
 
+def length(path: Path) -> int:
+    """Lines of a file without the docstrings that document arguments, results and errors one by one."""
+    text = path.read_text(encoding="utf-8")
+    documented = [node.body[0] for node in ast.walk(ast.parse(text))
+                  if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                  and re.search(r"^(Args|Returns|Raises):$", ast.get_docstring(node) or "", re.MULTILINE)]  # fmt: skip
+    return len(text.splitlines()) - sum(map(lines, documented))
+
+
 def test_no_file_is_longer_than_a_reader_likes():
-    long = {
-        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in SHIPPED + BESIDE
-    }
+    long = {str(path.relative_to(ROOT)): length(path) for path in SHIPPED + BESIDE}
     assert not {name: count for name, count in long.items() if count > LONGER_FILES.get(name, MAX_FILE)}
 
 
@@ -59,4 +69,4 @@ def test_the_walk_of_the_readme_is_an_afternoon():
     walk = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Read it")[2].partition("[docs/]")[0]
     files = re.findall(r"\]\((core/src/[^)]+\.py)\)", walk)
     assert len(files) >= 6
-    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) <= 1_700
+    assert sum(length(ROOT / file) for file in files) <= 1_700

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import validation
-from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.records import AppendResult, Interval, Scope, Turn
+from memscope.errors import InputError, LimitError, ScopeError
+from memscope.records import AppendResult, Interval, Observation, Scope, Turn
+from memscope.transfer.checks import check_record, zoned
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 ALICE = Scope("alice", "helper", "s1")
@@ -67,7 +68,7 @@ def test_a_single_turn_is_not_a_list_of_turns(turns):
         {"role": "user"},
         {"role": "user", "content": 5},
         {"role": "user", "content": b"x"},
-        {"role": "user", "content": "a", "time": datetime(2026, 1, 1)},  # noqa: DTZ001
+        {"role": "user", "content": "a", "time": date(2026, 1, 1)},
         {"role": "user", "content": "a", "time": "2024-02-30"},
         {"role": "user", "content": "a", "time": True},
         {"role": "user", "content": "a", "time": float("nan")},
@@ -189,7 +190,7 @@ def test_a_naive_time_takes_the_zone_of_the_settings():
 
 
 def test_an_unknown_zone_is_a_setting_to_mend():
-    with pytest.raises(ConfigError, match="Mars"):
+    with pytest.raises(InputError, match="Mars"):
         validation.zone("Mars/Phobos")
 
 
@@ -263,11 +264,28 @@ def test_a_filter_without_conditions_selects_nothing_by_itself():
 
 @pytest.mark.parametrize(
     "value",
-    [(date.max, date.max), ("9999-12-31", "9999-12-31"), Interval(NOW.replace(tzinfo=None), NOW.replace(tzinfo=None))],
+    [(date.max, date.max), ("9999-12-31", "9999-12-31"), (datetime.max.replace(tzinfo=UTC), None)],
 )
-def test_a_period_off_the_calendar_or_without_zone_is_refused(value):
+def test_a_period_off_the_calendar_is_refused(value):
     with pytest.raises(InputError):
         validation.period(value, None)
+
+
+def test_an_interval_without_a_zone_is_local():
+    naive = NOW.replace(tzinfo=None)
+    given = Interval(naive, naive + timedelta(hours=1))
+    assert validation.period(given, validation.zone("Asia/Shanghai")) == Interval(
+        NOW - timedelta(hours=8), NOW - timedelta(hours=7)
+    )
+
+
+def test_a_time_of_a_record_has_a_zone_in_itself():
+    assert zoned("said", NOW) is NOW
+    with pytest.raises(InputError, match="said has no time zone"):
+        zoned("said", NOW.replace(tzinfo=None))
+    fact = Observation(id="f", scope=ALICE, text="x", sources=("t",), said=NOW, recorded=NOW.replace(tzinfo=None))
+    with pytest.raises(InputError, match="recorded has no time zone"):
+        check_record(fact, validation.Limits())
 
 
 @pytest.mark.parametrize("value", [{"a": 10**5000}, {"a": -(2**65)}, {"a": ["x" * 1000] * 1000}])

@@ -12,15 +12,15 @@ from memscope import consolidation
 from memscope.config.settings import Settings
 from memscope.jobs.runner import StageJob, run_until_idle
 from memscope.models import Usage
-from memscope.pipeline import WorkerContext
 from memscope.prompts.loader import Prompts
 from memscope.records import Scope, Select, Turn, TurnInsert
+from memscope.services import Services
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
-STEPS = consolidation.STEPS
+STEPS = consolidation.CONSOLIDATION_STEPS
 
 
 class NoHooks:
@@ -59,11 +59,11 @@ class World:
     said: int = 0
     chat: ScriptedChat | None = None
 
-    def ctx(self, *replies, chat=None) -> WorkerContext:
+    def ctx(self, *replies, chat=None) -> Services:
         self.chat = chat or ScriptedChat(replies)
         consolidation = {"context_turns": 0, **self.settings.get("consolidation", {})}
         settings = Settings(**{"retry_s": 1.0, **self.settings, "consolidation": consolidation})
-        return WorkerContext(self.store, settings, self.clock, Usage(), chat=self.chat, prompts=Prompts())
+        return Services(self.store, settings, self.clock, Usage(), chat=self.chat, prompts=Prompts())
 
     async def say(self, *texts, user="alice", agent=None, session="s", at=NOW, **fields) -> tuple[str, ...]:
         inserts = []

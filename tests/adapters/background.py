@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.testing.models import IdealChat
-from memscope.testing.scripted import ScriptedModel
+from memscope_testing.models import IdealChat
+from memscope_testing.scripted import ScriptedModel
 
 from servers.faults import FaultServer, Script
 from servers.faults.replies import Reply

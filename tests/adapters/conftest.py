@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
 
 from adapters.guide import Examples
 
-PARTS = ("memscope", "memscope_autogen", "memscope_agentscope", "memscope_elasticsearch", "memscope_langchain")
+ROOT = Path(__file__).parents[2]
+PARTS = ("memscope", *(part.name for part in ROOT.glob("*/*/src/memscope_*")))
 MAY_BLOCK = (
     # without await there is no other way: a memory that is made reads its settings, MemoryScope waits
     ("memscope/memory.py", {"__init__"}),
-    ("memscope/sync.py", {"run"}),
-    # importing, and a framework's own code inside of ours
-    ("<frozen importlib._bootstrap>", {"_find_and_load", "_handle_fromlist"}),
+    ("memscope/sync/loop.py", {"run"}),
+    # an import reads files: which AgentScope is there
+    ("memscope_agentscope/installed.py", {"_version"}),
+    # a framework's own code inside of ours
     ("agentscope/agent/_utils.py", {"_resolve_timezone"}),
+    ("openai/__init__.py", {"<module>"}),
+    ("llama_index/core/utils.py", {"get_tokenizer"}),
 )
 
 
@@ -25,7 +30,7 @@ MAY_BLOCK = (
 def loops_stay_free() -> Iterator[None]:
     """As ``langgraph dev`` has it: ``BlockingError`` for a call of ours that blocks on an event loop."""
     installed = [part for part in PARTS if find_spec(part)]
-    with blockbuster_ctx(installed, excluded_modules=["memscope.testing"]) as forbidden:
+    with blockbuster_ctx(installed, excluded_modules=["memscope_testing"]) as forbidden:
         for function in forbidden.functions.values():
             function.can_block_functions.extend(MAY_BLOCK)
         yield

@@ -21,7 +21,19 @@ from memscope.prompts.memory_block import block
 from servers.faults import FaultServer
 
 ROOT = Path(__file__).parents[2]
+MAX_README_LINES = 8
+README_BLOCK = re.compile(r"^```py\n(.*?)^```", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^```(python|text)( v1)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def readme_blocks(framework: str) -> list[str]:
+    """The code for a framework of both READMEs, which is one but for what is said."""
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "README.zh.md")]
+    blocks = [
+        code for page in pages for code in README_BLOCK.findall(page) if f"memscope.adapters.{framework} " in code
+    ]
+    assert len(blocks) == len(pages) and all(len(code.splitlines()) <= MAX_README_LINES for code in blocks)
+    return blocks
 
 
 async def execute(code: str, names: dict[str, Any]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
+import tomllib
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,8 +15,8 @@ from click.testing import CliRunner
 
 from adapters.background import ModelScript, facts, wait_until
 from memscope import MemoryScope, __version__
-from memscope.adapters import mcp as memscope_mcp
-from memscope.cli import cli
+from memscope_cli.app import cli
+from memscope_mcp import server as mcp_server
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 TOOLS = {"add_memory", "search_memory", "list_memories", "forget_memory", "reflect"}
@@ -34,7 +36,7 @@ async def speaking(store, user="alice", more=(), **variables):
     """``ask(tool, **arguments)``: whether it went well, and the text of the answer; and the session."""
     from mcp.client.stdio import stdio_client
 
-    args = ["-m", "memscope.cli", "--store", str(store), "mcp", "--user", user, *more]
+    args = ["-m", "memscope", "--store", str(store), "mcp", "--user", user, *more]
     environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(store.parent), **variables}
     server = mcp.StdioServerParameters(command=sys.executable, args=args, env=environment, cwd=str(store.parent))
     with (store.parent / "errors.txt").open("w") as errors:
@@ -156,7 +158,7 @@ def test_at_a_terminal_it_says_what_it_is(store):
     import subprocess
 
     here, there = pty.openpty()
-    command = [sys.executable, "-m", "memscope.cli", "--store", str(store), "mcp", "--user", "alice"]
+    command = [sys.executable, "-m", "memscope", "--store", str(store), "mcp", "--user", "alice"]
     with subprocess.Popen(command, stdin=there, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         told = process.stderr.readline() + process.stderr.readline()
         process.kill()
@@ -169,6 +171,100 @@ def test_without_a_user_and_without_the_sdk_it_says_so(store, monkeypatch):
     monkeypatch.delenv("MEMSCOPE_USER", raising=False)
     done = CliRunner().invoke(cli, ["--store", str(store), "mcp"])
     assert done.exit_code == 2 and "MEMSCOPE_USER" in done.stderr
-    monkeypatch.setattr(memscope_mcp, "SERVERS", (("no.such", "Server"),))
+    monkeypatch.setattr(mcp_server, "SERVERS", (("no.such", "Server"),))
     done = CliRunner().invoke(cli, ["--store", str(store), "mcp", "--user", "alice"])
-    assert done.exit_code == 3 and "./core[mcp]" in done.stderr, done.output
+    assert done.exit_code == 3 and "./adapters/mcp" in done.stderr, done.output
+
+
+# ---- in the settings of clients
+
+CLIENT_FILES = {
+    "claude-code": ".mcp.json", "cursor": ".cursor/mcp.json", "gemini-cli": ".gemini/settings.json",
+    "vscode": ".vscode/mcp.json", "windsurf": ".codeium/windsurf/mcp_config.json", "codex": ".codex/config.toml",
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_mcp(*args):
+    return CliRunner().invoke(cli, ["mcp", *args], env={"MEMSCOPE_USER": ""})
+
+
+def servers_of(client, path):
+    text = path.read_text(encoding="utf-8")
+    settings = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    return settings[{"vscode": "servers", "codex": "mcp_servers"}.get(client, "mcpServers")]
+
+
+@pytest.mark.parametrize("client", CLIENT_FILES)
+def test_a_client_gets_the_server_once_and_loses_it_again(home, client):
+    path = home / CLIENT_FILES[client]
+    path.parent.mkdir(exist_ok=True, parents=True)
+    before = '# mine\nmodel = "o9"\n\n[mcp_servers.other]\ncommand = "other"\n'
+    if path.suffix != ".toml":
+        name = "servers" if client == "vscode" else "mcpServers"
+        before = json.dumps({"theme": "dark", name: {"other": {"command": "other"}}}, indent=2) + "\n"
+    path.write_text(before, encoding="utf-8")
+    done = run_mcp("install", client, "--user", "alice", "--store", "m.db", "--tools", "core")
+    assert done.exit_code == 0 and f"+{'[' if path.suffix == '.toml' else ''}" in done.stdout
+    server = servers_of(client, path)["memscope"]
+    words = server["args"][server["args"].index("mcp") :]
+    assert words == ["mcp", "--user", "alice", "--tools", "core", "--store", str(home / "m.db")]
+    assert os.path.isabs(server["command"]) and servers_of(client, path)["other"] == {"command": "other"}
+    assert path.with_name(f"{path.name}.bak").read_text(encoding="utf-8") == before
+
+    written = path.read_bytes()
+    again = run_mcp("install", client, "--user", "alice", "--store", "m.db", "--tools", "core")
+    assert again.exit_code == 0 and again.stdout == "" and path.read_bytes() == written
+    run_mcp("install", client, "--user", "bert")
+    words = servers_of(client, path)["memscope"]["args"]
+    assert words[words.index("mcp") :] == ["mcp", "--user", "bert"]
+    assert run_mcp("uninstall", client).exit_code == 0
+    assert path.read_text(encoding="utf-8") == before
+    assert run_mcp("uninstall", client).stdout == ""
+
+
+def test_a_dry_run_only_shows(home):
+    done = run_mcp("install", "cursor", "--user", "alice", "--dry-run")
+    assert done.exit_code == 0 and '+    "memscope": {' in done.stdout
+    assert [path.name for path in home.rglob("*") if path.is_file()] == []
+
+
+def test_a_dry_run_for_programs(home):
+    done = run_mcp("install", "cursor", "--user", "alice", "--dry-run", "--json")
+    path = str(home / ".cursor" / "mcp.json")
+    assert json.loads(done.stdout) == {"file": path, "changed": True, "written": False}
+
+
+def test_the_written_entry_starts_a_server(home, store):
+    import subprocess
+
+    run_mcp("install", "claude-code", "--user", "alice", "--store", str(store))
+    server = servers_of("claude-code", home / ".mcp.json")["memscope"]
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}}  # fmt: skip
+    environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(home)}
+    done = subprocess.run([server["command"], *server["args"]], input=json.dumps(hello) + "\n", text=True, timeout=120,
+                          capture_output=True, env=environment, cwd="/", check=False)  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"]
+
+
+@pytest.mark.parametrize("text", ["{ // mine\n}", "[]", '{"mcpServers": []}'])
+def test_a_file_that_cannot_be_changed_safely_stays(home, text):
+    path = home / "mcp.json"
+    path.write_text(text, encoding="utf-8")
+    done = run_mcp("install", "cursor", "--user", "alice", "--file", str(path))
+    assert done.exit_code == 3 and "mcp.json" in done.stderr
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_install_needs_a_user(home):
+    done = run_mcp("install", "cursor")
+    assert done.exit_code == 2 and "--user" in done.stderr and not (home / ".cursor").exists()

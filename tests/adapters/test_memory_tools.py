@@ -170,3 +170,12 @@ BAD: list[dict[str, Any]] = [
 async def test_a_search_that_cannot_be_made_is_refused(session: MemorySession, given: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         await use(session, "conversation_search", **given)
+
+
+def test_a_tool_with_an_argument_that_models_are_not_given_is_named():
+    async def weigh(session, grams: float) -> str:
+        """Weigh."""
+        return ""
+
+    with pytest.raises(ConfigError, match="'grams' of the tool 'weigh'"):
+        schema(weigh)

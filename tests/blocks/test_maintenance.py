@@ -13,7 +13,7 @@ from memscope.errors import ConfigError, ModelUnavailable
 from memscope.records import Block, ChangeSet, Scope, Supersession
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import NOW
 
@@ -97,7 +97,7 @@ async def test_one_call_when_the_insights_changed_and_none_when_not(memory, mode
     assert await value(memory) == f"{TEXTS[BERLIN][1]}\n{TEXTS[CAT][1]}"
     assert len(model.asked) == 2
     assert "lives in Berlin" in await memory.context("hello", user="alice")
-    assert (await memory.status(user="alice"))["costs"]["blocks"]["calls"] == 2
+    assert (await memory.admin.status(user="alice"))["costs"]["blocks"]["calls"] == 2
 
 
 async def test_every_line_is_a_version_with_its_sources(memory):
@@ -162,8 +162,8 @@ async def test_forgetting_a_turn_takes_its_line_and_the_history_of_it(memory, mo
 async def test_when_no_insight_is_left_the_lines_go_without_a_call(memory, model):
     await learn(memory, BERLIN)
     (insight,) = await memory.list(user="alice", kinds=["insight"])
-    now = memory.runtime.clock()
-    await memory.runtime.store.apply("alice", ChangeSet(closed=(Supersession(insight.id, None, now, now),)))
+    now = memory.runtime.services.clock()
+    await memory.runtime.services.store.apply("alice", ChangeSet(closed=(Supersession(insight.id, None, now, now),)))
     report = await memory.reflect(user="alice")
     assert (await value(memory), report.calls) == ("", 0)
 

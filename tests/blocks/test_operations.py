@@ -103,7 +103,7 @@ async def test_persona_and_human_are_there_and_reading_writes_nothing(memory: As
     assert [(one.label, one.version) for one in await memory.blocks("alice").list()] == [("persona", 0), ("human", 0)]
     assert await memory.blocks("alice").history("human") == []
     assert await memory.context("What do you know?", user="alice") == ""
-    assert (await memory.status())["users"] == 0
+    assert (await memory.admin.status())["users"] == 0
     await memory.blocks("alice").append("human", "Alice")
     assert [(one.label, one.version) for one in await memory.blocks("alice").list()] == [("persona", 0), ("human", 1)]
 

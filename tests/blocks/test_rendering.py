@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memscope.blocks import render
-from memscope.testing.records import block
 from memscope.text.tokens import estimate_tokens
+from memscope_testing.records import block
 
 
 def test_blocks_stand_in_order_with_label_fill_and_purpose() -> None:

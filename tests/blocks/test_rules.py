@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
+import random
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.records import Block, Select
 from memscope.stores import block_rules
-from memscope.testing.records import START, at, block
+from memscope_testing.records import START, at, block
 
 SOURCES = ("a", "b", "c")
 lines = st.sampled_from(("Likes tea.", "Lives in Berlin.", "Lives in Berlin, Mitte.", "Has a cat.", "住在柏林", ""))
@@ -81,3 +84,49 @@ def test_only_everything_of_a_user_or_agent_takes_blocks() -> None:
     assert block_rules.plan_removal(Select("alice", "x"), {"a"}, history, START).dropped == (history[1],)
     for narrowed in (replace(Select("alice"), session="s"), replace(Select("alice"), text="t")):
         assert block_rules.plan_removal(narrowed, {"a"}, history, START).count == 0
+
+
+# ----------------------------------------------------------------------------------------------- long lines, many lines
+
+
+class Compared:
+    """``SequenceMatcher`` that counts the products of the lengths it compares: its time grows with them."""
+
+    products = 0
+
+    def __init__(self, isjunk, one, two, autojunk):
+        Compared.products += len(one) * len(two)
+        self.matcher = SequenceMatcher(isjunk, one, two, autojunk)
+
+    def ratio(self):
+        return self.matcher.ratio()
+
+
+def text_of(rng, count, letters="abcdefghijklmnopqrstuvwxyz"):
+    return " ".join("".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(count))
+
+
+def test_alterations_of_long_lines_are_found_at_a_bounded_cost(monkeypatch):
+    monkeypatch.setattr(difflib, "SequenceMatcher", Compared)
+    monkeypatch.setattr(Compared, "products", 0)
+    rng = random.Random(1)
+    line = text_of(rng, 1600)
+    history = [block("notes", line, sources=("a",))]
+    for number in range(2, 8):
+        kept = line.split(" ")
+        for place in rng.sample(range(len(kept)), 100):
+            kept[place] = text_of(rng, 1)
+        line, own = " ".join(kept), [text_of(rng, 400) for _ in range(3)]
+        history.append(block("notes", "\n".join((line, *own)), version=number))
+    after = block_rules.without_sources(history, {"a"}, START)
+    assert [one.value.count("\n") for one in after] == [0, 2, 2, 2, 2, 2, 2, 2] and after[0].value == ""
+    assert Compared.products <= block_rules.MAX_PRODUCTS
+
+
+def test_a_rewrite_of_countless_lines_takes_all_that_it_brought(monkeypatch):
+    monkeypatch.setattr(difflib, "SequenceMatcher", Compared)
+    monkeypatch.setattr(Compared, "products", 0)
+    old, new = ("\n".join(f"{letter}{number}" * 9 for number in range(2000)) for letter in "xy")
+    history = [block("notes", old, sources=("a",)), block("notes", new, version=2)]
+    assert block_rules.without_sources(history, {"a"}, START)[1].value == ""
+    assert Compared.products == 0

@@ -12,8 +12,8 @@ from pathlib import Path
 from memscope.errors import Conflict
 from memscope.records import Select
 from memscope.stores.sqlite import SQLiteStore, schema
-from memscope.testing.records import block, ids, inserts
 from memscope.transfer.sqlite_recovery import recover
+from memscope_testing.records import block, ids, inserts
 from stores.sqlite_file import made, opened
 
 PROCESSES, EDITS = 8, 5
@@ -67,7 +67,7 @@ async def test_a_file_without_blocks_is_upgraded(tmp_path: Path) -> None:
         assert await store.blocks("alice") == []
         await store.put_blocks("alice", [block("human", "x")])
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)
+        assert db.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA_VERSION,)
 
 
 async def test_backup_and_recovery_keep_every_version(tmp_path: Path) -> None:

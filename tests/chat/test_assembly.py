@@ -8,8 +8,8 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError
-from memscope.testing.models import ScriptedChat
 from memscope.text.tokens import estimate_tokens
+from memscope_testing.models import ScriptedChat
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
 ASKED = "What is Kim allergic to?"

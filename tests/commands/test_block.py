@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.cli import cli
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.models import ScriptedChat
+from memscope_cli.app import cli
+from memscope_testing.models import ScriptedChat
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import MemoryScope
-from memscope.cli import cli
-from memscope.commands.input import QUOTES, Pipe, read_message
-from memscope.commands.output import visible_text
-from memscope.commands.slash import COMMANDS
+from memscope_cli.app import cli
+from memscope_cli.commands.input import QUOTES, Pipe, read_message
+from memscope_cli.commands.output import visible_text
+from memscope_cli.commands.slash import COMMANDS
 
 from servers.faults import FaultServer, Plan, Script
 
@@ -229,7 +229,7 @@ class Screen:
 
         self.child, self.terminal = pty.fork()
         if self.child == 0:
-            os.execv(sys.executable, [sys.executable, "-m", "memscope.cli", "chat", *args])
+            os.execv(sys.executable, [sys.executable, "-m", "memscope", "chat", *args])
         self.seen = ""
 
     def until(self, text, seconds=20):

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.cli import cli
-from memscope.commands import doctor as ward
 from memscope.config import sections
 from memscope.errors import ModelTimeout
 from memscope.stores.sqlite import SQLiteStore
-from memscope.stores.unfinished import SUFFIX
+from memscope.stores.unfinished import PART_SUFFIX
+from memscope_cli.app import cli
+from memscope_cli.commands import doctor as ward
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with MemoryScope(tmp_path / "memory.db", settings={}) as memory:
-        memory.status()
+        memory.admin.status()
     return tmp_path / "memory.db"
 
 
@@ -70,13 +70,13 @@ def test_the_examination_leaves_nothing_behind(examined, store):
     add(store, "alice")
     examined()
     with MemoryScope(store, settings={}) as memory:
-        assert memory.status()["turns"] == 1
-        assert memory.list(user=ward.USER) == []
+        assert memory.admin.status()["turns"] == 1
+        assert memory.list(user=ward.DOCTOR_USER) == []
 
 
 def test_an_unfinished_backup_is_named(examined, store):
     add(store, "alice")
-    part = store.with_name(f"backup.db.0{SUFFIX}")
+    part = store.with_name(f"backup.db.0{PART_SUFFIX}")
     part.touch()
     _, found = examined()
     assert part.name in found["permissions"][-1]["said"]
@@ -151,7 +151,7 @@ def test_users_whose_names_look_alike(examined, store):
 def test_work_that_was_given_up(examined, store):
     async def fail():
         async with AsyncMemoryScope(store, settings={}) as memory:
-            place = memory.runtime.store
+            place = memory.runtime.services.store
             for _ in range(5):
                 for claim in await place.claim("consolidate", 10, 60):
                     await place.fail(claim, ModelTimeout.code, datetime(2000, 1, 1, tzinfo=UTC))
@@ -185,6 +185,11 @@ def test_a_store_that_does_not_find_fails_the_round_trip(examined, monkeypatch):
     assert (code, found["round trip"][0]["state"]) == (4, "fail")
 
 
+def test_numbers_of_messengers_are_no_cards(examined, store):
+    add(store, "4111111111111111", session="5500000000000004")
+    assert examined()[1]["secrets"][0]["state"] == "ok"
+
+
 def test_turns_that_may_hold_secrets_are_named_by_their_ids(examined, store):
     with MemoryScope(store, settings={}) as memory:
         turns = [{"role": "user", "content": "my card is 4111 1111 1111 1111", "id": "one"}]
@@ -192,5 +197,5 @@ def test_turns_that_may_hold_secrets_are_named_by_their_ids(examined, store):
     code, found = examined()
     (finding,) = found["secrets"]
     assert (code, finding["state"]) == (6, "warn") and "4111" not in str(finding)
-    assert "1 turn" in finding["said"] and "card number" in finding["said"]
-    assert "memscope forget --user 'alice b' --id one" in finding["mend"]
+    assert "1 record" in finding["said"] and "card number" in finding["said"]
+    assert f"memscope --store {store} forget --user 'alice b' --id one" in finding["mend"]

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope
-from memscope.cli import cli
 from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession
 from memscope.sync import loop_thread
+from memscope_cli.app import cli
 
 from servers.faults import FaultServer
 from servers.faults import Plan as Faults
@@ -25,7 +25,7 @@ def store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with MemoryScope(tmp_path / "memory.db", settings={}) as memory:
-        memory.status()
+        memory.admin.status()
     return tmp_path / "memory.db"
 
 
@@ -114,7 +114,7 @@ def test_an_embedder_that_was_changed(examined, models, store, monkeypatch):
     assert examined("models")[0] == 0
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-embed")
     code, (found,) = examined("models", "fail")
-    assert (code, found["mend"]) == (5, "memscope reembed")
+    assert (code, found["mend"]) == (5, f"memscope --store {store} reembed")
     for name in [name for name in os.environ if name.startswith("MEMSCOPE_EMBEDDING")]:
         monkeypatch.delenv(name)
     code, (found,) = examined("models", "warn")
@@ -142,7 +142,7 @@ def applied(store, *plans):
     with MemoryScope(store, settings={}) as memory:
         (key,) = memory.add_turns([{"role": "user", "content": "I moved to Berlin."}], user="alice").keys
         for plan in plans:
-            loop_thread.run(memory.runtime.store.apply("alice", plan(key)))
+            loop_thread.run(memory.runtime.services.store.apply("alice", plan(key)))
 
 
 def fact(id, text, key, **more):
@@ -159,7 +159,7 @@ def test_memories_that_say_the_same(examined, store):
 def test_memories_that_expired(examined, store):
     applied(store, lambda key: ChangeSet(new=(fact("a", "A thing.", key, expires=NOW - timedelta(days=1)),)))
     _, (found,) = examined("memories", "warn")
-    assert found["mend"] == "memscope sweep --user alice"
+    assert found["mend"] == f"memscope --store {store} sweep --user alice"
     done = CliRunner().invoke(cli, ["--store", str(store), "sweep", "--user", "alice"])
     assert (done.exit_code, done.stdout) == (0, "1 memory removed\n")
     assert examined("memories")[0] == 0
@@ -175,13 +175,13 @@ def test_insights_that_rest_on_what_is_over(examined, store):
         lambda key: ChangeSet(closed=(Supersession("a", "b", NOW, NOW),)),
     )
     code, (found,) = examined("memories", "warn")
-    assert (code, found["mend"]) == (6, "memscope reflect --user alice")
+    assert code == 6 and found["mend"].endswith(f"memscope --store {store} reflect --user alice")
 
 
 def test_what_mends_parked_work_is_named_by_its_error(examined, store):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "hello"}], user="alice")
-        place = memory.runtime.store
+        place = memory.runtime.services.store
 
         async def park():
             for _ in range(5):
@@ -190,6 +190,7 @@ def test_what_mends_parked_work_is_named_by_its_error(examined, store):
 
         loop_thread.run(park())
     _, (found,) = examined("work", "warn")
-    assert found["mend"] == "try chat.structured: json_object, or another model, then: memscope unpark"
+    mend = f"try chat.structured: json_object, or another model, then: memscope --store {store} unpark"
+    assert found["mend"] == mend
     done = CliRunner().invoke(cli, ["--store", str(store), "unpark"])
     assert (done.exit_code, done.stdout) == (0, "1 batch pending again\n")

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope
-from memscope.cli import cli
-from memscope.commands.entities import BAR, bar
+from memscope_cli.app import cli
+from memscope_cli.commands.entities import BAR, bar
 
 
 @pytest.fixture

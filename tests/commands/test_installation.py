@@ -11,7 +11,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from memscope.cli import cli
+from memscope_cli.app import cli
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_another_shell_is_asked_for(run, monkeypatch):
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 def test_bash_completes_with_it(run, tmp_path):
     program = tmp_path / "memscope"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m memscope.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m memscope_cli.app "$@"\n')
     program.chmod(0o755)
     typed = 'COMP_WORDS=(memscope ret); COMP_CWORD=1; _memscope_completion memscope; echo "${COMPREPLY[@]}"'
     script = f"{run('bash').stdout}\n{typed}"

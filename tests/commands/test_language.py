@@ -11,18 +11,18 @@ import pytest
 from click.testing import CliRunner
 
 import catalogue
-from memscope.cli import cli
-from memscope.commands.formatting import summarize
-from memscope.commands.language import say, say_error, speaking
 from memscope.errors import NotFound
 from memscope.records import WorkReport
+from memscope_cli.app import cli
+from memscope_cli.commands.formatting import summarize
+from memscope_cli.commands.language import say, say_error, speaking
 
 from servers.faults import Script
 
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 #: Latin words that stay what they are: names, settings, commands, units.
 NAMES = re.compile(
-    r"memscope( [a-z]+|[\w.-]*)|alice|turns.jsonl|store=\S*|[\w./~-]*/[\w./-]*|https?://\S+|--?[\w-]+|\$?[A-Z][A-Z0-9_]{2,}\w*|'[^']*'|\"[^\"]*\"|{[^}]*}"
+    r"memscope( [a-z]+|[\w.-]*)|alice|[a-z_.]+(?= \(MEMSCOPE_)|turns.jsonl|store=\S*|[\w./~-]*/[\w./-]*|https?://\S+|--?[\w-]+|\$?[A-Z][A-Z0-9_]{2,}\w*|'[^']*'|\"[^\"]*\"|{[^}]*}"
     r"|\b(Python|Linux|Darwin|Windows|SQLite|WAL|ISO|JSON|YAML|URL|TLS|PEM|HTTP|API|MCP|LLM|GB|UTC|token|id|shell|bash|zsh"
     r"|fish|Graphviz|Ctrl-[CD]|ID|N|all|zh|en|both|mcp|recall@10|cpu|x\d+_\d+|aarch64|openai|chatgpt|mem0"
     r"|memoryscope|approve|forget|speaker|time|id|session|metadata|trust|backup|add|list|revoke|text|period|vector"
@@ -33,7 +33,7 @@ NAMES = re.compile(
 
 def program(*args, **variables):
     environment = {"PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8", **variables}
-    command = [sys.executable, "-m", "memscope.cli", *args]
+    command = [sys.executable, "-m", "memscope", *args]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
     return done.stdout.decode() + done.stderr.decode()
 
@@ -52,7 +52,7 @@ def run(tmp_path, monkeypatch):
 
 def english(line: str) -> list[str]:
     """Words of a line that are in no list of names."""
-    usage = re.sub(r"^用法: memscope( [\w ]+)?|^  \w+  ", "", line)  # and the names of commands
+    usage = re.sub(r"^用法: memscope( [\w ]+)?|^  [\w-]+  ", "", line)  # and the names of commands
     return re.findall(r"[A-Za-z]{2,}", NAMES.sub(" ", usage))
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope
-from memscope.cli import cli
+from memscope_cli.app import cli
 
 TURNS = [
     {"role": "user", "content": "I moved to Berlin last May.", "id": "m1", "time": "2026-03-02T10:00:00+00:00"},
@@ -180,7 +180,17 @@ def test_a_terminal_is_asked(run, store, answer, code, left):
 
     child, terminal = pty.fork()
     if child == 0:  # pragma: no cover
-        program = [sys.executable, "-m", "memscope.cli", "--store", store, "--user", "alice", "forget", "--everything"]
+        program = [
+            sys.executable,
+            "-m",
+            "memscope_cli.app",
+            "--store",
+            store,
+            "--user",
+            "alice",
+            "forget",
+            "--everything",
+        ]
         os.execv(sys.executable, program)
     seen = b""
     while b"[y/N]" not in seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from memscope.cli import cli
+from memscope_cli.app import cli
 
 
 @pytest.fixture

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.commands.language import count_nouns
-from memscope.commands.output import HIDDEN, json_line, visible, wrapped
+from memscope_cli.commands.language import count_nouns
+from memscope_cli.commands.output import UNPRINTABLE_CATEGORIES, json_line, visible, wrapped
 
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b\x9b\U000e0041 \n中，"))
 
 
 @given(texts)
 def test_nothing_hidden_is_shown(text):
-    assert not {char for char in visible(text) if unicodedata.category(char) in HIDDEN}
+    assert not {char for char in visible(text) if unicodedata.category(char) in UNPRINTABLE_CATEGORIES}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_hidden_characters_are_escaped_and_others_are_not(text, shown):
 def test_json_loses_nothing_and_hides_nothing(value, ascii_only):
     line = json_line(value, ascii_only=ascii_only)
     assert json.loads(line) == value
-    assert not {char for char in line if unicodedata.category(char) in HIDDEN}
+    assert not {char for char in line if unicodedata.category(char) in UNPRINTABLE_CATEGORIES}
     assert line.isascii() or not ascii_only
 
 

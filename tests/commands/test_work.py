@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope
-from memscope.cli import cli
+from memscope.sync import loop_thread
+from memscope_cli.app import cli
 
 from servers.faults import FaultServer, Plan, Script
 
@@ -31,6 +32,7 @@ def server(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("MEMSCOPE_IDLE_S", "0.01")  # of the worker process
     with FaultServer(script=SCRIPT) as server:
         for section in ("CHAT", "EMBEDDING"):
             monkeypatch.setenv(f"MEMSCOPE_{section}__BASE_URL", server.base_url)
@@ -63,6 +65,33 @@ def test_a_model_that_fails_leaves_it_pending_and_says_so(server):
     server.plan = Plan([{"fault": "server_error"}])
     done = run("consolidate")
     assert done.exit_code == 6 and "1 pending (model_unavailable)" in done.stdout and "doctor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["consolidate"], ["consolidate", "--user", "alice"], ["reflect", "--user", "alice"]]
+)
+def test_what_another_worker_has_is_waited_for_and_then_said(server, monkeypatch, command):
+    monkeypatch.setenv("MEMSCOPE_LEASE_S", "0.1")
+    with MemoryScope(settings={"embedding": None}) as memory:
+        hold(memory)
+        done = run(*command)
+    assert done.exit_code == 6 and "read, 1 pending (another_worker)" in done.stdout
+    assert done.stderr.startswith("memscope: another worker") and "call again later" in done.stderr
+
+
+def test_a_talk_says_that_another_worker_has_it(server, monkeypatch):
+    monkeypatch.setenv("MEMSCOPE_LEASE_S", "0.1")
+    with MemoryScope(settings={"embedding": None}) as memory:
+        hold(memory)
+        done = CliRunner().invoke(cli, ["chat", "--user", "alice"], input="/consolidate\n")
+    assert done.exit_code == 6 and "1 pending (another_worker)" in done.stdout
+    assert "memscope: another worker" in done.stderr
+
+
+def hold(memory):
+    """Claim what is pending as a worker would that takes an hour."""
+    (claim,) = loop_thread.run(memory.runtime.services.store.claim("consolidate", 10, 3600))
+    assert memory.admin.status()["pending"]["consolidate"] == len(claim.items) == 1
 
 
 def test_without_a_model_it_stays_pending(server, monkeypatch):
@@ -98,7 +127,7 @@ def test_reembed(server):
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_the_worker_works_until_it_is_told_to_stop(server, how):
-    command = [sys.executable, "-m", "memscope.cli", "worker", "--json"]
+    command = [sys.executable, "-m", "memscope_cli.app", "worker", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -110,13 +139,13 @@ def test_the_worker_works_until_it_is_told_to_stop(server, how):
             process.kill()
     assert (process.returncode, errors) == (0, "")
     with MemoryScope() as memory:
-        status = memory.status()
+        status = memory.admin.status()
     assert status["pending"]["consolidate"] == 0 and status["vectors"] > 0
 
 
 def test_a_worker_that_is_stopped_in_the_middle_gives_the_work_back(server):
     server.plan = Plan([{"fault": "hang", "seconds": 60, "endpoint": "chat"}])
-    command = [sys.executable, "-m", "memscope.cli", "worker", "--drain", "0"]
+    command = [sys.executable, "-m", "memscope_cli.app", "worker", "--drain", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             while not server.counts["chat"]:  # asked, and waiting for the answer
@@ -127,7 +156,7 @@ def test_a_worker_that_is_stopped_in_the_middle_gives_the_work_back(server):
             process.kill()
     assert (process.returncode, errors) == (0, "") and told.endswith("stopped\n")
     with MemoryScope() as memory:
-        assert memory.status()["pending"]["consolidate"] == 1
+        assert memory.admin.status()["pending"]["consolidate"] == 1
         server.plan = Plan([])
         assert memory.consolidate().new == 1
 

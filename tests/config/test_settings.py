@@ -39,8 +39,13 @@ def written(tmp_path, text, name="memscope.yaml"):
 
 
 def test_arguments_before_environment_before_file_before_defaults(tmp_path):
-    written(tmp_path, "index_cache_mb: 1\nbatch_turns: 2\nlease_s: 3\nlimits: {k: 4, depth: 5}\n")
-    environ = {"MEMSCOPE_INDEX_CACHE_MB": "10", "MEMSCOPE_BATCH_TURNS": "20", "MEMSCOPE_LIMITS__K": "40"}
+    file = written(tmp_path, "index_cache_mb: 1\nbatch_turns: 2\nlease_s: 3\nlimits: {k: 4, depth: 5}\n")
+    environ = {
+        "MEMSCOPE_CONFIG": str(file),
+        "MEMSCOPE_INDEX_CACHE_MB": "10",
+        "MEMSCOPE_BATCH_TURNS": "20",
+        "MEMSCOPE_LIMITS__K": "40",
+    }
     settings = load({"index_cache_mb": 100}, environ=environ)
     assert (settings.index_cache_mb, settings.batch_turns, settings.lease_s) == (100, 20, 3)
     assert (settings.limits.k, settings.limits.depth, settings.limits.turns) == (40, 5, 10_000)
@@ -141,8 +146,8 @@ def test_a_missing_file_that_was_asked_for(tmp_path):
 
 
 def test_byte_order_mark_and_windows_line_ends(tmp_path):
-    written(tmp_path, b"\xef\xbb\xbfbatch_turns: 3\r\nlimits:\r\n  k: 4\r\n")
-    settings = load(environ={})
+    file = written(tmp_path, b"\xef\xbb\xbfbatch_turns: 3\r\nlimits:\r\n  k: 4\r\n")
+    settings = load(file, environ={})
     assert (settings.batch_turns, settings.limits.k) == (3, 4)
 
 
@@ -307,7 +312,7 @@ def no_home():
 def test_a_data_folder_that_cannot_be_made(tmp_path, monkeypatch):
     written(tmp_path, "a file", "data")
     with pytest.raises(StoreUnavailable, match=r"data.*MEMSCOPE_STORE"), MemoryScope(settings={}) as memory:
-        memory.status()
+        memory.admin.status()
 
 
 # ------------------------------------------------------------------------------------------------------------- secrets

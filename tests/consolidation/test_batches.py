@@ -9,7 +9,7 @@ import pytest
 
 from memscope.errors import ModelReplyCut, ModelReplyError, ModelUnavailable
 from memscope.records import Select
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import NOW, fact, heard, listening, noted, pending
 

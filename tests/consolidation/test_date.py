@@ -44,6 +44,9 @@ async def happened(world, said, quote, when, at=SAID):
         ("I quit half a year ago", "I quit half a year ago", "", parse("2023-11", UTC)),
         ("I saw Anna last Friday", "I saw Anna last Friday", "2024-05-03", days("2024-05-03")),
         ("We marry on my birthday", "We marry on my birthday", "2024-06-12", days("2024-06-12")),
+        ("I made a booking for the 28th", "I made a booking for the 28th", "2024-05-27", days("2024-05-28")),
+        ("我订了28号的酒店", "我订了28号的酒店", "2024-04-27", days("2024-05-28")),
+        ("I had surgery on the 28th", "I had surgery on the 28th", "2024-05-27", days("2024-04-28")),
         ("It feels like yesterday that we met", "It feels like yesterday that we met", "2024-05-07", None),
         ("At the moment I like tea", "At the moment I like tea", "", None),
         ("两年前我去了上海", "两年前我去了上海", "", parse("2022", UTC)),
@@ -204,3 +207,63 @@ def test_months_and_years_end_where_the_next_begin():
     assert written(parse("2023", UTC)) == "2023-01-01/2023-12-31"
     assert parse("2024-12", UTC) == days("2024-12-01", "2024-12-31")
     assert parse("2024-05-07T18:30", UTC).end - parse("2024-05-07T18:30", UTC).start == timedelta(minutes=1)
+
+
+# ------------------------------------------------------------------------------------- a question and its answer
+
+READING = "I went to a poetry reading last Fri - it was great! Ever been to one?"
+ASKED_AND_ANSWERED = [
+    # question, answer, fact, proposed, expected
+    (READING, "Nope, never been", "Bea has never been to a poetry reading.", "", None),
+    (READING, "Nope, never been", "Bea has never been to a poetry reading.", "2024-05-03", None),
+    (READING, "Yes, I go a lot", "Bea goes to poetry readings.", "", None),
+    (
+        "Did you see Tom yesterday?",
+        "No, I stayed in",
+        "Bea did not see Tom yesterday.",
+        "2024-05-07",
+        days("2024-05-07"),
+    ),
+    ("Did you see Tom yesterday?", "Yes!", "Bea saw Tom yesterday.", "2024-05-07", days("2024-05-07")),
+    ("How was Rome?", "No rain since Monday", "Bea had no rain since Monday.", "2024-05-06", days("2024-05-06")),
+    ("How was Rome?", "I did not go last week", "Bea did not go to Rome.", "", days("2024-04-29", "2024-05-05")),
+    ("我昨天去听了诗歌朗诵！你去过吗？", "没有，从来没去过", "小贝从没听过诗歌朗诵。", "2024-05-07", None),
+    ("我昨天去听了诗歌朗诵！你去过吗？", "没有，从来没去过", "小贝从没听过诗歌朗诵。", "", None),
+    ("你昨天见到小明了吗？", "见到了", "小贝昨天见到了小明。", "2024-05-07", days("2024-05-07")),
+]
+
+
+@pytest.mark.parametrize(("asked", "answered", "noted_as", "when", "expected"), ASKED_AND_ANSWERED)
+async def test_a_question_dates_no_denial_and_nothing_that_was_not_proposed(
+    world, asked, answered, noted_as, when, expected
+):
+    await world.say(asked, at=SAID, role="person", speaker="Ann")
+    await world.say(answered, at=SAID + timedelta(minutes=1), role="person", speaker="Bea")
+    told = fact(noted_as, (1, asked), (2, answered), when=when, about="Bea")
+    await world.consolidate(noted(told, levels=[0, 3]))
+    assert [memory.happened for memory in await world.memories()] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "told", "denied"),
+    [
+        (READING, "Nope, never been", "Ann went to a poetry reading last Fri.", "Bea never saw one."),
+        ("我昨天去听了诗歌朗诵！你去过吗？", "没有，从来没去过", "小安昨天去听了诗歌朗诵。", "小贝从没听过。"),
+    ],
+)
+async def test_a_denial_follows_no_event_of_the_question(world, asked, answered, told, denied):
+    await world.say(asked, at=SAID, role="person", speaker="Ann")
+    await world.say(answered, at=SAID + timedelta(minutes=1), role="person", speaker="Bea")
+    when = "2024-05-03" if told.startswith("Ann") else "2024-05-07"
+    facts = [fact(told, (1, asked), when=when, about="Ann")]
+    facts += [fact(denied, (1, asked), (2, answered), when=when, about="Bea")]
+    await world.consolidate(noted(*facts, levels=[3, 3]))
+    assert [memory.happened for memory in await world.memories()] == [days(when), None]
+
+
+async def test_a_denial_recurs_on_no_day_of_the_question(world):
+    await world.say("Do you swim every Tuesday?", at=SAID, role="person", speaker="Ann")
+    await world.say("No, never.", at=SAID + timedelta(minutes=1), role="person", speaker="Bea")
+    told = fact("Bea never swims.", (1, "Do you swim every Tuesday?"), (2, "No, never"), about="Bea")
+    await world.consolidate(noted(told, levels=[0, 3]))
+    assert [memory.data for memory in await world.memories()] == [{}]

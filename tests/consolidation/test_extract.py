@@ -9,7 +9,7 @@ import pytest
 from memscope.consolidation.find_quote import find_quote
 from memscope.errors import ModelReplyError
 from memscope.records import INJECTED
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import NOW, answering, fact, noted
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import clock, heard, listening, world
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from memscope.models.clients import OpenAIChat
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIChat
 
 from servers.faults import MALFORMED, FaultServer, Plan, Script
 from workbench import fact, noted

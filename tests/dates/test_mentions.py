@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from growth import growth
 from memscope.dates import (
-    EARLIEST,
-    LATEST,
+    FIRST_DAY,
+    LAST_DAY,
     calendar,
     cascade,
     lexer,
@@ -32,7 +32,6 @@ from memscope.dates import (
     resolve,
     rules,
     vocabulary,
-    weekday,
 )
 from memscope.dates.rules import rows
 from memscope.errors import InputError
@@ -53,7 +52,7 @@ def at(value: Any, zone: Any, open_end: datetime) -> datetime:
 def test_golden(case: dict[str, Any]) -> None:
     zone = ZoneInfo(case["zone"]) if "zone" in case else UTC
     reference = at(case.get("reference", "2023-11-15 10:00"), zone, NOW)
-    expected = [Interval(at(start, zone, EARLIEST), at(end, zone, LATEST)) for start, end in case["expect"]]
+    expected = [Interval(at(start, zone, FIRST_DAY), at(end, zone, LAST_DAY)) for start, end in case["expect"]]
     found = mentions(case["text"], reference)
     assert [mention.interval for mention in found] == expected
     for mention in found:
@@ -114,10 +113,6 @@ def test_a_skipped_hour_is_not_empty() -> None:
     assert mention.interval.end.astimezone(UTC) - mention.interval.start.astimezone(UTC) == timedelta(hours=1)
 
 
-def test_weekday_names() -> None:
-    assert (weekday(NOW, "en"), weekday(NOW, "zh"), weekday(NOW, "fr")) == ("Wednesday", "星期三", "Wednesday")
-
-
 def test_a_naive_reference_is_refused() -> None:
     with pytest.raises(InputError, match="zone"):
         mentions("yesterday", datetime(2023, 11, 15))  # noqa: DTZ001
@@ -136,7 +131,7 @@ def test_nothing_comes_after_the_last_day_of_the_calendar(text: str) -> None:
 # ------------------------------------------------------------------------------------------------------------- any text
 
 WORDS = [
-    *lexer.WORDS,
+    *lexer.VOCABULARY,
     "2023",
     "5",
     "12",
@@ -154,8 +149,8 @@ WORDS = [
 ]
 TIMES = {"date", "period", "moment", "open", "time", "gone", "jubilee"}
 # Each kind of word as often as each other: the rare ones are where rows meet what they were not written for.
-KINDS = {kind for kind, _ in lexer.WORDS.values()}
-BY_KIND = [[word for word, (kind, _) in lexer.WORDS.items() if kind == each] for each in sorted(KINDS)]
+KINDS = {kind for kind, _ in lexer.VOCABULARY.values()}
+BY_KIND = [[word for word, (kind, _) in lexer.VOCABULARY.items() if kind == each] for each in sorted(KINDS)]
 ANY_WORD = st.sampled_from([WORDS, *BY_KIND]).flatmap(st.sampled_from)
 PHRASES = st.lists(ANY_WORD, max_size=12).map(" ".join) | st.lists(st.sampled_from(WORDS)).map("".join)
 REFERENCES = st.datetimes(
@@ -241,8 +236,8 @@ def test_a_sentence_without_an_end_is_cut_between_words() -> None:
 
 
 def test_every_row_is_a_pattern_over_kinds_that_there_are() -> None:
-    written = {"word", "stop", *lexer.SIGNS.values(), *(one.kind for one in lexer.FIGURES.values())}
-    kinds = written | {kind for kind, _ in lexer.WORDS.values()} | {row.kind for row in rows()}
+    written = {"word", "stop", *lexer.PUNCTUATION_ROLES.values(), *(one.kind for one in lexer.FIGURE_PATTERNS.values())}
+    kinds = written | {kind for kind, _ in lexer.VOCABULARY.values()} | {row.kind for row in rows()}
     for row in rows():
         cascade.compiled(row.pattern)
         assert set(re.findall("[a-z]+", row.pattern)) <= kinds
@@ -250,7 +245,7 @@ def test_every_row_is_a_pattern_over_kinds_that_there_are() -> None:
 
 def test_every_word_is_there_once() -> None:
     spelled = [word for name in ("en.txt", "zh.txt") for word, _ in vocabulary.words(name)]
-    assert len(spelled) == len(set(spelled)) == len(lexer.WORDS)
+    assert len(spelled) == len(set(spelled)) == len(lexer.VOCABULARY)
 
 
 def test_no_builder_stands_unused() -> None:

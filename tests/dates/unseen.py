@@ -1,8 +1,8 @@
-"""Time expressions in sentences that the rules were not written from: ``python benchmarks/dates_unseen.py [--errors]``.
+"""Time expressions in sentences that the rules were not written from.
 
-Two kinds of sentences: the labelled ones of ``tests/dates/golden/dates_unseen.txt``, and those of a small grammar whose
-dates are worked out here, without the rules. Both are split by the CRC-32 of the text: half of them may be looked at
-(``--errors`` prints these only), the other half is only counted.
+Two kinds of sentences: the labelled ones of ``golden/dates_unseen.txt``, and those of a small grammar whose dates are
+worked out here, without the rules. Both are split by the CRC-32 of the text: errors of the first half are printed
+(``pytest -s tests/dates/test_unseen.py``), the other half is only counted.
 
 Of each sentence with a date, right is a reading of all its mentions; wrong is an interval that no reading has, also
 where nothing is named. ``wrong`` is a share of all sentences, ``en`` and ``zh`` are shares of those with a date.
@@ -10,19 +10,17 @@ where nothing is named. ``wrong`` is a share of all sentences, ``en`` and ``zh``
 
 from __future__ import annotations
 
-import argparse
 import calendar
-import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zlib import crc32
 
-from memscope.dates import EARLIEST, LATEST, Mention, mentions
+from memscope.dates import FIRST_DAY, LAST_DAY, Mention, mentions
 
-CASES = Path(__file__).parents[1] / "tests" / "dates" / "golden" / "dates_unseen.txt"
+CASES = Path(__file__).parent / "golden" / "dates_unseen.txt"
 NOW = datetime(2023, 11, 15, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
 MONTHS = calendar.month_name[1:]
@@ -333,10 +331,10 @@ def fits(mention: Mention, expected: str) -> bool:
         return start == bounds(expected[1:])[0] and end - start <= timedelta(hours=1)
     first, dots, last = expected.partition("..")
     exclusive = last.startswith("<")
-    begin = bounds(first)[0] if first else EARLIEST.replace(tzinfo=UTC)
+    begin = bounds(first)[0] if first else FIRST_DAY.replace(tzinfo=UTC)
     if not dots:
         return (start, end) == bounds(expected)
-    finish = bounds(last.lstrip("<"))[0 if exclusive else 1] if last else LATEST.replace(tzinfo=UTC)
+    finish = bounds(last.lstrip("<"))[0 if exclusive else 1] if last else LAST_DAY.replace(tzinfo=UTC)
     return (start, end) == (begin, finish)
 
 
@@ -349,14 +347,14 @@ def verdict(text: str, expected: str) -> str:
     return "right" if len(found) >= len(wanted) else "missed"
 
 
-def measure(cases: list[Case], errors: bool) -> dict[str, dict[str, float]]:
+def measure(cases: Iterable[Case]) -> dict[str, dict[str, float]]:
     counts: Counter[tuple[bool, str, str]] = Counter()
     for text, expected in cases:
         held_out = bool(crc32(text.encode()) & 1)
         language = "en" if text.isascii() else "zh"
         found = verdict(text, expected)
         counts[held_out, language if expected else "silent", found] += 1
-        if errors and not held_out and found != "right":
+        if not held_out and found != "right":
             print(
                 found,
                 repr(text),
@@ -378,18 +376,3 @@ def shares(counts: Counter[tuple[bool, str, str]], half: bool) -> dict[str, floa
         "wrong": round(sum(count for key, count in mine.items() if key[1] == "wrong") / total, 4),
         "cases": total,
     }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--errors", action="store_true", help="print what was missed or wrong in the development half")
-    args = parser.parse_args()
-    found = {
-        name: measure(cases, args.errors)
-        for name, cases in (("labelled", list(labelled())), ("grammar", list(generated())))
-    }
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memscope.demo import LANGUAGES, conversations, load
 from memscope.errors import InputError
+from memscope_cli.demo import DEMO_LANGUAGES, conversations, load
 
 SECRETS = {"en": "4471", "zh": "3862"}
 
@@ -32,7 +32,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-@pytest.fixture(params=LANGUAGES)
+@pytest.fixture(params=DEMO_LANGUAGES)
 def conversation(request: pytest.FixtureRequest) -> dict[str, Any]:
     return load(request.param)
 
@@ -67,7 +67,7 @@ def test_there_is_enough_to_search(conversation: dict[str, Any]) -> None:
 
 
 def test_turn_ids_are_unique_across_languages() -> None:
-    ids = [turn["id"] for language in LANGUAGES for turn in turns(load(language))]
+    ids = [turn["id"] for language in DEMO_LANGUAGES for turn in turns(load(language))]
     assert len(ids) == len(set(ids))
 
 

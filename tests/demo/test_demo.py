@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope
-from memscope.cli import cli
-from memscope.demo import conversations, load, play
 from memscope.records import Hit, Retrieval, Scope, Turn
+from memscope_cli.app import cli
+from memscope_cli.demo import conversations, load, play
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_without_a_store_a_new_one_is_made_in_a_temporary_folder(tmp_path):
         "TEMP": str(tmp_path),
         "MEMSCOPE_STORE": str(tmp_path / "mine.db"),
     }
-    command = [sys.executable, "-m", "memscope.cli", "demo", "--language", "en"]
+    command = [sys.executable, "-m", "memscope", "demo", "--language", "en"]
     done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
     assert (done.stderr, b"\x1b" in done.stdout) == (b"", False)
     assert [path.name for path in tmp_path.glob("memscope-demo-*/memory.db")] == ["memory.db"]
@@ -121,7 +121,16 @@ def test_a_terminal_gets_colours_and_lines_that_fit(tmp_path):
     if child == 0:  # pragma: no cover
         os.environ.update(COLUMNS="72", TERM="xterm-256color")
         os.environ.pop("NO_COLOR", None)
-        program = [sys.executable, "-m", "memscope.cli", "--store", str(tmp_path / "m.db"), "demo", "--language", "en"]
+        program = [
+            sys.executable,
+            "-m",
+            "memscope_cli.app",
+            "--store",
+            str(tmp_path / "m.db"),
+            "demo",
+            "--language",
+            "en",
+        ]
         os.execv(sys.executable, program)
     seen = b""
     try:

@@ -34,7 +34,7 @@ async def memory() -> AsyncIterator[AsyncMemoryScope]:
         report = await opened.add_turns([{"role": "user", "content": text} for text in TALK], user="u")
         fact = Observation(id="o", scope=Scope("u"), text="Kim is Zoe's aunt.", sources=(report.keys[0],), said=NOW,
                            recorded=NOW, about="Kim")  # fmt: skip
-        await opened.runtime.store.apply("u", ChangeSet(new=(fact,)))
+        await opened.runtime.services.store.apply("u", ChangeSet(new=(fact,)))
         yield opened
 
 
@@ -43,7 +43,7 @@ def edges(graph: EntityGraph) -> set[tuple[frozenset[str], str, int]]:
 
 
 async def test_named_together_and_related_by_a_fact(memory):
-    graph = await memory.graph("u")
+    graph = await memory.entities("u").graph()
     assert {node.name for node in graph.nodes} == {"Kim", "Leo", "Max", "Zoe", "Boris"}
     assert (frozenset({"Kim", "Leo"}), "together", 2) in edges(graph)
     (fact,) = [one for one in graph.edges if one.kind == "fact"]
@@ -52,7 +52,7 @@ async def test_named_together_and_related_by_a_fact(memory):
 
 async def test_subgraphs_reach_as_far_as_asked_and_are_joined(memory):
     async def distances(*names: str, **more: int) -> dict[str, int]:
-        return {node.name: node.distance for node in (await memory.graph("u", names, **more)).nodes}
+        return {node.name: node.distance for node in (await memory.entities("u").graph(names, **more)).nodes}
 
     await memory.forget(user="u", ids=["o"])
     assert await distances("Kim", depth=1) == {"Kim": 0, "Leo": 1}
@@ -64,10 +64,10 @@ async def test_subgraphs_reach_as_far_as_asked_and_are_joined(memory):
 
 async def test_bad_arguments_are_typed_errors(memory):
     with pytest.raises(NotFound):
-        await memory.graph("u", ["Nobody"])
+        await memory.entities("u").graph(["Nobody"])
     for more in ({"depth": 3}, {"depth": 0}, {"top": 0}, {"names": "Kim"}):
         with pytest.raises(InputError):
-            await memory.graph("u", **more)
+            await memory.entities("u").graph(**more)
 
 
 NAMES = st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=12, unique=True)
@@ -104,4 +104,4 @@ def test_no_two_names_are_drawn_at_one_place():
 def test_without_await():
     with MemoryScope(":memory:") as memory:
         memory.add_turns([{"role": "user", "content": "I met Kim in Rome."}], user="u")
-        assert edges(memory.graph("u", ["Kim"])) == {(frozenset({"Kim", "Rome"}), "together", 1)}
+        assert edges(memory.entities("u").graph(["Kim"])) == {(frozenset({"Kim", "Rome"}), "together", 1)}

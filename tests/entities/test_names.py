@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import growth
-from memscope.text.names import LONGEST, NAME_KINDS, name_form, names
+from memscope.languages.names import MAX_TEXT_CHARS, NAME_KINDS, name_form, names
 
 FOLDER = Path(__file__).parent
 
@@ -63,16 +63,24 @@ def test_days_months_stop_words_and_the_first_words_of_sentences_are_none(text):
 @pytest.mark.parametrize(
     ("text", "name", "role"),
     [
-        ("My sister Kim called.", "Kim", "sister"),
-        ("I saw my boss, Mr. Okafor, again.", "Mr. Okafor", "boss"),
-        ("My brother's name is Zork.", "Zork", "brother"),
-        ("她的老师很好，我妹妹小芳也来了。", "小芳", "妹妹"),
-        ("我的老闆陳偉明說不行。", "陳偉明", "老板"),
-        ("我男朋友陆川不能吃辣。", "陆川", "男朋友"),
+        ("My sister Kim called.", "Kim", "my sister"),
+        ("I saw my boss, Mr. Okafor, again.", "Mr. Okafor", "my boss"),
+        ("My brother's name is Zork.", "Zork", "my brother"),
+        ("她的老师很好，我妹妹小芳也来了。", "小芳", "我妹妹"),
+        ("我的老闆陳偉明說不行。", "陳偉明", "我老板"),
+        ("我男朋友陆川不能吃辣。", "陆川", "我男朋友"),
     ],
 )
 def test_a_role_that_is_said_with_a_name(text, name, role):
     assert [(one.text, one.role) for one in names(text) if one.role and one.weight] == [(name, role)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("我去的是绿禾公园，看到了樱花。", "绿禾公园"), ("你从医院回来了吗？", ""), ("我觉得博物馆值得多去看看。", "")],
+)
+def test_words_before_a_chinese_place_are_no_part_of_its_name(text, name):
+    assert list(found(text)) == [*filter(None, [name])]
 
 
 def test_who_was_named_so():
@@ -117,7 +125,7 @@ def test_a_title_of_two_characters_begins_a_sentence():
 
 
 def test_a_role_alone_is_a_mention_without_weight():
-    assert [(one.text, one.weight, one.role) for one in names("I miss my sister.")] == [("my sister", 0, "sister")]
+    assert [(one.text, one.weight, one.role) for one in names("I miss my sister.")] == [("my sister", 0, "my sister")]
 
 
 def test_the_first_word_of_a_sentence_has_no_weight_unless_something_tells():
@@ -172,5 +180,5 @@ def test_a_form_is_its_own_form(name):
     ],
 )
 def test_time_is_linear(piece):
-    size = LONGEST // 8
+    size = MAX_TEXT_CHARS // 8
     assert growth(names, piece, size) < 3

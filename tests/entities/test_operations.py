@@ -57,12 +57,15 @@ async def talk(memory) -> AsyncMemoryScope:
     return memory
 
 
-async def counts(memory: AsyncMemoryScope, **more: Any) -> dict[str, int]:
-    return {one.name: one.count for one in await memory.entities("u", **more)}
+async def counts(
+    memory: AsyncMemoryScope, agent: str | None = None, session: str | None = None, **more: Any
+) -> dict[str, int]:
+    entities = memory.entities("u", agent=agent, session=session)
+    return {one.name: one.count for one in await entities.list(**more)}
 
 
 async def test_names_are_counted_by_turn_the_most_and_latest_first(talk):
-    found = await talk.entities("u")
+    found = await talk.entities("u").list()
     assert {one.name: (one.kind, one.count) for one in found} == {
         "Kim": ("person", 3), "Lisbon": ("place", 2), "Anna Schmidt": ("person", 2), "Hamburg": ("place", 1),
         "Siemens": ("organisation", 1), "赵磊": ("person", 1), "腾讯": ("organisation", 1),
@@ -95,9 +98,9 @@ async def test_what_is_said_lately_counts_more(memory):
 
 
 async def test_the_same_turns_again_change_no_count(talk):
-    before = await talk.entities("u")
+    before = await talk.entities("u").list()
     await talk.add_turns(TALK, user="u", agent="a", replay=True)
-    assert await talk.entities("u") == before
+    assert await talk.entities("u").list() == before
 
 
 async def test_masks_and_windows(talk):
@@ -110,9 +113,9 @@ async def test_masks_and_windows(talk):
     assert await counts(talk, as_of=NOW - timedelta(days=55)) == {"Kim": 1, "Lisbon": 1}
     assert len(await counts(talk, top=2)) == 2
     with pytest.raises(NotFound):
-        await talk.entity("u", "Siemens", agent="b")
+        await talk.entities("u", agent="b").get("Siemens")
     with pytest.raises(NotFound):
-        await talk.entity("u", "Boris")
+        await talk.entities("u").get("Boris")
 
 
 async def test_a_name_of_another_agent_tells_nothing(memory):
@@ -145,7 +148,7 @@ async def add_fact(memory: AsyncMemoryScope, turn: int, text: str, **more: Any) 
     stored = (await memory.list(user="u", kinds=["turn"]))[turn]
     fact = Observation(id=f"o{turn}", scope=Scope("u", "a"), text=text, sources=(stored.key,), said=stored.time,
                        recorded=NOW, **more)  # fmt: skip
-    await memory.runtime.store.apply("u", ChangeSet(new=(fact,)))
+    await memory.runtime.services.store.apply("u", ChangeSet(new=(fact,)))
     return fact
 
 
@@ -153,13 +156,13 @@ async def test_one_entity_with_all_that_is_known(talk):
     await add_fact(talk, 0, "Kim lives in Lisbon.", about="Kim", keywords=("moving",))
     where, text = Scope("u", "a"), "Kim has moved away."
     insight = Insight(id="i", scope=where, text=text, sources=("o0",), said=NOW, recorded=NOW, subject="Kim")
-    await talk.runtime.store.apply("u", ChangeSet(new=(insight,)))
-    found = await talk.entity("u", "kim")
+    await talk.runtime.services.store.apply("u", ChangeSet(new=(insight,)))
+    found = await talk.entities("u").get("kim")
     assert found.entity.name == "Kim" and found.entity.count == 3
     assert [fact.id for fact in found.facts] == ["o0"] and [one.id for one in found.insights] == ["i"]
     assert [turn.text for turn in found.turns] == [TALK[0]["content"], TALK[3]["content"], TALK[4]["content"]]
     assert ("Lisbon", 2) in [(one.name, one.count) for one in found.neighbours]
-    assert (await talk.entity("u", "my sister")).entity.name == "Kim"
+    assert (await talk.entities("u").get("my sister")).entity.name == "Kim"
 
 
 async def test_a_model_names_what_rules_do_not(memory):
@@ -171,25 +174,25 @@ async def test_a_model_names_what_rules_do_not(memory):
 
 
 async def test_forgetting_the_last_mention_removes_the_entity(talk):
-    await talk.entities("u")
+    await talk.entities("u").list()
     await talk.forget(user="u", text="Siemens")
     assert "Siemens" not in await counts(talk)
     assert (await counts(talk))["Anna Schmidt"] == 1
     with pytest.raises(NotFound):
-        await talk.entity("u", "Siemens")
+        await talk.entities("u").get("Siemens")
     await talk.forget(user="u", everything=True)
-    assert await counts(talk) == {} and await talk.stream("u") == []
-    assert (await talk.timeline("u")).buckets == ()
+    assert await counts(talk) == {} and await talk.entities("u").stream() == []
+    assert (await talk.entities("u").timeline()).buckets == ()
 
 
 async def test_a_repeated_call_reads_no_record_again(talk, monkeypatch):
-    before = await talk.entities("u")
+    before = await talk.entities("u").list()
 
     def refuse(*_: object) -> None:
         raise AssertionError("read again")
 
     monkeypatch.setattr(reading, "_read_turn", refuse)
-    assert await talk.entities("u") == before
+    assert await talk.entities("u").list() == before
     await talk.forget(user="u", text="Hamburg")  # the other turns are known
     assert "Hamburg" not in await counts(talk)
 
@@ -200,7 +203,7 @@ async def test_a_statement_that_expires(memory):
 
 
 async def test_the_stream_is_in_order_of_time(talk):
-    mentions = await talk.stream("u", limit=3)
+    mentions = await talk.entities("u").stream(limit=3)
     assert [one.name for one in mentions][-2:] == ["赵磊", "腾讯"]
     assert mentions == sorted(mentions, key=lambda one: one.time)
 
@@ -209,14 +212,14 @@ async def test_the_timeline(memory):
     turns = [said("I cook with Rosa.", 100 - 7 * week) for week in range(12)]
     turns += [said(f"Rosa and I went to Turin, hour {hour}.", 16 + hour / 24) for hour in range(9)]
     await memory.add_turns(turns, user="u", replay=True)
-    found = await memory.timeline("u", by="week", zone="UTC")
+    found = await memory.entities("u").timeline(by="week", zone="UTC")
     assert sum(one.count for one in found.buckets) == 21
     (burst,) = [one for one in found.buckets if one.burst]
     assert burst.count >= 9 and burst.start <= NOW - timedelta(days=16) < burst.start + timedelta(days=7)
     assert [(one.name, one.before) for one in burst.top] == [("Rosa", 1), ("Turin", None)]
     (cooking,) = [one for one in found.themes if one.name == "cooking"]
     assert cooking.count == 12 and not cooking.over
-    turin = await memory.timeline("u", "Turin", by="day", zone="UTC")
+    turin = await memory.entities("u").timeline("Turin", by="day", zone="UTC")
     assert turin.entity is not None and turin.entity.name == "Turin"
     assert sum(one.count for one in turin.buckets) == 9
 
@@ -225,67 +228,71 @@ async def test_days_are_those_of_the_zone(memory):
     late = datetime(2026, 6, 29, 23, 30, tzinfo=UTC)
     await memory.add_turns([{"role": "user", "content": "I met Kim.", "time": late}], user="u")
     days = {
-        zone: (await memory.timeline("u", by="day", zone=zone)).buckets[0].start.day for zone in ("UTC", "Asia/Tokyo")
+        zone: (await memory.entities("u").timeline(by="day", zone=zone)).buckets[0].start.day
+        for zone in ("UTC", "Asia/Tokyo")
     }
     assert days == {"UTC": 29, "Asia/Tokyo": 30}
 
 
 async def test_bad_arguments_are_typed_errors(memory):
-    for call in (memory.entities("u", kind="animal"), memory.entities("u", top=0), memory.timeline("u", by="year"),
-                 memory.entity("u", ""), memory.entities(""), memory.entities("u", since="soon")):  # fmt: skip
+    known = memory.entities("u")
+    for call in (known.list(kind="animal"), known.list(top=0), known.timeline(by="year"), known.get(""),
+                 known.list(since="soon")):  # fmt: skip
         with pytest.raises(InputError):
             await call
+    with pytest.raises(InputError):
+        memory.entities("")
 
 
 def test_without_await(tmp_path):
     with MemoryScope(tmp_path / "m.db") as memory:
         memory.add_turns([{"role": "user", "content": "I met Kim."}], user="u")
-        assert [one.name for one in memory.entities("u")] == ["Kim"]
-        assert memory.entity("u", "Kim").entity.count == 1
-        assert len(memory.timeline("u", "Kim").buckets) == len(memory.stream("u")) == 1
+        assert [one.name for one in memory.entities("u").list()] == ["Kim"]
+        assert memory.entities("u").get("Kim").entity.count == 1
+        assert len(memory.entities("u").timeline("Kim").buckets) == len(memory.entities("u").stream()) == 1
 
 
 async def test_a_merge_stays_through_new_turns(memory):
     await memory.add_turns([said("I met Anna Schmidt.", 9), said("I called Nanne today.", 8)], user="u")
-    merged = await memory.merge_entities("u", "Anna Schmidt", "Nanne")
+    merged = await memory.entities("u").merge("Anna Schmidt", "Nanne")
     assert (merged.name, merged.count, merged.aliases) == ("Anna Schmidt", 2, ("Nanne",))
     await memory.add_turns([said("I had lunch with Nanne.", 1)], user="u")
     assert await counts(memory) == {"Anna Schmidt": 3}
-    assert (await memory.entity("u", "nanne")).entity.name == "Anna Schmidt"
+    assert (await memory.entities("u").get("nanne")).entity.name == "Anna Schmidt"
 
 
 async def test_a_split_stays_and_a_merge_joins_again(talk):
-    await talk.split_entities("u", "Anna Schmidt", "Anna")
+    await talk.entities("u").split("Anna Schmidt", "Anna")
     await talk.add_turns([said("Anna wrote to me.", 1)], user="u")
     assert (await counts(talk))["Anna"] == 2 and (await counts(talk))["Anna Schmidt"] == 1
-    await talk.merge_entities("u", "Anna Schmidt", "Anna")
+    await talk.entities("u").merge("Anna Schmidt", "Anna")
     assert (await counts(talk))["Anna Schmidt"] == 3
 
 
 async def test_a_role_is_taken_from_one_and_given_to_another(talk):
-    assert (await talk.split_entities("u", "my sister", "Kim")).aliases == ()
+    assert (await talk.entities("u").split("my sister", "Kim")).aliases == ()
     with pytest.raises(NotFound):
-        await talk.entity("u", "my sister")
-    merged = await talk.merge_entities("u", "Anna", "my sister")
+        await talk.entities("u").get("my sister")
+    merged = await talk.entities("u").merge("Anna", "my sister")
     assert merged.aliases == ("Anna", "my sister") and merged.count == 4
 
 
 async def test_merges_are_records_of_one_user_that_can_be_forgotten(talk):
-    await talk.merge_entities("u", "Kim", "赵磊")
+    await talk.entities("u").merge("Kim", "赵磊")
     assert (await counts(talk))["Kim"] == 4
     (record,) = await talk.list(user="u", namespace="memscope.entities")
     assert record.text == "赵磊 = Kim" and record.text not in await talk.profile("u")
     assert await counts(talk, as_of=NOW - timedelta(hours=1)) == await counts(talk, as_of=NOW - timedelta(hours=2))
     await talk.forget(user="u", ids=[record.id])
     assert (await counts(talk))["Kim"] == 3
-    await talk.merge_entities("u", "Kim", "赵磊")
+    await talk.entities("u").merge("Kim", "赵磊")
     await talk.forget(user="u", text="赵磊")
     assert await talk.list(user="u", namespace="memscope.entities") == []
 
 
 async def test_no_search_and_no_profile_shows_a_merge(talk):
-    await talk.merge_entities("u", "Kim", "赵磊")
-    await talk.split_entities("u", "Kim", "my sister")
+    await talk.entities("u").merge("Kim", "赵磊")
+    await talk.entities("u").split("Kim", "my sister")
     found = await talk.retrieve("Where does my sister Kim live?", user="u")
     shown = [hit.text for hit in found] + (await talk.profile("u")).splitlines()
     assert shown and not [text for text in shown if "=" in text or "≠" in text]
@@ -293,17 +300,17 @@ async def test_no_search_and_no_profile_shows_a_merge(talk):
 
 
 async def test_merges_are_copied_with_the_memory(talk, tmp_path):
-    await talk.merge_entities("u", "Kim", "赵磊")
-    await talk.export(tmp_path / "out.jsonl")
+    await talk.entities("u").merge("Kim", "赵磊")
+    await talk.admin.export(tmp_path / "out.jsonl")
     async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as other:
-        await other.import_(tmp_path / "out.jsonl")
+        await other.admin.import_(tmp_path / "out.jsonl")
         assert await counts(other) == await counts(talk)
 
 
 async def test_a_merge_of_one_agent_is_its_own(memory):
     await memory.add_turns([said("I met Anna Schmidt and Nanne.", 3)], user="u", agent="a")
     await memory.add_turns([said("I met Anna Schmidt and Nanne.", 2)], user="u", agent="b")
-    await memory.merge_entities("u", "Anna Schmidt", "Nanne", agent="a")
+    await memory.entities("u", agent="a").merge("Anna Schmidt", "Nanne")
     assert await counts(memory, agent="a") == {"Anna Schmidt": 1}
     assert await counts(memory, agent="b") == {"Anna Schmidt": 1, "Nanne": 1}
 
@@ -324,8 +331,8 @@ async def test_chinese_without_wo_and_at_the_beginning_of_a_sentence(memory):
 
 async def test_what_cannot_be_merged_or_split(talk):
     for call, error in (
-        (talk.merge_entities("u", "Kim", "Nobody"), NotFound), (talk.merge_entities("v", "Kim", "Anna"), NotFound),
-        (talk.split_entities("u", "Kim", "Anna"), InputError), (talk.merge_entities("u", "Kim", "kim"), InputError),
+        (talk.entities("u").merge("Kim", "Nobody"), NotFound), (talk.entities("v").merge("Kim", "Anna"), NotFound),
+        (talk.entities("u").split("Kim", "Anna"), InputError), (talk.entities("u").merge("Kim", "kim"), InputError),
     ):  # fmt: skip
         with pytest.raises(error):
             await call
@@ -344,15 +351,15 @@ async def test_questions_and_writes_at_the_same_time(memory, monkeypatch):
         asked[round].cancel()
         await asyncio.gather(*asked, *(write(3 * round + one) for one in range(3)), return_exceptions=True)
     assert (await counts(memory))["Kim"] == (await counts(memory))["Lisbon"] == 12
-    following = await memory.entities("u", top=100)
+    following = await memory.entities("u").list(top=100)
     monkeypatch.setattr(cache, "_users", WeakKeyDictionary())  # as another process reads it
-    assert await memory.entities("u", top=100) == following
+    assert await memory.entities("u").list(top=100) == following
 
 
 async def test_the_event_loop_goes_on_while_names_are_read(memory):
     texts = (f"My colleague Kim{number} moved to Lisbon and works for Siemens now." for number in range(3000))
     await memory.add_turns([said(text, 1) for text in texts], user="u")
-    asked, turns = asyncio.create_task(memory.entities("u")), 0
+    asked, turns = asyncio.create_task(memory.entities("u").list()), 0
     while not asked.done():
         await asyncio.sleep(0)
         turns += 1

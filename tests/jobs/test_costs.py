@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import AsyncMemoryScope
-from memscope.cli import cli
 from memscope.config.settings import load
 from memscope.errors import ConfigError
 from memscope.jobs.costs import CounterStore, count_facts
 from memscope.records import Stats
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.models import ScriptedChat, data
+from memscope_cli.app import cli
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import Clock, fact, noted
 
@@ -52,7 +52,7 @@ async def test_beyond_the_budget_work_waits_and_goes_on_when_the_hour_is_over(tm
         await add(memory, "I like tea", "I play chess", "I live in Rome")
         report = await memory.consolidate(user="alice")
         assert (report.done, report.pending, dict(report.errors)) == (2, 1, {"budget_spent": 1})
-        status = await memory.status()
+        status = await memory.admin.status()
         (limit,) = status["budget"]
         assert (limit["name"], limit["most"], limit["spent"]) == ("calls_per_hour", 2, 2)
         assert limit["until"] == "2026-11-05T14:00+01:00"
@@ -74,7 +74,7 @@ async def test_a_days_budget_ends_at_midnight_in_the_zone_of_the_settings():
         for _ in range(10):  # 12:00 in UTC, 13:00 in Berlin
             clock.now += timedelta(hours=1)
             assert (await memory.consolidate(user="alice")).calls == 0
-        assert (await memory.status())["parked"]["consolidate"] == 0, "waiting is no failure of the batch"
+        assert (await memory.admin.status())["parked"]["consolidate"] == 0, "waiting is no failure of the batch"
         clock.now += timedelta(hours=1, minutes=1)
         assert (await memory.consolidate(user="alice")).done == 1
 
@@ -85,11 +85,11 @@ async def test_a_bound_on_tokens_counts_replies_and_is_shared_by_users():
         await add(memory, "I like tea")
         await add(memory, "I play chess", user="bob")
         await memory.consolidate()
-        spent = (await memory.status())["costs"]["consolidate"]
-        both = [(await memory.status(user=user))["costs"]["consolidate"] for user in ("alice", "bob")]
+        spent = (await memory.admin.status())["costs"]["consolidate"]
+        both = [(await memory.admin.status(user=user))["costs"]["consolidate"] for user in ("alice", "bob")]
         assert spent["tokens"] > spent["characters"] / 6
         assert spent == {name: sum(one[name] for one in both) for name in spent}
-        assert (await memory.status(user="carol"))["costs"] == {}
+        assert (await memory.admin.status(user="carol"))["costs"] == {}
 
 
 async def test_costs_are_of_the_store_and_kept_by_operation(tmp_path):
@@ -99,7 +99,7 @@ async def test_costs_are_of_the_store_and_kept_by_operation(tmp_path):
             await add(memory, text)
             await memory.consolidate(user="alice")
     async with remembering(SQLiteStore(tmp_path / "m.db", clock=clock), clock, None) as memory:
-        status = await memory.status(user="alice")
+        status = await memory.admin.status(user="alice")
     assert status["costs"]["consolidate"]["calls"] == 2
     assert status["budget"] == []
     assert b"alice" not in (tmp_path / "m.db").read_bytes().partition(b"counters user")[2][:64]
@@ -115,10 +115,10 @@ async def test_costs_of_calls_that_failed_count_too():
 
     async with remembering(InMemoryStore(clock=clock), clock, None) as memory:
         await add(memory, "I like tea")
-        memory.runtime.ctx.chat.chat = broken
+        memory.runtime.services.chat.chat = broken
         with pytest.raises(asyncio.CancelledError):
             await memory.consolidate(user="alice")
-        assert (await memory.status())["costs"]["consolidate"]["calls"] == 1
+        assert (await memory.admin.status())["costs"]["consolidate"]["calls"] == 1
 
 
 async def test_a_store_without_counters_is_counted_in_the_process():
@@ -128,7 +128,7 @@ async def test_a_store_without_counters_is_counted_in_the_process():
     async with remembering(store, clock, {"calls_per_hour": 1}) as memory:
         await add(memory, "I like tea", "I play chess")
         assert (await memory.consolidate(user="alice")).done == 1
-        assert (await memory.status())["costs"]["consolidate"]["calls"] == 1
+        assert (await memory.admin.status())["costs"]["consolidate"]["calls"] == 1
 
 
 async def test_counters_of_many_tasks_add_up_and_are_in_no_export(tmp_path):
@@ -136,10 +136,10 @@ async def test_counters_of_many_tasks_add_up_and_are_in_no_export(tmp_path):
         counts["calls"] = counts.get("calls", 0) + 1
 
     async with AsyncMemoryScope(tmp_path / "m.db") as memory:
-        store = memory.runtime.store
+        store = memory.runtime.services.store
         await asyncio.gather(*(store.change_counters("whole", add_one) for _ in range(50)))
         assert await store.counters("whole") == {"calls": 50}
-        await memory.export(tmp_path / "all.jsonl")
+        await memory.admin.export(tmp_path / "all.jsonl")
     assert "counters" not in (tmp_path / "all.jsonl").read_text()
 
 
@@ -151,10 +151,10 @@ async def test_refused_facts_are_told_by_the_next_process_too(tmp_path):
         await add(memory, "I like tea")
         await memory.consolidate(user="alice")
     async with remembering(SQLiteStore(tmp_path / "m.db"), clock, None, ScriptedChat([])) as memory:
-        status = await memory.status()
+        status = await memory.admin.status()
         assert status["facts"] == {"kept": 1, "no_quote": 2}
         assert status["refused"] == "67 % of the facts were refused: no_quote"
-        assert isinstance(await memory.runtime.store.stats(), Stats)
+        assert isinstance(await memory.runtime.services.store.stats(), Stats)
 
 
 @pytest.mark.parametrize("budget", [{"calls_per_hour": 0}, {"calls": 3}, {"tokens_per_day": "many"}, "10"])
@@ -177,7 +177,7 @@ def test_status_and_doctor_show_costs_budget_and_refusals(tmp_path):
         async with AsyncMemoryScope(settings=settings, chat=chat, clock=clock) as memory:
             await add(memory, "I like tea")
             await memory.consolidate(user="alice")
-            await count_facts(memory.runtime.ctx, {"no_quote": 1})
+            await count_facts(memory.runtime.services, {"no_quote": 1})
 
     asyncio.run(spend())
     shown = CliRunner().invoke(cli, ["--config", str(config), "status"]).output

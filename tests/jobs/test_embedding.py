@@ -60,7 +60,7 @@ async def test_an_embedder_that_answers_nonsense_costs_the_vectors_only(place, d
         with pytest.raises(EmbeddingError):
             await memory.flush()
         found = await memory.retrieve("tea", user="u")
-        status = await memory.status()
+        status = await memory.admin.status()
     assert (len(found), status["vectors"], status["failed"]["embed"]) == (1, 0, 1)
     assert status["embedding_error"].startswith("embedding")
     assert "CANARY" not in caplog.text
@@ -72,7 +72,7 @@ async def test_an_error_is_there_until_the_vectors_are(place):
         for _ in range(2):
             with pytest.raises(ModelUnavailable):
                 await memory.flush()
-        assert (await memory.status())["embedding_error"] == "model_unavailable"
+        assert (await memory.admin.status())["embedding_error"] == "model_unavailable"
 
 
 async def test_another_length_is_a_mismatch_until_reembedded(place, tmp_path):
@@ -85,7 +85,7 @@ async def test_another_length_is_a_mismatch_until_reembedded(place, tmp_path):
         with pytest.raises(EmbeddingMismatch):
             await memory.flush()
         assert len(await memory.retrieve("tea", user="u")) == 1  # of equal turns the newest is shown
-        assert await memory.reembed() == 2
+        assert await memory.admin.reembed() == 2
         assert await memory.flush()
 
 
@@ -105,11 +105,11 @@ async def test_a_reembed_that_is_stopped_goes_on_where_it_was(place):
         assert await memory.flush()
         embedder.space = VectorSpace("another", 8)
         with pytest.raises(Stopped):
-            await memory.reembed(progress=stop)
+            await memory.admin.reembed(progress=stop)
         shapes = []
         embedder.does = lambda shape: shapes.append(shape) or np.ones(shape)
-        assert await memory.reembed() == 72
-        assert sum(number for number, _ in shapes) == 72 and (await memory.status())["vectors"] == 200
+        assert await memory.admin.reembed() == 72
+        assert sum(number for number, _ in shapes) == 72 and (await memory.admin.status())["vectors"] == 200
 
 
 async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path):
@@ -120,7 +120,7 @@ async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path
             with pytest.raises(ModelUnavailable):
                 await memory.flush()
             await asyncio.sleep(0.002)
-        assert (await memory.status())["parked"]["embed"] == 0
+        assert (await memory.admin.status())["parked"]["embed"] == 0
         filled = asyncio.Event()
 
         def mends(shape):
@@ -128,10 +128,10 @@ async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path
             return np.ones(shape)
 
         embedder.does = mends
-        await memory.start()
+        await memory.admin.start()
         await asyncio.wait_for(filled.wait(), 10)
         assert await memory.flush()
-        assert (await memory.status())["vectors"] == 1
+        assert (await memory.admin.status())["vectors"] == 1
 
 
 async def test_a_server_that_asks_for_years_is_left_alone_all_the_same(place):
@@ -161,7 +161,7 @@ async def test_an_embedder_that_cannot_even_be_measured(place, caplog):
 
 
 async def test_turns_said_one_after_the_other_are_embedded_together(place, monkeypatch):
-    monkeypatch.setattr(embedding, "TOGETHER_S", 60)
+    monkeypatch.setattr(embedding, "COALESCE_S", 60)
     asked = []
     embedder = Moody(lambda shape: asked.append(shape[0]) or np.ones(shape))
     async with asyncio.timeout(30):  # neither flush nor the end waits for more turns

@@ -21,9 +21,9 @@ from memscope.errors import (
 )
 from memscope.jobs.runner import attempt, run_until_idle
 from memscope.pipeline import worker
-from memscope.records import Select
-from memscope.stores import PARK_AFTER
-from memscope.testing.models import ScriptedChat, data
+from memscope.records import MAX_WAIT_S, Select
+from memscope.stores import MAX_ATTEMPTS
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import STEPS, Gate, NoHooks, clock, consolidate, heard, job, listening, pending, world
 
@@ -78,7 +78,7 @@ async def test_without_a_chat_model_turns_stay_pending_without_an_error(world):
 async def test_defect_7_a_poison_batch_is_parked_and_holds_up_nobody(world, error):
     await world.say("poison")
     code = getattr(error, "code", "worker")
-    for attempted in range(1, PARK_AFTER + 1):
+    for attempted in range(1, MAX_ATTEMPTS + 1):
         report = await world.consolidate(*[error] * 2)
         assert (report.done, report.pending, dict(report.errors)) == (0, 1, {code: 1}), attempted
         assert (await world.consolidate()).calls == 0, "not before its time"
@@ -95,7 +95,7 @@ async def test_defect_7_a_poison_batch_is_parked_and_holds_up_nobody(world, erro
 @pytest.mark.parametrize("error", [ModelUnavailable("x"), ModelRateLimited("x"), ModelAuthError("x")])
 async def test_an_endpoint_that_is_down_parks_nothing(world, error):
     await world.say("tea")
-    for _ in range(3 * PARK_AFTER):
+    for _ in range(3 * MAX_ATTEMPTS):
         assert (await world.consolidate(error)).pending == 1
         world.clock.now += timedelta(minutes=1)
     assert (await pending(world))[2] == 0
@@ -106,6 +106,16 @@ async def test_the_server_says_when_to_come_back(world):
     await world.say("tea")
     await world.consolidate(ModelRateLimited("x", retry_after=600))
     world.clock.now += timedelta(seconds=599)
+    assert (await world.consolidate()).calls == 0
+    world.clock.now += timedelta(seconds=2)
+    assert (await world.consolidate(chat=listening())).new == 1
+
+
+async def test_a_server_that_asks_for_ages_is_asked_again_after_the_longest_wait(world):
+    """A store takes a later time for that of a wrong clock, and claims the batch at once."""
+    await world.say("tea")
+    await world.consolidate(ModelRateLimited("x", retry_after=1e9))
+    world.clock.now += timedelta(seconds=MAX_WAIT_S - 1)
     assert (await world.consolidate()).calls == 0
     world.clock.now += timedelta(seconds=2)
     assert (await world.consolidate(chat=listening())).new == 1
@@ -255,13 +265,21 @@ async def test_a_clock_set_back_loses_nothing(world):
 
 async def test_a_preview_says_all_and_writes_nothing(world):
     await world.say("tea")
-    for _ in range(2 * PARK_AFTER):
+    for _ in range(2 * MAX_ATTEMPTS):
         report = await world.consolidate(chat=listening(), preview=True)
         assert (report.preview, report.new, report.done, report.pending) == (True, 1, 0, 1)
         assert report.actions[0]["text"] == "The user said tea."
     assert await world.texts() == []
     assert await pending(world) == (1, 0, 0)
     assert (await world.consolidate(chat=listening())).new == 1
+
+
+async def test_a_preview_of_all_users_ends(world):
+    for user in ("alice", "bob"):
+        await world.say("tea", user=user)
+    async with asyncio.timeout(10):
+        report = await world.consolidate(chat=listening(), user=None, preview=True)
+    assert (report.new, report.pending, dict(report.errors)) == (2, 2, {})
 
 
 async def test_a_cancelled_call_gives_its_batch_back_at_once(world):

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.text.lasting import ANYWHERE, MARKS, asked_kinds, chinese_patterns, kinds, lasting
-from memscope.text.telling import marks
+from memscope.languages.durable_facts import (
+    KIND_TERMS,
+    asked_kinds,
+    kinds,
+    lasting,
+    marks,
+)
+from memscope.languages.zh.facts import PATTERNS_ANYWHERE, chinese_patterns
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,7 @@ from memscope.text.telling import marks
 )
 def test_what_lasts(sentence: str, kind: str) -> None:
     assert kind in kinds(sentence)
-    assert MARKS[kind] in marks(sentence)
+    assert KIND_TERMS[kind] in marks(sentence)[0]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,7 @@ def test_one_s_own_words_are_seen_wherever_they_stand(before: str, own: str) -> 
 
 
 @given(st.data())
-@pytest.mark.parametrize("kind", ANYWHERE)
+@pytest.mark.parametrize("kind", PATTERNS_ANYWHERE)
 def test_no_chinese_rule_begins_with_another_character(kind: str, data: st.DataObject) -> None:
-    told = data.draw(st.from_regex(ANYWHERE[kind]))
+    told = data.draw(st.from_regex(PATTERNS_ANYWHERE[kind]))
     assert chinese_patterns()[1].search(told)

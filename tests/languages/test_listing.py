@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.languages.queries import QUESTION_EDGE_CHARS, asks_for_list
 from memscope.records import Observation, Scope, Turn
-from memscope.retrieval.listing import ASKING, asks_for_all
-from memscope.testing.models import IdealChat
+from memscope.search.units import UNIT_COLUMNS, UNIT_STRUCT, Unit, make_units
 from memscope.text.terms import packed_terms, terms
-from memscope.text.units import COLUMNS, PACKED, Unit, make_units
+from memscope_testing.models import IdealChat
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from memscope.text.units import COLUMNS, PACKED, Unit, make_units
     ],
 )  # fmt: skip
 def test_a_question_for_all_of_a_class(question):
-    assert asks_for_all(question)
+    assert asks_for_list(question)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,13 @@ def test_a_question_for_all_of_a_class(question):
     ],
 )  # fmt: skip
 def test_a_question_for_one(question):
-    assert not asks_for_all(question)
+    assert not asks_for_list(question)
 
 
 def test_a_pasted_text_asks_for_nothing():
-    assert not asks_for_all("Where do I live? " + "x " * ASKING + "everyone " + "x " * ASKING)
+    assert not asks_for_list(
+        "Where do I live? " + "x " * QUESTION_EDGE_CHARS + "everyone " + "x " * QUESTION_EDGE_CHARS
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_keywords_count_once_and_tell_nothing_of_the_user() -> None:
 
     plain, named = unit(), unit(keywords=("pets", "gecko", "Pets"))
     assert named.terms == plain.terms + packed_terms(terms("pets"))
-    flags = [dict(zip((name for name, _ in COLUMNS), PACKED.unpack(one.columns), strict=True))["flags"]
+    flags = [dict(zip((name for name, _ in UNIT_COLUMNS), UNIT_STRUCT.unpack(one.columns), strict=True))["flags"]
              for one in (plain, named)]  # fmt: skip
     assert flags[0] == flags[1]
 
@@ -123,7 +125,7 @@ async def test_lines_of_the_user_that_share_no_word_stand_behind_the_best(
         for text in (item, *(f"{remark} {number}" for number in range(20)), best):
             said = [{"role": "user", "content": text}, {"role": "assistant", "content": "Hm."}]
             await memory.add_turns(said, user="u", session=f"s{text[-2:].strip()}")
-        found = await memory.retrieve(question, user="u", k=1, widen=True)
+        found = await memory.retrieve(question, user="u", k=1, expand_lists=True)
         assert [hit.text for hit in found.hits] == [best, item]
         assert item in await memory.context(question, user="u", k=1)
 
@@ -134,7 +136,9 @@ async def test_lines_without_evidence_are_no_more_than_those_with() -> None:
             await memory.add_turns([{"role": "user", "content": text}], user="u", session=text)
         await memory.add_turns([{"role": "assistant", "content": "Hm."}], user="u", session="s")
         asked = "Which subscriptions am I paying for?"
-        narrow, wide = [(await memory.retrieve(asked, user="u", widen=widen)).hits for widen in (False, True)]
+        narrow, wide = [
+            (await memory.retrieve(asked, user="u", expand_lists=expand_lists)).hits for expand_lists in (False, True)
+        ]
         assert wide[: len(narrow)] == narrow and len(narrow) < len(wide) <= 2 * len(narrow)
 
 
@@ -170,5 +174,5 @@ async def test_behind_the_best_stands_what_is_likely_for_its_tokens(
             role, _, words = text.rpartition(": ")
             await memory.add_turns([{"role": role or "user", "content": words}], user="u")
         await memory.add_turns([{"role": "assistant", "content": "Hm."}], user="u")
-        found = await memory.retrieve(question, user="u", k=1, widen=True)
+        found = await memory.retrieve(question, user="u", k=1, expand_lists=True)
         assert len(found.hits) == 2 and found.hits[1].text == further

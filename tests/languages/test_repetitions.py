@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.languages.repetitions import days_asked, repeated_days
 from memscope.records import Interval
-from memscope.text.repetitions import days_asked, repeated_days
 
 SAID = datetime(2024, 3, 4, 10, tzinfo=UTC)
 MONDAY = datetime(2026, 6, 15, tzinfo=UTC)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.text.lasting import LASTING, TOLD, kinds
-from memscope.text.telling import LIKELY, marks, signs, telling
+from memscope.languages.durable_facts import DURABLE_TERM, TOLD_TERM, is_durable, kinds, marks, statement_score
+from memscope.languages.en.statement_score import signs
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ from memscope.text.telling import LIKELY, marks, signs, telling
     ],
 )
 def test_sentences_without_a_known_phrase_tell_of_their_speaker(sentence: str) -> None:
-    assert telling(sentence) >= LIKELY
-    assert {TOLD, LASTING} <= {*marks(sentence)}
+    assert is_durable(sentence)
+    assert {TOLD_TERM, DURABLE_TERM} <= {*marks(sentence)[0]}
 
 
 @pytest.mark.parametrize(
@@ -36,20 +36,20 @@ def test_sentences_without_a_known_phrase_tell_of_their_speaker(sentence: str) -
     ],
 )
 def test_remarks_on_the_day_do_not(sentence: str) -> None:
-    assert telling(sentence) < LIKELY
-    assert TOLD not in marks(sentence)
+    assert not is_durable(sentence)
+    assert TOLD_TERM not in marks(sentence)[0]
 
 
 def test_whoever_leaves_the_subject_out_speaks_of_themselves() -> None:
-    assert signs("Retired last Friday.")["elided"] and not signs("The shop retired the model.")["elided"]
-    assert signs("I retired, bakery and all")["subject"]
-    assert not signs("Retired, I think")["elided"]  # the subject comes later
+    assert signs("Retired last Friday.", ())["elided"] and not signs("The shop retired the model.", ())["elided"]
+    assert signs("I retired, bakery and all", ())["subject"]
+    assert not signs("Retired, I think", ())["elided"]  # the subject comes later
 
 
 def test_a_question_tells_nothing() -> None:
-    assert telling("I have two sons, do you know a club for them?") > LIKELY > telling("Do I have two sons?")
+    assert is_durable("I have two sons, do you know a club for them?") and not is_durable("Do I have two sons?")
 
 
 def test_chinese_goes_by_kinds() -> None:
-    assert telling("我住在上海。") < LIKELY and kinds("我住在上海。")
-    assert TOLD not in marks("我住在上海。") and LASTING in marks("我住在上海。")
+    assert statement_score("我住在上海。") is None and kinds("我住在上海。")
+    assert TOLD_TERM not in marks("我住在上海。")[0] and DURABLE_TERM in marks("我住在上海。")[0]

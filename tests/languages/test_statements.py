@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.text.statements import about_user, asks, gist, requests, sentences, unknowing
+from memscope.languages.statements import about_user, asks, content_words, requests, sentences, unknowing
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_greetings_and_single_words_are_no_requests(text: str) -> None:
     ],
 )
 def test_texts_of_one_gist(one: str, other: str) -> None:
-    assert gist(one) == gist(other)
+    assert content_words(one) == content_words(other)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_texts_of_one_gist(one: str, other: str) -> None:
     ],
 )
 def test_what_differs_in_a_number_name_tense_or_negation_is_not_equal(one: str, other: str) -> None:
-    assert gist(one) != gist(other)
+    assert content_words(one) != content_words(other)
 
 
 WORDS = st.text("abcdefghij0123456789京海", min_size=1, max_size=6)
@@ -196,13 +196,13 @@ WORDS = st.text("abcdefghij0123456789京海", min_size=1, max_size=6)
 
 @given(st.lists(WORDS, max_size=6), WORDS, WORDS, st.lists(WORDS, max_size=6))
 def test_one_other_word_is_another_gist(before: list[str], one: str, other: str, after: list[str]) -> None:
-    first, second = (gist(" ".join([*before, f"x{word}", *after])) for word in (one, other))
+    first, second = (content_words(" ".join([*before, f"x{word}", *after])) for word in (one, other))
     assert (first == second) == (one == other)
 
 
 @given(st.text(max_size=80))
 def test_marks_and_case_say_nothing(text: str) -> None:
-    assert gist(gist_spelled := " ".join(gist(text))) == gist(gist_spelled.upper())
+    assert content_words(gist_spelled := " ".join(content_words(text))) == content_words(gist_spelled.upper())
 
 
 @given(st.text(max_size=200))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from memscope.models.clients import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 
 from servers.faults import FaultServer, Plan, Script
 

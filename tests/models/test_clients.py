@@ -22,7 +22,7 @@ from memscope.errors import (
     ModelReplyError,
 )
 from memscope.models import Message, Usage
-from memscope.models.openai import OpenAIEmbedder
+from memscope.models.clients import OpenAIEmbedder
 from memscope.models.structured_output import ask, schema_text
 
 from .conftest import saying, setup
@@ -47,7 +47,7 @@ ABOUT_TEA = [Message(role="user", content="tea")]
 
 def test_nothing_heavy_is_loaded_before_a_model_is_used() -> None:
     heavy = "pydantic openai httpx2 numpy yaml".split()
-    code = f"import sys, memscope.models, memscope.models.openai as o; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, memscope.models, memscope.models.clients as o; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

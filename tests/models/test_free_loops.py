@@ -23,6 +23,6 @@ async def test_nothing_blocks_the_event_loop(fault_server: FaultServer, tmp_path
             assert (await memory.retrieve("Where do I live?", user="alice")).hits
             report = await memory.reflect(user="alice")
             assert (report.calls, dict(report.errors)) == (2, {"model_reply": 1})  # it writes no JSON, asked twice
-            assert (await memory.status())["embedding_error"] is None
+            assert (await memory.admin.status())["embedding_error"] is None
     finally:
         forbidden.deactivate()

@@ -23,8 +23,8 @@ from memscope.errors import (
     ModelUnavailable,
 )
 from memscope.models import Message
+from memscope.models.clients import OpenAIChat
 from memscope.models.endpoint import endpoint, key_variable
-from memscope.models.openai import OpenAIChat
 
 from .conftest import saying
 from servers.faults import FaultServer

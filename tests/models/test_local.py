@@ -100,7 +100,7 @@ async def test_what_means_the_same_is_found_with_a_model_of_this_machine(folder,
         found = await memory.retrieve("pet", user="alice", k=1)
         assert [hit.turn.text for hit in found] == ["cat"]
         assert "vector" in found[0].found_by
-        status = await memory.status()
+        status = await memory.admin.status()
     assert (status["space"]["model"], status["space"]["dims"], status["vectors"]) == (NAME, DIMS, 3)
     assert status["usage"]["calls"] >= 2
 

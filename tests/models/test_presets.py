@@ -39,7 +39,7 @@ async def remembered(settings):
         report = await memory.consolidate()
         found = await memory.retrieve("Which tea do I drink?", user="alice")
         said = await memory.chat("Which tea?", user="alice", session="now") if "chat" in settings else ""
-        return report, found, said, await memory.status()
+        return report, found, said, await memory.admin.status()
 
 
 @pytest.mark.parametrize("preset", presets())

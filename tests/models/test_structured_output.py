@@ -14,7 +14,15 @@ from pydantic import BaseModel, Field
 from growth import growth
 from memscope.errors import ModelError, ModelReplyError
 from memscope.models import Message, Reply
-from memscope.models.structured_output import LONGEST, ask, in_words, json_schema, parse, read_choice, with_instruction
+from memscope.models.structured_output import (
+    MAX_REPLY_CHARS,
+    ask,
+    in_words,
+    json_schema,
+    parse,
+    read_choice,
+    with_instruction,
+)
 
 from servers.faults import MALFORMED
 
@@ -109,7 +117,7 @@ def test_a_list_that_is_missing_is_never_an_empty_one() -> None:
 
 def test_refuses_a_reply_beyond_the_limit() -> None:
     with pytest.raises(ModelReplyError, match="longer than"):
-        parse(TEXT + " " * LONGEST, Facts)
+        parse(TEXT + " " * MAX_REPLY_CHARS, Facts)
 
 
 def test_the_servers_malformed_variants_are_read_or_refused_never_halved() -> None:

@@ -106,7 +106,7 @@ def test_scanning_imports_no_framework(installed):
             "def memscope_register_store(register): pass",
             "no hook 'memscope_register_store'; did you mean 'memscope_register_stores'",
         ),
-        ("def memscope_before_retrieve(query): return query", "query"),
+        ("def memscope_before_retrieve(question): return question", "question"),
         ("async def memscope_register_stores(register): pass", "async"),
         ("def memscope_register_stores(register): register('sqlite', 1)", r"'sqlite'.*'memscope\.builtin' has"),
         ("def memscope_register_stores(register): raise OSError('no')", "OSError: no"),
@@ -256,17 +256,17 @@ def test_commands_and_their_failure(caplog):
 
 
 async def test_before_hooks_are_a_chain_and_sync_or_async():
-    def asked(question, more):
-        return replace(question, query=f"{question.query} {more}")
+    def asked(query, more):
+        return replace(query, text=f"{query.text} {more}")
 
     class One:
-        def memscope_before_retrieve(self, question):
-            return asked(question, "one")
+        def memscope_before_retrieve(self, query):
+            return asked(query, "one")
 
     class Two:
-        async def memscope_before_retrieve(self, scope, question):
+        async def memscope_before_retrieve(self, scope, query):
             await asyncio.sleep(0)
-            return asked(question, f"two for {scope.user}")
+            return asked(query, f"two for {scope.user}")
 
     class Silent:
         def memscope_before_retrieve(self):
@@ -274,12 +274,12 @@ async def test_before_hooks_are_a_chain_and_sync_or_async():
 
     class First:
         @hookimpl(tryfirst=True)
-        def memscope_before_retrieve(self, question):
-            return asked(question, "first")
+        def memscope_before_retrieve(self, query):
+            return asked(query, "first")
 
     plugins = Plugins(extra=[First(), One(), Silent(), Two()])
     query = Query("q", SCOPE, datetime.now(UTC))
-    assert (await plugins.before("retrieve", query, scope=SCOPE)).query == "q first two for alice one"
+    assert (await plugins.before("retrieve", query, scope=SCOPE)).text == "q first two for alice one"
     assert await plugins.before("forget", "unchanged", scope=SCOPE) == "unchanged"
 
 

@@ -11,7 +11,7 @@ from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError, MemscopeError, PluginError
 from memscope.pipeline import Worker, worker
 from memscope.records import Interval
-from memscope.testing.models import IdealChat
+from memscope_testing.models import IdealChat
 
 NAIVE = datetime.fromisoformat("2026-01-01")
 SAID = [{"role": "user", "content": "I like green tea.", "id": "one"}]
@@ -20,7 +20,7 @@ GARBAGE = [5, "words", {"user": "alice"}, [5], [None], object()]
 
 def plugin(hook, reply):
     """A plugin whose only hook returns ``reply(value)``."""
-    first = {"add_turns": "turns", "retrieve": "question", "forget": "select", "consolidate": "turns"}
+    first = {"add_turns": "turns", "retrieve": "query", "forget": "select", "consolidate": "turns"}
     name = first.get(hook, "observations")
     namespace: dict = {}
     exec(f"def memscope_before_{hook}(self, {name}): return self.reply({name})", namespace)
@@ -67,7 +67,7 @@ async def test_before_add_turns(reply):
     async with memory_with("add_turns", reply) as memory:
         await refused(memory.add_turns(SAID, user="alice"))
         await refused(memory.add_memory("I like green tea.", user="alice"))
-        assert (await memory.status())["turns"] == 0
+        assert (await memory.admin.status())["turns"] == 0
 
 
 async def test_turns_may_be_altered_left_out_and_added():
@@ -84,7 +84,7 @@ QUERIES = [
     *[lambda query, reply=reply: reply for reply in GARBAGE],
     of_bob,
     lambda query: replace(query, scope=replace(query.scope, agent="another")),
-    lambda query: replace(query, query=5),
+    lambda query: replace(query, text=5),
     lambda query: replace(query, k=-1),
     lambda query: replace(query, as_of=NAIVE),
     lambda query: replace(query, kinds=frozenset({"king"})),
@@ -104,7 +104,7 @@ async def test_before_retrieve(reply):
 
 async def test_a_question_may_be_altered_and_narrowed():
     def reply(query):
-        return replace(query, query="green tea", scope=replace(query.scope, session="s"))
+        return replace(query, text="green tea", scope=replace(query.scope, session="s"))
 
     async with memory_with("retrieve", reply) as memory:
         await memory.add_turns(SAID, user="alice", session="s")
@@ -136,7 +136,7 @@ async def test_before_forget(reply):
         for user in ("alice", "bob"):
             await memory.add_turns(SAID, user=user, agent="mine", session="s")
         await refused(memory.forget(user="alice", agent="mine", session="s"))
-        assert (await memory.status())["turns"] == 2
+        assert (await memory.admin.status())["turns"] == 2
 
 
 async def test_another_selection_of_the_same_user_may_be_forgotten():
@@ -160,7 +160,7 @@ async def test_before_consolidate_and_reflect(hook, reply):
         await memory.add_turns(SAID, user="alice")
         report = await memory.reflect(user="alice")
         assert dict(report.errors) == {"plugin": 1} and report.pending == 1
-        waiting = (await memory.status())["failed"]
+        waiting = (await memory.admin.status())["failed"]
         assert waiting[hook] == 1, "what was refused is not lost"
 
 
@@ -183,7 +183,7 @@ def registering(name, made):
 
 @pytest.mark.parametrize("reply", WORKERS)
 async def test_a_worker_of_retrieve_that_returns_garbage(reply):
-    @worker(reads=("query",), writes=("hits",))
+    @worker(reads=("text",), writes=("hits",))
     async def odd(batch, ctx):
         return reply(batch)
 
@@ -231,7 +231,7 @@ async def test_a_worker_that_is_none():
 
 
 async def test_a_worker_that_is_not_async():
-    odd = Worker("odd", ("query",), ("query",), lambda batch, ctx: batch)
+    odd = Worker("odd", ("text",), ("text",), lambda batch, ctx: batch)
     settings = {"pipelines": {"retrieve": ["odd"]}}
     async with AsyncMemoryScope(":memory:", settings=settings, plugins=[registering("retrieve.odd", odd)]) as memory:
         with pytest.raises(PluginError, match="'odd'"):
@@ -239,7 +239,7 @@ async def test_a_worker_that_is_not_async():
 
 
 async def test_an_error_of_ours_in_a_worker_stays_what_it_is():
-    @worker(reads=("query",), writes=("hits",))
+    @worker(reads=("text",), writes=("hits",))
     async def odd(batch, ctx):
         raise ConfigError("odd needs a setting")
 

@@ -21,13 +21,13 @@ from memscope.consolidation.reconcile import schema as verdicts
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.models import Usage
 from memscope.models.structured_output import schema_text
-from memscope.pipeline import WorkerContext
 from memscope.prompts.loader import Prompts
 from memscope.records import Block, Insight, Interval, Observation, Scope, Turn
 from memscope.reflection.batch import Topic, TopicBatch
 from memscope.reflection.split import Parts, split_data
 from memscope.reflection.summary import Summary, summary_data
 from memscope.reflection.update import ShownFacts, Updates, update_data
+from memscope.services import Services
 from memscope.stores.memory import InMemoryStore
 
 WORKERS = ("extract", "reconcile", "update", "split", "block", "summary")
@@ -46,7 +46,7 @@ FACTS = {
 
 
 def sent(worker: str, language: str) -> str:
-    """Returns the system message, the data and the schema of one call."""
+    """Return the system message, the data and the schema of one call."""
     new, old = facts(FACTS[language])
     home = insight(old, SUBJECT[language])
     shown: object
@@ -69,9 +69,9 @@ def sent(worker: str, language: str) -> str:
     return "\n\n".join((system, json.dumps(shown, ensure_ascii=False, indent=1), schema_text(schema))) + "\n"
 
 
-def context() -> WorkerContext:
+def context() -> Services:
     settings = Settings(context={"budget": 1000})
-    return WorkerContext(InMemoryStore(), settings, lambda: NOW, Usage(), zone=UTC)
+    return Services(InMemoryStore(), settings, lambda: NOW, Usage(), zone=UTC)
 
 
 def batch(texts: list[str]) -> FactBatch:
@@ -79,11 +79,11 @@ def batch(texts: list[str]) -> FactBatch:
         Turn(f"t{n}", Scope("alice", session=f"s{n}"), role, "Ivo" if role == "user" else role, text, NOW, NOW)
         for n, (role, text) in enumerate(zip(("assistant", "user"), texts, strict=True))
     )
-    return FactBatch("b", turns, quiet=frozenset({"t0"}))
+    return FactBatch("b", turns, excluded=frozenset({"t0"}))
 
 
 def facts(texts: list[str]) -> list[Observation]:
-    """Returns the new fact and the old one."""
+    """Return the new fact and the old one."""
     same = {"scope": Scope("alice"), "said": NOW, "recorded": NOW, "keywords": ("home",)}
     old, new = texts
     return [
@@ -93,7 +93,7 @@ def facts(texts: list[str]) -> list[Observation]:
 
 
 def insight(fact: Observation, subject: str) -> Insight:
-    """Returns what was known before; a new fact has ended it."""
+    """Return what was known before; a new fact has ended it."""
     where = {"scope": Scope("alice"), "said": NOW, "recorded": NOW}
     return Insight(id="home", text=f"{subject}: {fact.text}", sources=(fact.id,), subject=subject, **where)
 

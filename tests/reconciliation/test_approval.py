@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope.errors import NotFound
-from memscope.reconciliation.approval import REFUSED, SUPERSESSIONS, WORDS, accept, proposals, reject
+from memscope.reconciliation.approval import REFUSAL_FIELD, SUPERSESSIONS, WORDS_FIELD, accept, proposals, reject
 from memscope.records import Search
 from memscope.text.terms import terms
 
@@ -26,19 +26,19 @@ async def proposed(world, *facts):
     return [memory.id for memory in await proposals(world.store, "alice")]
 
 
-async def credited(world):
+async def attributed(world):
     found = await world.store.search(Search(world.scope(), tuple(terms("user lives"))))
-    return bool(found.credited.any())
+    return bool(found.attributed.any())
 
 
 async def test_a_proposal_is_found_by_nobody_until_it_is_accepted(world):
     (id,) = await proposed(world, BERLIN)
     assert await world.texts() == []
-    assert not await credited(world)
+    assert not await attributed(world)
     assert (await world.store.stats("alice")).pending["reflect"] == 0
     assert await accept(world.store, "alice", [id], clock=world.clock) == 1
     assert await world.texts() == [BERLIN["text"]]
-    assert await credited(world)
+    assert await attributed(world)
     assert (await world.store.stats("alice")).pending["reflect"] == 1
     assert await proposals(world.store, "alice") == []
 
@@ -145,7 +145,7 @@ async def test_a_refused_quote_waits_for_a_person_with_its_words_and_the_reason(
     bad = fact("The user was in Rome.", "I was in Rome")
     await world.consolidate(noted(BERLIN, bad))
     waiting = await proposals(world.store, "alice")
-    assert [(one.text, one.data.get(REFUSED), one.data.get(WORDS)) for one in waiting] == [
+    assert [(one.text, one.data.get(REFUSAL_FIELD), one.data.get(WORDS_FIELD)) for one in waiting] == [
         (BERLIN["text"], None, None),
         ("The user was in Rome.", "no_quote", ["I was in Rome"]),
     ]

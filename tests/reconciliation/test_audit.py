@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import MemoryScope
-from memscope.cli import cli
 from memscope.prompts.memory_block import block
 from memscope.reconciliation.audit import audit
 from memscope.records import Insight, Interval, Observation, Scope, Turn
+from memscope_cli.app import cli
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ALICE = Scope("alice")
@@ -42,6 +42,7 @@ def found(*records):
         ("The user likes green tea with honey.", "The user really likes green tea with honey."),
         ("The user's sister Anna plays the cello in Berlin.", "User's sister Anna plays cello in Berlin."),
         ("用户喜欢喝绿茶。", "用户很喜欢喝绿茶。"),
+        ("The user's sister Anna plays the cello in Berlin.", "The user's sister Anna plays jazz cello in Berlin."),
     ],
 )
 def test_near_doubles(one, other):
@@ -62,6 +63,8 @@ def test_near_doubles(one, other):
 def test_contradictions(one, other):
     assert found(fact("a", one), fact("b", other, hours=1)) == [("contradiction", ("a", "b"))]
     assert found(fact("a", one), fact("b", other, hours=1, about="Tom")) == []
+    written = fact("a", one, about="Katherine"), fact("b", other, hours=1, about="Catherine")
+    assert found(*written) == [("contradiction", ("a", "b"))]
     assert found(fact("a", one, closed=NOW), fact("b", other)) == []
     assert found(fact("a", one, valid_to=NOW), fact("b", other)) == []
 
@@ -122,11 +125,12 @@ def test_the_command_names_what_mends_it(tmp_path, monkeypatch):
     assert run("audit").exit_code == 0
     with MemoryScope("memory.db", settings={}) as memory:
         memory.add_memory("The user lives in Lisbon.", user="alice b")
-        (finding,) = memory.audit(user="alice b")
+        (finding,) = memory.admin.audit(user="alice b")
     done = run("audit")
     assert done.exit_code == 6 and "Berlin" in done.stdout and "Lisbon" in done.stdout
     told = json.loads(run("audit", "--json").stdout)
     assert (told["kind"], tuple(told["ids"])) == (finding.kind, finding.ids)
-    assert told["mend"] == f"memscope forget --id {old.id} --user 'alice b'" and told["mend"] in done.stdout
-    assert run(*told["mend"].split()[1:4]).exit_code == 0
+    mend = f"memscope --store memory.db forget --id {old.id} --user 'alice b'"
+    assert told["mend"] == mend and mend in " ".join(done.stdout.split())
+    assert run(*told["mend"].split()[3:6]).exit_code == 0
     assert run("audit").exit_code == 0

@@ -13,7 +13,7 @@ import pytest
 
 from memscope.records import Observation
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 
 from workbench import Clock, World, consolidate, fact, noted
 
@@ -104,7 +104,7 @@ def as_wanted(case: Case, current: list[Observation]) -> bool:
 
 
 async def score(language: str, half: int) -> tuple[list[str], list[str], int]:
-    """Returns the new facts that never met their old one, those settled otherwise than wanted, and the count."""
+    """Return the new facts that never met their old one, those settled otherwise than wanted, and the count."""
     apart, wrong = [], []
     chosen = cases(language, half)
     for case in chosen:

@@ -12,7 +12,7 @@ from memscope.dates.iso import parse
 from memscope.reconciliation.settlement import FactRelation, Settlement, relation_of
 from memscope.reconciliation.supersession import ended, past, tentative
 from memscope.records import Observation, Scope, Supersession
-from memscope.testing.models import IdealChat
+from memscope_testing.models import IdealChat
 
 
 def day(text):
@@ -159,7 +159,7 @@ async def test_with_approval_nothing_ends_before_a_person_says_so():
         ("2026-06-10", "I'll move to Rome in December.", "The user will move to Rome in December.", "2026-12"),
     )
     async with Story(*told, relations=[(0, 1, "ends")], approve=True) as story:
-        waiting = await story.memory.proposals(user="alice")
+        waiting = await story.memory.admin.proposals(user="alice")
         assert [one.valid_to for one in waiting] == [None, None]
 
 
@@ -201,6 +201,7 @@ def settled(*verdicts, fresh=(), recaps=()):
     return settlement
 
 
+NOW = day("2026-12-01")
 OLD, NEW = observation("old", "The user lives in Berlin."), observation("new", "The user moved.", said="2026-06-10")
 
 
@@ -222,6 +223,76 @@ def test_a_fact_never_ends_before_it_began():
     assert outcome.valid_to == berlin.valid_from
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "when"),
+    [
+        ("The user lives in Berlin.", "The user lived in Paris in 2010.", "2010"),
+        ("The user lives in Berlin.", "The user used to live in Paris.", ""),
+        ("The user works at Siemens.", "The user was an intern at Bosch in 2012.", "2012"),
+        ("Ann Lee lives in Berlin.", "Ann Lee lived in Paris in 2010.", "2010"),
+        ("张萍住在柏林。", "张萍2010年住在巴黎。", "2010"),
+        ("用户住在柏林。", "用户2010年住在巴黎。", "2010"),
+        ("用户在西门子工作。", "用户2012年在博世工作。", "2012"),
+        ("用户住在柏林。", "用户以前住在巴黎。", ""),
+    ],
+)
+def test_what_tells_of_a_time_that_was_over_ends_nothing_that_holds(old, new, when):
+    about = next((name for name in ("Ann Lee", "张萍") if old.startswith(name)), "user")
+    lives = observation("old", old, about=about)
+    outcome = ended(observation("new", new, said="2026-06-10", when=when, about=about), lives, day("2026-12-01"))
+    assert not isinstance(outcome, Supersession)
+    assert [(one.id, one.valid_to) for one in outcome] == [("new", parse(when, UTC).end if when else None)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "when"),
+    [
+        ("The user works at Siemens.", "The user worked at Siemens until 2025.", "2025"),
+        ("The user smokes a lot.", "The user used to smoke.", ""),
+        ("The user lives in Berlin.", "The user has lived in Rome since May.", "2026-05"),
+        ("The user lives in Berlin.", "The user moved to Rome in May.", "2026-05"),
+        ("The user plans to study in Rome.", "The user studied there last year.", ""),
+        ("The user has a toothache.", "The user was at the dentist.", ""),
+        ("The user has lived in Berlin since 2019.", "The user moved to Rome in May.", "2026-05"),
+        ("用户在西门子工作。", "用户以前在西门子工作。", ""),
+        ("用户住在柏林。", "用户五月起住在罗马。", "2026-05"),
+        ("用户住在柏林。", "用户五月搬到了罗马。", "2026-05"),
+    ],
+)
+def test_late_news_and_the_end_of_the_same_still_end(old, new, when):
+    since = "2019" if "2019" in old else ""
+    outcome = ended(
+        observation("new", new, said="2026-06-10", when=when), observation("old", old, when=since), day("2026-12-01")
+    )
+    assert isinstance(outcome, Supersession)
+
+
+def test_a_plan_holds_until_another_was_said():
+    lisbon = observation("old", "The user plans to move to Lisbon in September.", when="2026-09")
+    rome = observation("new", "The user plans to move to Rome in December.", said="2026-06-10", when="2026-12")
+    outcome = ended(rome, replace(lisbon, happened=None), day("2026-12-01"))
+    assert isinstance(outcome, Supersession)
+    assert outcome.valid_to == rome.said
+    early = ended(replace(rome, text="The user moved to Rome.", happened=parse("2026-06-05", UTC)), lisbon, NOW)
+    assert isinstance(early, Supersession)
+    assert early.valid_to == day("2026-06-05")
+
+
+def test_an_event_ends_the_dated_appointment_that_it_cancels():
+    trip = observation("old", "The user flies to Rome on 20 June.", when="2026-06-20")
+    cancelled = observation("new", "The user cancelled the flight to Rome.", said="2026-06-10", when="2026-06-09")
+    outcome = ended(cancelled, trip, NOW)
+    assert isinstance(outcome, Supersession) and outcome.id == "old"
+
+
+def test_what_still_holds_of_an_ended_fact_is_known_from_then_on():
+    two = observation("old", "The user has 2 cats and 3 hens.")
+    three = observation("new", "The user has 3 cats.", said="2026-06-10")
+    told = settled(FactRelation(three, two, "ends", "The user has 3 hens."), fresh=[three])
+    (hens,) = [one for one in told.fresh.values() if one.id != "new"]
+    assert (hens.text, hens.said, hens.sources) == ("The user has 3 hens.", three.said, ("turn-old",))
+
+
 def test_what_was_without_a_date_has_no_known_end():
     assert past(NEW) == NEW
 
@@ -234,6 +305,56 @@ def test_a_merged_fact_ends_another_in_the_name_of_the_one_that_stays():
     assert told.revised["old"].memory.sources == ("turn-old", "turn-again")
     closing = told.closed["munich"]
     assert (closing.by, closing.said, closing.valid_to) == ("old", again.said, again.said)
+
+
+def test_a_fact_that_repeats_two_does_not_merge_these():
+    """Nobody said that the two say the same: one has a place that the other lacks."""
+    town, lake = observation("town", "The user moved to a town."), observation("lake", "The user moved to the lake.")
+    again = observation("again", "The user has moved.", said="2026-06-10")
+    told = settled(FactRelation(again, town, "repeats"), FactRelation(again, lake, "repeats"), fresh=[again])
+    assert (told.fresh, told.closed) == ({}, {})
+    assert [line["action"] for line in told.actions] == ["merged"]
+
+
+@pytest.mark.parametrize("verdicts", [("refines", "repeats"), ("repeats", "refines")])
+def test_a_fact_that_repeats_one_and_refines_another_leaves_both(verdicts):
+    town, lake = observation("town", "The user moved to a town."), observation("lake", "The user lives at the lake.")
+    again = observation("again", "The user has moved to a small town.", said="2026-06-10")
+    told = settled(FactRelation(again, town, verdicts[0]), FactRelation(again, lake, verdicts[1]), fresh=[again])
+    repeated = (town, lake)[verdicts.index("repeats")]
+    assert (told.fresh, told.closed, [*told.revised]) == ({}, {}, [repeated.id])
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_chain_of_refined_facts_ends_in_the_last(way):
+    dog = observation("dog", "The user has a dog.")
+    max_ = observation("max", "The user has a dog named Max.", said="2026-06-10")
+    pug = observation("pug", "The user has a pug, a dog named Max.", said="2026-06-20")
+    verdicts = [FactRelation(pug, max_, "refines"), FactRelation(max_, dog, "refines")][::way]
+    told = settled(*verdicts, fresh=[max_, pug])
+    assert [*told.fresh] == ["pug"]
+    assert set(told.fresh["pug"].sources) == {"turn-dog", "turn-max", "turn-pug"}
+    assert told.closed["dog"].by == "pug", "the one that is stored"
+    assert {line.get("by", line.get("into")) for line in told.actions} == {"pug"}
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_chain_of_repeated_facts_becomes_the_first(way):
+    dog = observation("dog", "The user has a dog.")
+    pet, again = (
+        observation(id, "A dog lives here.", said=f"2026-06-{day}") for id, day in (("pet", 10), ("again", 20))
+    )
+    verdicts = [FactRelation(pet, dog, "repeats"), FactRelation(again, pet, "repeats")][::way]
+    told = settled(*verdicts, fresh=[pet, again])
+    assert told.fresh == {}
+    assert told.revised["dog"].memory.sources == ("turn-dog", "turn-pet", "turn-again")
+
+
+def test_what_was_merged_keeps_the_turn_that_said_it_first_in_front():
+    told = settled(FactRelation(NEW, replace(OLD, text="The user moved."), "repeats"))
+    assert told.revised["old"].memory.sources == ("turn-old", "turn-new")
+    told.merge(observation("before", "The user moved.", said="2026-05-01"), told.latest(OLD))
+    assert told.revised["old"].memory.sources == ("turn-before", "turn-old", "turn-new")
 
 
 def test_what_is_over_ended_others_before():

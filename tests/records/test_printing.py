@@ -47,7 +47,7 @@ def test_a_notebook_shows_a_table_in_which_nothing_runs():
 
 def test_users_are_listed_by_name():
     with MemoryScope(":memory:", settings={}) as memory:
-        assert memory.users() == []
+        assert memory.admin.users() == []
         for user in ("bob", "爱丽丝", "alice"):
             memory.add_turns([{"role": "user", "content": "x"}], user=user)
-        assert memory.users() == ["alice", "bob", "爱丽丝"]
+        assert memory.admin.users() == ["alice", "bob", "爱丽丝"]

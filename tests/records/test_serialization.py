@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from memscope.errors import InputError
 from memscope.records import ChangeSet, Insight, Interval, Observation, Quote, Revision, Scope, Supersession, Turn
 from memscope.records.serialization import (
-    FORMAT,
+    RECORD_FORMAT,
     change_set_from_json,
     change_set_to_json,
     from_json,
     to_json,
     turn_key,
 )
-from memscope.testing.records import at, insight, observation, turn
+from memscope_testing.records import at, insight, observation, turn
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 times = st.datetimes(timezones=zones)
@@ -91,7 +91,9 @@ def test_a_record_that_lacks_a_field_is_refused(field: str) -> None:
         from_json(made)
 
 
-@pytest.mark.parametrize("change", [{"format": FORMAT + 1}, {"new": [{"kind": "turn"}]}, {"closed": [1]}, {"done": 5}])
+@pytest.mark.parametrize(
+    "change", [{"format": RECORD_FORMAT + 1}, {"new": [{"kind": "turn"}]}, {"closed": [1]}, {"done": 5}]
+)
 def test_what_is_no_plan_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         change_set_from_json({**change_set_to_json(ChangeSet(new=(insight("i", "o"),))), **change})

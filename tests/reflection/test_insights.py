@@ -9,7 +9,7 @@ import pytest
 
 from memscope.errors import ModelUnavailable
 from memscope.records import ChangeSet, Revision, Supersession
-from memscope.testing.models import data
+from memscope_testing.models import data
 from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflected
 
 from workbench import NOW

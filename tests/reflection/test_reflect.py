@@ -18,7 +18,7 @@ from memscope.records import (
     Select,
     Supersession,
 )
-from memscope.testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data
 from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflect, reflected, unseen
 
 from workbench import NOW, answering, fact, noted
@@ -204,6 +204,37 @@ async def test_defect_17_fifty_insights_and_nothing_new_cost_nothing(world):
     )
     await world.store.apply("alice", ChangeSet(new=known, done=tuple(one.id for one in facts)))
     assert (await reflected(world, [])).calls == 0
+
+
+THINGS = "piano garden chess sailing baking pottery archery yoga fishing knitting skiing painting cycling stars".split()
+UNSEEN = [
+    ("en", "The user likes {} on weekends.", "The user owns gear for {}.", "{}", "The user won a silver cup.", ""),
+    ("zh", "用户周末喜欢{}。", "用户有{}的装备。", "{}", "用户得了银杯。", "。"),
+]
+
+
+@pytest.mark.parametrize(("language", "one", "other", "subject", "news", "stop"), UNSEEN)
+async def test_an_insight_whose_value_was_not_shown_keeps_it(world, language, one, other, subject, news, stop):
+    things = THINGS if language == "en" else [*"琴棋书画茶花鱼鸟船车弓瓷山星"]
+    subjects = {subject.format(thing): [thing] for thing in things}
+    await know(world, *(text.format(thing) for thing in things for text in (one, other)))
+    await reflected(world, Placing(subjects))
+    assert len(await insights(world)) == 14
+    (cup,) = await know(world, news)
+    told = []
+
+    def add(messages):
+        shown = data(messages)
+        told.append(next(known for known in shown["insights"] if "value" not in known))
+        again = one.format(told[0]["subject"])  # known already, and told in other words' company
+        update = {"insight": told[0]["n"], "subject": "", "value": f"{news} {again}", "facts": [1]}
+        return {"insights": [update], "alone": [], "relations": []}
+
+    await reflected(world, add)
+    (insight,) = [one for one in await insights(world) if one.subject == told[0]["subject"]]
+    old = [text.format(insight.subject) for text in (one, other)]
+    assert insight.text.partition("：" if stop else ": ")[2] == " ".join([*old, news])
+    assert insight.sources[-1] == cup and len(insight.sources) == 3
 
 
 # ---- what is lost

@@ -32,7 +32,7 @@ async def test_a_stated_insight_rests_on_its_statement_and_supersedes_the_one_th
     second = await memory.add_memory("She eats fish again.", user="alice", kind="insight", subject="Diet")
     assert [one.id for one in await memory.list(user="alice", kinds=["insight"])] == [second.id]
     assert [one.id for one in await memory.history(first.id, user="alice")] == [first.id, second.id]
-    assert (await memory.status(user="alice"))["pending"]["reflect"] == 2, "reflect says what the facts change"
+    assert (await memory.admin.status(user="alice"))["pending"]["reflect"] == 2, "reflect says what the facts change"
     assert "eats fish again" in await memory.context("What does she eat?", user="alice")
 
 
@@ -67,7 +67,7 @@ async def know(memory, text, about="user", keywords=(), said=NOW):
         id=f"o-{text}", scope=Scope("alice"), text=text, sources=(key,), said=said, recorded=said, about=about,
         keywords=tuple(keywords),
     )  # fmt: skip
-    await memory.runtime.store.append("alice", [TurnInsert(turn)], ChangeSet(new=(fact,)))
+    await memory.runtime.services.store.append("alice", [TurnInsert(turn)], ChangeSet(new=(fact,)))
 
 
 @pytest.fixture

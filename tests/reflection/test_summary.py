@@ -10,8 +10,8 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ModelTimeout
-from memscope.records import INJECTED, SUMMARY
-from memscope.testing.models import IdealChat, ScriptedChat, data
+from memscope.records import INJECTED, SUMMARY_NAMESPACE
+from memscope_testing.models import IdealChat, ScriptedChat, data
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
 PLANS = [f"For the trip I chose stop number {n}, a town at the river with an old bridge." for n in range(40)]
@@ -67,7 +67,7 @@ async def say(memory, *texts, session="s", clock=None, **more) -> list[str]:
 
 
 async def summaries(memory, **more):
-    return await memory.list(user="u", kinds=["insight"], namespace=SUMMARY, **more)
+    return await memory.list(user="u", kinds=["insight"], namespace=SUMMARY_NAMESPACE, **more)
 
 
 async def shown(memory, session="s", **more) -> str:
@@ -215,8 +215,8 @@ async def test_what_a_dead_worker_saved_is_completed_without_the_model(clock):
     async with opened(chat := Summarist(), clock, batch_turns=40) as memory:
         await say(memory, *PLANS[:20], clock=clock)
         job, _ = memory.runtime.stage_jobs()
-        (claim,) = await memory.runtime.store.claim("consolidate", 40, 1e-6)  # its lease ends at once
-        await memory.runtime.store.save_reply(claim, await job.make(memory.runtime.ctx, claim))
+        (claim,) = await memory.runtime.services.store.claim("consolidate", 40, 1e-6)  # its lease ends at once
+        await memory.runtime.services.store.save_reply(claim, await job.make(memory.runtime.services, claim))
         calls = len(chat.prompts)
         await memory.consolidate(user="u")
         assert len(await summaries(memory, superseded=True)) == 1 and len(chat.prompts) == calls
@@ -250,9 +250,9 @@ async def test_export_and_import_keep_it(clock, tmp_path):
         await say(memory, *PLANS[:20], clock=clock)
         await memory.consolidate(user="u")
         kept = await summaries(memory)
-        await memory.export(tmp_path / "all.jsonl")
+        await memory.admin.export(tmp_path / "all.jsonl")
         async with opened(None, clock) as other:
-            await other.import_(tmp_path / "all.jsonl")
+            await other.admin.import_(tmp_path / "all.jsonl")
             assert await summaries(other) == kept
             assert "Earlier" in await shown(other)
 

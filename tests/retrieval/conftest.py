@@ -10,9 +10,9 @@ import pytest
 
 from adapters.conftest import loops_stay_free  # noqa: F401
 from memscope import AsyncMemoryScope
+from memscope.languages import load_tables
 from memscope.records import Scope
 from memscope.retrieval import Query
-from memscope.text import load_tables
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 STORY = [
@@ -51,6 +51,6 @@ def question() -> Callable[..., Query]:
     load_tables()  # a retrieval has them read before its steps begin
 
     def make(query: str, **given: Any) -> Query:
-        return Query(**{"query": query, "scope": Scope("alice"), "now": NOW, **given})
+        return Query(**{"text": query, "scope": Scope("alice"), "now": NOW, **given})
 
     return make

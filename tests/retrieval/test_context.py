@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memscope import AsyncMemoryScope
 from memscope.records import Hit, Scope, Turn
 from memscope.retrieval import context
 from memscope.text.tokens import estimate_tokens
@@ -60,3 +62,29 @@ def test_the_budget_holds(said: list[str], tokens: int) -> None:
     told = context([hit(text, day=day) for day, text in enumerate(said)], tokens=tokens)
     assert estimate_tokens(told) <= tokens
     assert len(told.splitlines()) <= len(said) or any(len(text.splitlines()) > 1 for text in said)
+
+
+async def test_a_session_that_narrows_the_search_to_nothing_is_told_once(
+    memory: AsyncMemoryScope, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="memscope")
+    assert "Pixel" in await memory.context("What is the name of Ada's dog?", user="alice")
+    assert "Pixel" in await memory.context("What is the name of Ada's dog?", user="alice", session="1")
+    assert not caplog.messages
+    for session in ("now", "now", "later"):
+        assert not await memory.context("What is the name of Ada's dog?", user="alice", session=session)
+    assert caplog.messages == [
+        f"nothing was found within session {session!r}; leave session out to search all of the user's sessions"
+        for session in ("now", "later")
+    ]
+    assert caplog.records[0].levelname == "INFO"
+
+
+async def test_sessions_told_of_are_bounded(
+    memory: AsyncMemoryScope, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", logger="memscope")
+    monkeypatch.setattr("memscope.retrieval.explain.MAX_SESSIONS_TOLD", 2)
+    for n in range(5):
+        await memory.context("the dog", user="alice", session=f"new {n}")
+    assert len(caplog.messages) == 2

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from benchmarks.stalls import counted
+from benchmarks.measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 

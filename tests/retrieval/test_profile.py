@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ async def test_the_profile_prefers_what_still_holds_and_is_serious(memory: Async
     later = START + timedelta(days=5)
     await note(memory, "old", "The user lives in Berlin.", old, quotes=(Quote(old, "I live in Berlin"),))
     await note(memory, "new", "The user lives in Lisbon.", new, quotes=(Quote(new, "I live in Lisbon"),))
-    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("old", "new", later, later),)))
+    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("old", "new", later, later),)))
     assert await memory.profile("u") == "[2026-03-07] The user lives in Lisbon."
 
 
@@ -175,3 +176,14 @@ async def test_the_profile_tells_what_lasts_from_what_is_recent(
     assert {hit.category: hit.text for hit in found if hit.recent} == recent
     lines = (await memory.profile("u")).splitlines()
     assert lines.index(head) == len(lasts) and len(lines) == len(said) + 1
+
+
+async def test_what_is_longer_than_the_profile_is_left_out_before_its_dates_are_read(monkeypatch):
+    read = []
+    lines = import_module("memscope.retrieval.context")
+    monkeypatch.setattr(lines, "with_dates", lambda words, said: read.append(len(words)) or words)
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        long = "I live in Berlin and play chess with my sister every Tuesday " * 2000
+        await memory.add_turns([{"role": "user", "content": text} for text in (long, "I work in Leeds.")], user="a")
+        assert "Leeds" in await memory.profile(user="a", tokens=300)
+    assert read and max(read) < 1200

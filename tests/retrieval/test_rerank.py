@@ -8,9 +8,9 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ModelTimeout
+from memscope.models.clients import OpenAIReranker
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIReranker
-from memscope.retrieval.rerank import MOST
+from memscope.retrieval.rerank import MAX_RERANKED_DOCUMENTS
 
 from servers.faults import FAULTS, RERANK, Plan
 
@@ -55,11 +55,11 @@ async def test_of_equals_our_own_order_stands():
 
 async def test_it_sees_what_context_prints_and_no_more_than_its_share():
     judge = Judge("number 59")
-    texts = [f"Tea is my subject number {n}." for n in range(MOST + 30)]
+    texts = [f"Tea is my subject number {n}." for n in range(MAX_RERANKED_DOCUMENTS + 30)]
     async with await filled(texts, reranker=judge) as memory:
         found = await memory.retrieve("tea", user="alice", k=3)
     ((query, documents),) = judge.shown
-    assert (query, len(documents), len(found)) == ("tea", MOST, 3)
+    assert (query, len(documents), len(found)) == ("tea", MAX_RERANKED_DOCUMENTS, 3)
     assert all(document.startswith("[20") and "] user: " in document for document in documents)
 
 
@@ -74,7 +74,7 @@ async def test_one_hit_needs_no_order_and_a_pipeline_without_it_asks_nobody():
     judge = Judge()
     async with await filled(TEAS[:1], reranker=judge) as memory:
         assert len(await memory.retrieve("tea", user="alice")) == 1
-    settings = {"pipelines": {"retrieve": ["understand", "search", "rank", "gather"]}}
+    settings = {"pipelines": {"retrieve": ["understand", "search", "rank", "build_hits"]}}
     async with await filled(reranker=judge, settings=settings) as memory:
         assert len(await memory.retrieve("tea", user="alice")) == len(TEAS)
     assert judge.shown == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope, retrieval
 from memscope.errors import DeadlineExceeded, ModelTimeout
-from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession, VectorSpace
-from memscope.retrieval import Query
-from memscope.retrieval.rank import FEATURES, WEIGHTS
+from memscope.records import ChangeSet, FoundBy, Insight, Observation, Scope, Supersession, VectorSpace
+from memscope.retrieval import Query, follow_supersession
+from memscope.retrieval.explain import BROUGHT_BY
+from memscope.retrieval.features import FEATURES, RANK_WEIGHTS
+from memscope.retrieval.rank import CHANNELS
 from memscope.stores.memory import InMemoryStore
 
 Ask = Callable[..., Query]
@@ -105,15 +107,15 @@ async def test_what_is_forgotten_meanwhile_makes_room_for_the_next(question: Ask
     async with AsyncMemoryScope(":memory:") as memory:
         said = [{"id": str(n), "role": "user", "content": f"dog number {n}"} for n in range(20)]
         await memory.add_turns(said, user="alice")
-        ctx = memory.runtime.ctx
+        ctx = memory.runtime.services
         asked = question("dog", k=10)
-        for step in retrieval.STEPS[:-1]:
+        for step in retrieval.RETRIEVAL_STEPS[:-1]:
             asked = await step(asked, ctx)
         found = asked.candidates
         assert found is not None
         first = [str(found.handle[row] - 1) for row in asked.order[:5]]  # type: ignore[operator]
         await memory.forget(user="alice", ids=first)
-        done = await retrieval.gather(asked, ctx)
+        done = await retrieval.build_hits(asked, ctx)
         assert len(done.hits) == 10 and done.gone == 5
         assert not {hit.id for hit in done.hits} & set(first)
 
@@ -128,8 +130,20 @@ async def test_explain_prints_the_lines_of_the_table(memory: AsyncMemoryScope) -
     assert (await memory.retrieve("dog", user="alice")).explanation == ""
 
 
+def test_whatever_brings_a_hit_has_a_phrase_that_explains_it() -> None:
+    assert {*CHANNELS, *follow_supersession.FOUND_BY} == {*get_args(FoundBy)} == BROUGHT_BY.keys()
+
+
+async def test_a_correction_beside_a_changed_hit_is_explained(memory: AsyncMemoryScope) -> None:
+    made = await memory.add_memory("Ada's bicycle is green.", user="alice")
+    await memory.update(made.id, user="alice", text="Ada's bicycle is red, not blue.")
+    found = await memory.retrieve("Is it green?", user="alice", explain=True)
+    assert ("supersedes",) in [hit.found_by for hit in found]
+    assert "found by supersedes (holds in place of a changed one)" in found.explanation
+
+
 def test_the_table_has_a_weight_for_each_feature() -> None:
-    assert [column.name for column in FEATURES] == list(WEIGHTS)
+    assert [column.name for column in FEATURES] == list(RANK_WEIGHTS)
 
 
 # ---- vectors
@@ -193,7 +207,7 @@ def observation(id: str, text: str, *sources: str, **given: Any) -> Observation:
 
 @pytest.fixture
 async def store(memory: AsyncMemoryScope) -> InMemoryStore:
-    store = memory.runtime.store
+    store = memory.runtime.services.store
     assert isinstance(store, InMemoryStore)
     return store
 

@@ -149,6 +149,46 @@ async def test_a_memory_of_one_exchange_stands_at_the_turn_that_holds_most_of_it
 
 
 @pytest.mark.parametrize(
+    ("words", "fact", "query"),
+    [
+        (["How long have you lived here?", "Since 2018, with Max", "That long?", "Yes, with Max"],
+         "The user has lived here with Max since 2018.", "Since when does the user live here?"),
+        (["你在这里住了多久？", "2018年起，跟小明一起", "这么久？", "对，跟小明"],
+         "用户2018年起跟小明住在这里。", "用户从什么时候住在这里？"),
+    ],
+)  # fmt: skip
+async def test_turns_of_one_exchange_are_one_saying(
+    memory: AsyncMemoryScope, words: list[str], fact: str, query: str
+) -> None:
+    keys = [await say(memory, text, ("assistant", "user")[n % 2]) for n, text in enumerate(words)]
+    await note(memory, "o", fact, *keys)
+    lines = await memory.context(query, user="u")
+    assert fact in lines and "said" not in lines and "说过" not in lines
+    again = [await say(memory, words[n], ("assistant", "user")[n], day=9) for n in (0, 1)]
+    await note(memory, "p", fact + "!", *keys, *again)
+    told = await memory.context(query, user="u")
+    assert "(said 2 times, last 2026-03-11)" in told or "（说过2次，最近2026-03-11）" in told
+
+
+async def test_what_is_said_in_another_session_or_an_hour_later_is_said_again(memory: AsyncMemoryScope) -> None:
+    keys = [await say(memory, f"Max is my dog {n}", session=session) for n, session in enumerate(("s", "t"))]
+    await note(memory, "o", "The user's dog is Max.", *keys)
+    assert "(said 2 times" in await memory.context("Who is Max, the dog?", user="u")
+
+
+async def test_a_fact_that_gained_details_stands_where_these_were_said(memory: AsyncMemoryScope) -> None:
+    """Its own turn is in front, then that of the fact that it took in."""
+    first, later = await say(memory, "I have a dog"), await say(memory, "My dog is named Max", day=9)
+    again = await say(memory, "Max, my dog, barks", day=20)
+    await note(memory, "o", "The user has a dog named Max.", later, first, again, day=9)
+    lines = (await memory.context("What is the user's dog named?", user="u")).splitlines()
+    assert [line for line in lines if "dog named Max" in line] == [
+        "[2026-03-11 09:00 Wednesday] The user has a dog named Max. (said 2 times, last 2026-03-22)"
+    ]
+    assert "[2026-03-02 09:00 Monday] user: I have a dog" in lines
+
+
+@pytest.mark.parametrize(
     ("text", "query", "line"),
     [
         ("The user has a dentist appointment.", "dentist", "The user has a dentist appointment (2026-06-12)."),
@@ -183,7 +223,7 @@ async def test_a_turn_tells_which_day_its_words_mean(memory: AsyncMemoryScope) -
 async def test_a_superseded_turn_is_marked(memory: AsyncMemoryScope, said: str, old: str, query: str) -> None:
     key, later = await say(memory, said), START + timedelta(days=20)
     await note(memory, "o", old, key)
-    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
+    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
     (line,) = (await memory.context(query, user="u")).splitlines()
     assert said in line and any(mark in line for mark in ALL_MARKS) and line.endswith(("2026-03-22)", "2026-03-22）"))
     assert "'o' (superseded)" in (await memory.retrieve(query, user="u", explain=True)).explanation
@@ -200,7 +240,7 @@ async def test_the_fact_that_took_the_place_of_another_is_shown_beside_it(memory
     await note(memory, "c", "They sent the user on to Cottbus", last, day=30)
     for one, by, day in (("a", "b", 20), ("b", "c", 30)):
         when = START + timedelta(days=day)
-        await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession(one, by, when, when),)))
+        await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession(one, by, when, when),)))
     memory.days.now = START + timedelta(days=40)  # type: ignore[attr-defined]
     found = await memory.retrieve("Where does my apprenticeship begin?", user="u")
     lines = (await memory.context("Where does my apprenticeship begin?", user="u")).split("\n")
@@ -242,7 +282,7 @@ async def test_a_turn_of_which_another_fact_still_holds_is_marked_only_for_what_
     key, later = await say(memory, "I live in Berlin and my cat is called Tiger"), START + timedelta(days=20)
     await note(memory, "home", "The user lives in Berlin", key)
     await note(memory, "cat", "The user's cat is called Tiger", key)
-    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("home", None, later, later),)))
+    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("home", None, later, later),)))
     assert "changed later" in await memory.context("Does the user live in Berlin?", user="u")
     assert "changed later" not in await memory.context("What is the cat called?", user="u")
 
@@ -300,6 +340,6 @@ async def test_the_assistants_restatement_of_what_changed_is_marked(memory: Asyn
     await say(memory, "Check the roof trim of the Corolla, it is a car of that age.", "assistant", day=1)
     await note(memory, "o", "The user drives a Corolla car", key)
     later = START + timedelta(days=20)
-    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
+    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
     lines = (await memory.context("Which car does the user drive?", user="u")).splitlines()
     assert len(lines) == 2 and all("(changed later: 2026-03-22)" in line for line in lines)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.retrieval.synonyms import MOST, expansion
+from memscope.retrieval.synonyms import MAX_SYNONYM_TERMS, expansion
 from memscope.text.terms import term, terms
-from memscope.text.tokens import stems
+from memscope.text.tokens import words
 
 SAID = ["I bought a red bicycle for 300 euros.", "My boss Tom is on vacation until Friday.", "I like green tea."]
 
@@ -35,11 +35,11 @@ async def test_the_word_itself_counts_more(order):
 def test_each_synonym_stands_for_the_word_of_the_query():
     own = tuple(terms("red bike"))
     added = expansion("Red BIKE?", own)
-    assert added[term(stems("bicycle")[0])] == own.index(term(stems("bike")[0]))
+    assert added[term(words("bicycle")[0])] == own.index(term(words("bike")[0]))
     assert not added.keys() & set(own)
 
 
 def test_a_long_query_brings_a_bounded_number_and_other_scripts_none():
     query = " ".join(["bike manager trip salary film doctor car children husband phone book holiday surgery exam"] * 40)
-    assert len(expansion(query, tuple(terms(query)))) <= MOST
+    assert len(expansion(query, tuple(terms(query)))) <= MAX_SYNONYM_TERMS
     assert not expansion("自行车多少钱", tuple(terms("自行车多少钱")))

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from growth import growth
+from memscope.languages.durable_facts import DURABLE_TERM, KIND_TERMS
 from memscope.records import Interval
 from memscope.retrieval import Query, understand
-from memscope.retrieval.understand import MOST_PERIODS
-from memscope.text.lasting import LASTING, MARKS
+from memscope.retrieval.understand import MAX_PERIODS
 from memscope.text.terms import name_key, term
 
 KIT: Any = SimpleNamespace()
@@ -43,8 +43,8 @@ async def test_a_personal_question_brings_lasting_statements_that_weigh_nothing_
     question: Ask, query: str
 ) -> None:
     asked = await understand(question(query), KIT)
-    assert (asked.terms[-1], asked.weights[-1]) == (LASTING, 0)
-    assert LASTING not in (await understand(question("Who wrote Hamlet?"), KIT)).terms
+    assert (asked.terms[-1], asked.weights[-1]) == (DURABLE_TERM, 0)
+    assert DURABLE_TERM not in (await understand(question("Who wrote Hamlet?"), KIT)).terms
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_understanding_takes_no_longer_than_the_query_is(question: Ask, pi
 async def test_many_dates_give_a_bounded_number_of_periods(question: Ask) -> None:
     asked = await understand(question("".join(f"{n}月{n}日 " for n in range(1, 12)) * 20), KIT)
     assert len({period.start.month for period in asked.periods}) == 11
-    assert len(asked.periods) <= MOST_PERIODS
+    assert len(asked.periods) <= MAX_PERIODS
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ async def test_words_of_a_time_weigh_nothing_where_nothing_else_is_asked(questio
 @pytest.mark.parametrize("query", ["Where do I live right now?", "Where do I currently live?", "我现在住在哪？"])
 async def test_a_question_about_a_home_looks_for_what_tells_of_one_and_not_for_now(question: Ask, query: str) -> None:
     asked = await understand(question(query), KIT)
-    assert asked.kinds_asked == {MARKS["home"]}
+    assert asked.kinds_asked == {KIND_TERMS["home"]}
     telling = {one for one, weight in zip(asked.terms, asked.weights, strict=True) if weight}
     assert telling.isdisjoint(map(term, ["right", "current", "home"]))
 

@@ -11,7 +11,7 @@ import pytest
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert, VectorSpace
 from memscope.search import vectors as module
 from memscope.search.snapshot import ScopeIndex
-from memscope.search.vectors import BLOCK, VectorMatrix, widened
+from memscope.search.vectors import NUMBERS_PER_BLOCK, VectorMatrix, widened
 from memscope.stores.memory import InMemoryStore
 from memscope.text.terms import terms
 
@@ -23,7 +23,9 @@ def test_every_finite_number_is_widened_to_the_last_bit() -> None:
     np.testing.assert_array_equal(widened(finite).view(np.uint32), finite.astype(np.float32).view(np.uint32))
 
 
-@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (1, 1), (BLOCK // 64 * 2 + 1, 64), (3, BLOCK + 1)])
+@pytest.mark.parametrize(
+    "shape", [(0, 0), (0, 4), (1, 1), (NUMBERS_PER_BLOCK // 64 * 2 + 1, 64), (3, NUMBERS_PER_BLOCK + 1)]
+)
 def test_cosines_of_float16_are_those_of_float32(shape: tuple[int, int]) -> None:
     half = np.random.default_rng(0).standard_normal(shape).astype(np.float16)
     asked = np.random.default_rng(1).standard_normal(shape[1]).astype(np.float32)
@@ -45,7 +47,7 @@ async def add(store: InMemoryStore, said: dict[str, list[float]]) -> None:
 
 
 async def ask(store: InMemoryStore) -> tuple[str, list[float]]:
-    """Returns the type of the index's vectors after a search and what it began, and the cosines."""
+    """Return the type of the index's vectors after a search and what it began, and the cosines."""
     vector = np.array([1, 0, 0, 0], np.float32)
     found = await store.search(Search(Scope("alice"), tuple(terms("Berlin")), vector=vector, space=SPACE))
     await asyncio.gather(*store._sorting.values())
@@ -58,7 +60,7 @@ async def test_many_vectors_are_widened_when_they_are_asked_again(monkeypatch: p
     monkeypatch.setattr(module, "WIDE_AT_ONCE", 0)
     monkeypatch.setattr(module, "simsimd", lambda: None)
     store = InMemoryStore()
-    await store.use_space(SPACE)
+    await store.set_vector_space(SPACE)
     await add(store, {"1": [1, 0, 0, 0], "2": [0, 1, 0, 0], "3": [0.6, 0.8, 0, 0]})
     assert await ask(store) == ("float16", [1, 0, 0.6])
     assert await ask(store) == ("float32", [1, 0, 0.6])
@@ -70,7 +72,7 @@ async def test_vectors_that_come_later_find_the_first_ones_widened(monkeypatch: 
     monkeypatch.setattr(module, "WIDE_AT_ONCE", 0)
     monkeypatch.setattr(module, "simsimd", lambda: None)
     store = InMemoryStore()
-    await store.use_space(SPACE)
+    await store.set_vector_space(SPACE)
     await add(store, {"1": [1, 0, 0, 0], "2": [0.6, 0.8, 0, 0]})
     assert await ask(store) == ("float16", [1, 0.6])
     await add(store, {"3": [0.8, 0.6, 0, 0]})
@@ -82,7 +84,7 @@ async def test_vectors_that_come_while_an_index_without_any_is_sorted_stay(monke
     monkeypatch.setattr(module, "simsimd", lambda: None)
     index = ScopeIndex()
     store = InMemoryStore()
-    await store.use_space(SPACE)
+    await store.set_vector_space(SPACE)
     turns = [Turn(str(n), Scope("alice"), "user", "Ada", "Berlin", START, START) for n in range(2)]
     await store.append("alice", [TurnInsert(one) for one in turns])
     before = await store.changes("alice", 0)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memscope.languages.flags import Flag
 from memscope.records import (
     Candidates,
     ChangeSet,
@@ -29,11 +30,10 @@ from memscope.records import (
 from memscope.search import candidates
 from memscope.search.changes import Changes
 from memscope.search.local import CachedIndex, IndexCache
-from memscope.search.snapshot import PAUSE, ScopeIndex, Snapshot
+from memscope.search.snapshot import CONVERSATION_GAP_US, ScopeIndex, Snapshot
+from memscope.search.units import make_units
 from memscope.stores.memory import InMemoryStore
-from memscope.text.flags import Flag
 from memscope.text.terms import terms
-from memscope.text.units import make_units
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SPACE = VectorSpace("test", 4)
@@ -106,7 +106,7 @@ async def test_a_neighbour_is_found_by_the_words_beside_it() -> None:
 
 
 async def test_a_long_pause_ends_a_conversation() -> None:
-    later = PAUSE / 60_000_000 + 1
+    later = CONVERSATION_GAP_US / 60_000_000 + 1
     store = await filled(turn("1", "Which city?", session=None), turn("2", "Berlin", minutes=later, session=None))
     assert await keys(store, asked("Berlin")) == {"2"}
 
@@ -193,15 +193,15 @@ async def test_observations_lend_their_turn_words_and_vectors() -> None:
         turn("2", "Rome", session="t"),
         new=[observation("o", "Ada lives in Berlin", ["1"])],
     )
-    await store.use_space(SPACE)
+    await store.set_vector_space(SPACE)
     await embed(store, {1: [0, 1, 0, 0], 2: [0, 0, 1, 0], 3: [1, 0, 0, 0]})
     found = await store.search(asked("Berlin", vector=np.array([1, 0, 0, 0], np.float32), space=SPACE))
     rows = {handle: row for row, handle in enumerate(found.handle)}
     assert set(rows) == {1, 2}
     assert found.tf[rows[1]].tolist() == [1]
-    assert found.credited[rows[1]]
+    assert found.attributed[rows[1]]
     assert found.cosine[rows[1]] == 1
-    assert not found.credited[rows[2]]
+    assert not found.attributed[rows[2]]
     assert (found.units, found.document_frequency.tolist()) == (2, [1])
 
 
@@ -253,7 +253,7 @@ async def test_kinds(kinds: set[str], expected: set[str]) -> None:
 
 async def test_vectors_of_another_model_are_not_compared() -> None:
     store = await filled(turn("1", "Berlin"))
-    await store.use_space(SPACE)
+    await store.set_vector_space(SPACE)
     await embed(store, {1: [1, 0, 0, 0]})
     vector = np.array([1, 0, 0, 0], np.float32)
     assert (await store.search(asked("Berlin", vector=vector, space=SPACE))).cosine.tolist() == [1]

@@ -54,7 +54,8 @@ class Planets:
         return self.space
 
     async def embed(self, texts: Any, *, deadline_s: float | None = None) -> Any:
-        return np.concatenate([unit_rows(sum(map(ord, text.split()[0].rstrip("?"))), 1, 32) for text in texts])
+        words = [text.rpartition(": ")[2].split()[0].rstrip("?") for text in texts]  # behind the date and the speaker
+        return np.concatenate([unit_rows(sum(map(ord, word)), 1, 32) for word in words])
 
     async def embed_query(self, text: str, *, deadline_s: float | None = None) -> Any:
         return (await self.embed([text]))[0]
@@ -77,7 +78,7 @@ async def test_a_text_is_found_by_its_vector_with_and_without_the_library(
         await memory.add_turns([{"role": "user", "content": "Venus again"}], user="ada")
         await memory.flush()
         again = await memory.retrieve("Venus?", user="ada", k=50)
-        index = memory.runtime.store._cache.get("ada").snapshot  # type: ignore[attr-defined]
+        index = memory.runtime.services.store._cache.get("ada").snapshot  # type: ignore[attr-defined]
     assert [hit.turn.text.split()[0] for hit in found if hit.turn] == ["Venus"] * 10
     assert any(one.name == "cosine" and one.value == 1 for one in found[0].features)
     assert "Venus again" in {hit.text for hit in again}

@@ -69,7 +69,7 @@ async def fill(store: Path) -> str:
         await memory.blocks("alice").replace("human", "baker", "cook", reason="a new job")
         moved = DAY + timedelta(days=2)
         happened = Interval(moved - timedelta(days=14), moved - timedelta(days=13))
-        store_ = memory.runtime.store
+        store_ = memory.runtime.services.store
         replaces = [Supersession("fact-diet", "proposal", moved, moved)]
         new = (
             observation("fact-berlin", keys[0], "The user lives in Berlin.", "I live in Berlin", DAY),
@@ -102,16 +102,18 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 @contextmanager
-def serving(store: Path, tokens: Any, settings: Mapping[str, Any] | None = None) -> Iterator[str]:
+def serving(store: Path, tokens: Any, settings: Mapping[str, Any] | None = None, limits: Any = None) -> Iterator[str]:
     """Serve a store on a free port; yields the address."""
     import uvicorn
 
     from memscope_server import create_app
+    from memscope_server.connections import Server, options
 
     listening = socket.create_server(("127.0.0.1", 0))
     host = f"127.0.0.1:{listening.getsockname()[1]}"
     memory = AsyncMemoryScope(store, settings=settings or {})
-    server = uvicorn.Server(uvicorn.Config(create_app(memory, tokens=tokens, hosts={host}), log_level="warning"))
+    app = create_app(memory, tokens=tokens, hosts={host}, limits=limits)
+    server = Server(uvicorn.Config(app, log_level="warning", **options(limits)))
 
     async def run() -> None:
         async with memory:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from memscope import AsyncMemoryScope
-from memscope.demo import load
-from memscope.demo.play import turns
 from memscope.reconciliation.approval import proposed
 from memscope.records import ChangeSet, Insight, Observation, Quote, Supersession, Turn
+from memscope_cli.demo import load
+from memscope_cli.demo.play import turns
 
 STORIES: list[Mapping[str, Any]] = json.loads(Path(__file__).with_name("stories.json").read_text(encoding="utf-8"))
 
@@ -36,11 +36,11 @@ async def tell(memory: AsyncMemoryScope, story: Mapping[str, Any]) -> None:
     new = [proposed(fact, closings) if row[6] else fact for fact, row in zip(facts, story["facts"], strict=True)]
     waiting = {fact.id for fact in new if fact.proposed}
     closed = tuple(one for one in closings if one.by not in waiting)
-    await memory.runtime.store.apply(user, ChangeSet(new=tuple(new), closed=closed, done=tuple(said)[:-6]))
+    await memory.runtime.services.store.apply(user, ChangeSet(new=tuple(new), closed=closed, done=tuple(said)[:-6]))
     insights = [
         _insight(subject, text, [facts[at] for at in rests_on]) for subject, text, rests_on in story["insights"]
     ]
-    await memory.runtime.store.apply(user, ChangeSet(new=tuple(insights)))
+    await memory.runtime.services.store.apply(user, ChangeSet(new=tuple(insights)))
     for value, reason in story["human"]:
         await memory.blocks(user).rethink("human", value, reason=reason, author="model")
 
@@ -61,7 +61,7 @@ def _insight(subject: str, text: str, facts: list[Observation]) -> Insight:
 
 async def park(memory: AsyncMemoryScope, user: str) -> None:
     """Let the consolidation of a user fail until it is parked."""
-    store, long_ago = memory.runtime.store, datetime(2026, 1, 1, tzinfo=UTC)
+    store, long_ago = memory.runtime.services.store, datetime(2026, 1, 1, tzinfo=UTC)
     while claims := await store.claim("consolidate", 4, 60, user=user):
         for claim in claims:
             await store.fail(claim, "model_rate_limited", long_ago)

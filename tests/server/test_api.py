@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.stores.checksummed import decode
 from memscope.stores.sqlite import SQLiteStore, user
-from memscope.stores.sqlite.checksummed import decode
 from memscope_server import create_app
 from memscope_server.listing import Listings
 from memscope_server.tokens import TokenFile

@@ -49,6 +49,17 @@ def test_an_operators_choice_of_an_agent_is_kept(operator):
     assert 'href="/u/alice/timeline?agent=helper"' in page and 'name="agent" value="helper"' in page
 
 
+def test_a_corrected_memory_is_shown_on_the_page_that_asks(alice):
+    """A correction brings a hit that no leg of the search found."""
+    new = {"text": "The user lives in Potsdam."}
+    alice.patch("/api/v1/users/alice/memories/fact-lisbon", json=new).raise_for_status()
+    asked = {"q": "Where do I live since I moved to Lisbon?"}
+    shown = alice.get("/u/alice/ask", params=asked)
+    assert shown.status_code == 200 and "The user lives in Potsdam." in shown.text
+    assert "in place of a changed one" in shown.text
+    assert "取代有变的内容" in alice.get("/u/alice/ask", params=asked, headers={"Accept-Language": "zh-CN"}).text
+
+
 @pytest.mark.parametrize(
     ("page", "status"),
     [("/u/alice/records?as_of=soon", 422), ("/nothing", 404), ("/u/alice/records?offset=x", 422),

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import memscope_server
 from memscope.blocks.visible import DESCRIPTIONS
-from memscope.entities.operations import KINDS
-from memscope.records import AUTHORS
-from memscope.retrieval.rank import FEATURES, LEGS
-from memscope_server.translations import LANGUAGES, phrases
+from memscope.entities.operations import ENTITY_KINDS
+from memscope.records import AUTHORS, FoundBy, LeftOut
+from memscope.retrieval.features import FEATURES
+from memscope_server.translations import PAGE_LANGUAGES, phrases
 
 TEMPLATES = Path(memscope_server.__file__).parent / "templates"
 FAMILIES = {
-    "feature_": [column.name for column in FEATURES], "leg_": LEGS, "author_": AUTHORS, "": KINDS,
+    "feature_": [column.name for column in FEATURES], "leg_": get_args(FoundBy), "author_": AUTHORS, "": ENTITY_KINDS,
     "stage_": ("embed", "consolidate", "reflect"), "step_": ("day", "week", "month"), "rank_": ("new", "up", "down"),
-    "role_": ("user", "assistant", "system", "tool"), "out_": ("superseded", "expired", "proposed", "equal"),
+    "role_": ("user", "assistant", "system", "tool"), "out_": get_args(get_type_hints(LeftOut)["why"]),
     "about_": DESCRIPTIONS, "usage_": ("calls", "characters", "tokens"),
 }  # fmt: skip
 
 
 def test_every_phrase_has_both_languages():
-    assert [name for name, said in phrases().items() if not all(said.get(code) for code in LANGUAGES)] == []
+    assert [name for name, said in phrases().items() if not all(said.get(code) for code in PAGE_LANGUAGES)] == []
 
 
 def test_what_pages_compute_can_be_said():

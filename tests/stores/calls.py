@@ -20,7 +20,7 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.testing.records import START, at
+from memscope_testing.records import START, at
 
 Memory = Observation | Insight
 USERS = ("alice", "bob")
@@ -184,7 +184,7 @@ class Strategies:
                 "select": st.one_of(one, one, some, self.selection()),
                 "dry_run": st.sampled_from((False, False, True)),
             },
-            "bury": lambda: {"ids": self.ids},
+            "add_tombstones": lambda: {"ids": self.ids},
             "adopt_secret": lambda: {"secret": st.sampled_from((b"s" * 32, b"t" * 32))},
             "search": lambda: {"words": st.sampled_from(WORDS), "vector": st.booleans()},
             "claim": lambda: {"stage": stages, "limit": st.integers(1, 4), "lease_s": leases, "someone": someone},
@@ -206,7 +206,7 @@ class Strategies:
             "exhaust": lambda: {"stage": stages},
             "give_back": lambda: {"claim": claim},
             "unpark": lambda: {"stage": st.one_of(stages, st.none()), "someone": someone},
-            "use_space": lambda: {
+            "set_vector_space": lambda: {
                 "space": st.sampled_from((*SPACES, VectorSpace("flat", 0))),
                 "replace": st.booleans(),
             },
@@ -215,9 +215,9 @@ class Strategies:
         return made[call]()
 
 
-OF_A_USER = ("append", "apply", "fetch", "history", "scan", "forget", "bury", "search", "exhaust")
-ANYWAY = (*2 * ("append", "search", "scan"), *3 * ("apply", "claim", "forget"), "fetch", "history", "bury", "exhaust",
-          "adopt_secret", "unpark", "use_space", "tick")  # fmt: skip
+OF_A_USER = ("append", "apply", "fetch", "history", "scan", "forget", "add_tombstones", "search", "exhaust")
+ANYWAY = (*2 * ("append", "search", "scan"), *3 * ("apply", "claim", "forget"), "fetch", "history", "add_tombstones",
+          "exhaust", "adopt_secret", "unpark", "set_vector_space", "tick")  # fmt: skip
 OF_A_CLAIM = (*2 * ("complete",), "extend", "save_reply", "fail", "give_back")
 
 
@@ -249,7 +249,7 @@ def beginning(space: VectorSpace | None) -> list[Call]:
         Call("claim", {"stage": "embed", "limit": 100, "lease_s": 60, "someone": "alice"}),
         Call("embed", {"claim": 0, "numbers": 0.5, "dims": 2}),
     ]
-    return [Call("use_space", {"space": space, "replace": False}), *made, *embed]
+    return [Call("set_vector_space", {"space": space, "replace": False}), *made, *embed]
 
 
 __all__ = ["IDS", "STAGES", "USERS", "Call", "Seen", "beginning", "next_call"]

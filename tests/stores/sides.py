@@ -28,8 +28,8 @@ from memscope.records import (
 )
 from memscope.search.local import LocalSearch
 from memscope.stores import Store
-from memscope.testing.records import at, identity
 from memscope.text.terms import terms
+from memscope_testing.records import at, identity
 from stores.calls import IDS, STAGES, USERS, Call, Seen
 
 Clock = Callable[[], datetime]
@@ -105,8 +105,8 @@ class Side:
         report = await self.store.forget(Select(user, **select), dry_run=dry_run)
         return replace(report, physical="none", reason="")
 
-    async def bury(self, user: str, ids: list[str]) -> Any:
-        await self.store.bury(user, ids)
+    async def add_tombstones(self, user: str, ids: list[str]) -> Any:
+        await self.store.add_tombstones(user, ids)
 
     async def adopt_secret(self, secret: bytes) -> Any:
         return await self.store.adopt_secret(secret), await self.store.secret() == secret
@@ -186,8 +186,8 @@ class Side:
 
     # ---- the whole
 
-    async def use_space(self, space: VectorSpace, replace: bool) -> Any:
-        await self.store.use_space(space, replace=replace)
+    async def set_vector_space(self, space: VectorSpace, replace: bool) -> Any:
+        await self.store.set_vector_space(space, replace=replace)
 
     async def tick(self, seconds: float) -> Any:
         """The clock is shared: whoever makes the calls moves it, once."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memscope.stores.sqlite import SQLiteStore, files
-from memscope.testing.records import inserts
+from memscope_testing.records import inserts
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 

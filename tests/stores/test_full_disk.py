@@ -28,7 +28,7 @@ from pathlib import Path
 from memscope.errors import StoreFull
 from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import block, ids, inserts, turn
+from memscope_testing.records import block, ids, inserts, turn
 
 PATH = Path(sys.argv[1], "memory.db")
 
@@ -49,6 +49,14 @@ async def stored(turns):
         await store.append("alice", given)
     await store.put_blocks("alice", [block("human", "likes tea")])
     return store
+
+async def forgotten(store, *keys):
+    receipt = await store.forget(Select("alice", ids=frozenset(keys)))
+    return receipt.turns, receipt.physical
+
+def left_in_file(*numbers):
+    data = b"".join(path.read_bytes() for path in PATH.parent.glob("memory.db*"))
+    return [number for number in numbers if f"words {number} words".encode() in data]
 
 async def refused(store):
     try:
@@ -113,3 +121,62 @@ def test_the_store_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
         await store.close()
     """
     assert run(tmp_path, body) == ["wiped 40"]
+
+
+@pytest.mark.parametrize("turns", [20, 200, 1500])
+def test_one_forget_after_the_other_while_others_fill_the_disk(tmp_path: Path, turns: int) -> None:
+    """The first one took the room that was kept for it, and left none to the next."""
+    body = f"""
+        store = await stored({turns})
+        fill()
+        done = []
+        for number in range(10):
+            done.append((await forgotten(store, f"k{{number}}"))[0])
+            fill()
+        print(done, len(await ids(store)) == {turns} - 10)
+        PATH.with_name("other").unlink()
+        print((await store.compact()).physical, left_in_file(*range(10)))
+        await store.close()
+    """
+    assert run(tmp_path, body) == [f"{[1] * 10} True", "wiped []"]
+
+
+def test_processes_that_open_the_store_leave_room_to_forget(tmp_path: Path) -> None:
+    """Opening a store takes room, also to read: it is given back to the next one."""
+    body = """
+        await (await stored(40)).close()
+        for number in range(10):
+            fill()
+            store = SQLiteStore(PATH)
+            print(len(await ids(store)), end=" ")
+            fill()
+            if number > 6:
+                print(await forgotten(store, f"k{number}"), end=" ")
+            await store.close()
+        print(left_in_file(7, 8, 9))
+    """
+    forgotten = " ".join(f"{count} (1, 'wiped')" for count in (40, 39, 38))
+    assert run(tmp_path, body) == [f"{'40 ' * 7}{forgotten} []"]
+
+
+def test_what_is_too_long_for_the_room_left_is_named_and_the_others_are_forgotten(tmp_path: Path) -> None:
+    body = """
+        store = await stored(200)
+        await store.append("alice", [TurnInsert(turn("long", "words 999 " * 150_000))])
+        await store.compact()
+        fill()
+        for _ in range(2):
+            try:
+                await store.forget(Select("alice"))
+            except StoreFull as error:
+                print(str(error).partition("memory.db'")[2], await ids(store), left_in_file(0, 199))
+            print([kept.turns for kept in await store.receipts("alice")])
+        PATH.with_name("other").unlink()
+        receipt = await store.forget(Select("alice"))
+        print(receipt.turns, receipt.blocks, receipt.physical, await store.blocks("alice"), left_in_file(0, 199, 999))
+        await store.close()
+    """
+    first, one, second, two, last = run(tmp_path, body)
+    assert first == ": 1 of 201 records are not forgotten yet; make room and forget again ['long'] []"
+    assert second.startswith("; make room and try again") and second.endswith(" ['long'] []")
+    assert (one, two, last) == ("[200]", "[200]", "1 1 wiped [] []")

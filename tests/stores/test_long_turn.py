@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.stalls import counted
+from benchmarks.measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import Turn
+from memscope.search.units import Unit
 from memscope.stores import local
 from memscope.stores.sqlite import SQLiteStore
-from memscope.text.units import Unit
 
 LONG = [
     pytest.param("On 5 May we met Ana in Lisbon, and her brother likes green tea. ", id="English"),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from memscope.errors import Conflict
 from memscope.records import ChangeSet, Interval, Record, Revision, Select, Supersession, VectorSpace
 from memscope.records.serialization import turn_key
-from memscope.stores import PARK_AFTER, rules
+from memscope.stores import MAX_ATTEMPTS, rules
 from memscope.stores.rules import Batch, MemoryState, PendingChanges
 from memscope.stores.spaces import Spaces
-from memscope.testing.records import at, observation, turn
+from memscope_testing.records import at, observation, turn
 
 IDS = [f"m{n}" for n in range(5)]
 memories = st.builds(
@@ -126,7 +126,7 @@ def test_the_free_key_is_the_first(taken: int) -> None:
 @given(removed=links)
 def test_an_heir_stays_and_is_found_where_the_line_leads_out(removed: dict[str, str | None]) -> None:
     for id in removed:
-        found = rules.heir(id, removed)
+        found = rules.surviving_successor(id, removed)
         assert found not in removed
         line, at_id = [id], removed[id]
         while at_id in removed and at_id not in line:
@@ -146,7 +146,7 @@ def test_only_sources_of_what_fell_are_left_behind(sources: dict[str, list[str]]
     fell = {id: of for id, of in sources.items() if gone.intersection(of)}
     removed: dict[str, Record] = {key: turn(key) for key in gone}
     removed |= {id: observation(id, *of) for id, of in sources.items()}
-    assert rules.left_behind(removed) == {source for of in fell.values() for source in of} - gone
+    assert rules.sources_to_rederive(removed) == {source for of in fell.values() for source in of} - gone
 
 
 # ---- selection
@@ -158,7 +158,7 @@ def test_each_condition_decides(name: str, hours: int, expires: int | None) -> N
 
     def chosen(**fields: Any) -> bool:
         return rules.selected(
-            Select("alice", **fields), memory, sessions=lambda: {"one"}, waiting=lambda stage: False, made=list
+            Select("alice", **fields), memory, sessions=lambda: {"one"}, waiting=lambda stage: False, derived=list
         )
 
     assert chosen(name=name) == (name == "n")
@@ -188,7 +188,7 @@ def test_a_batch_parks_after_as_many_counted_attempts(steps: list[str]) -> None:
             rules.fail(batch, "model_timeout", 5, counted=step == "fail")
             attempts -= step == "unfair"
         assert batch.attempt == attempts
-        assert batch.parked <= (attempts >= PARK_AFTER)
+        assert batch.parked <= (attempts >= MAX_ATTEMPTS)
         assert not (batch.parked and batch.token)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,8 +11,8 @@ import pytest
 from memscope.records import ChangeSet
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore, utc_now
-from memscope.testing.records import inserts, insight, observation
-from memscope.testing.stores import StoreSuite
+from memscope_testing.records import inserts, insight, observation
+from memscope_testing.stores import StoreSuite
 from stores.sqlite_file import opened
 
 
@@ -31,6 +31,9 @@ class TestSQLiteStore(StoreSuite):
         await again.open()
         self.opened.append(again)
         return again
+
+    def files(self, store: Store) -> Iterable[Path]:
+        return self.opened[0].path.parent.iterdir()
 
 
 async def test_work_stored_while_the_clock_ran_ahead_is_found(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from memscope.errors import MemscopeError, StoreCorrupt
 from memscope.records import ChangeSet, Select, VectorSpace
 from memscope.stores.sqlite import files
-from memscope.testing.records import ids, inserts
+from memscope_testing.records import ids, inserts
 from stores.sqlite_file import made, needs_posix, opened
 
 
@@ -104,7 +104,7 @@ async def test_a_full_disk_forgets(path: Path) -> None:
 import asyncio, resource, signal
 from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import inserts, ids, turn
+from memscope_testing.records import inserts, ids, turn
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 async def main():
     store = SQLiteStore({str(path)!r})
@@ -125,7 +125,7 @@ asyncio.run(main())
 
 async def test_a_vector_of_another_length_is_a_typed_error(path: Path) -> None:
     async with opened(path) as store:
-        await store.use_space(VectorSpace("m", 4))
+        await store.set_vector_space(VectorSpace("m", 4))
         await store.append("alice", inserts("a", "b"))
         (claim,) = await store.claim("embed", 10, 60)
         vectors = {item: [1.0, 0.0, 0.0, 0.0] for item in claim.items}
@@ -134,5 +134,5 @@ async def test_a_vector_of_another_length_is_a_typed_error(path: Path) -> None:
         db.execute("UPDATE vector SET data = x'00' WHERE seq = 1")
         db.commit()
     async with opened(path) as store:
-        with pytest.raises(StoreCorrupt, match="another length"):
+        with pytest.raises(StoreCorrupt, match="wrong length"):
             await store.changes("alice", 0)

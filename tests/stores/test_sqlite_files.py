@@ -20,7 +20,7 @@ import pytest
 from memscope.errors import InputError, MemscopeError, StoreCorrupt, StoreFull, StoreGone, StoreTooNew
 from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore, files, schema
-from memscope.testing.records import get, ids, inserts, observation, remember, turn
+from memscope_testing.records import get, ids, inserts, observation, remember, turn
 from stores.sqlite_file import digest, made, needs_posix, opened
 
 
@@ -59,7 +59,7 @@ async def test_a_foreign_file_is_refused_and_left_alone(path: Path, kind: str) -
 async def test_a_newer_file_is_refused_and_left_alone(path: Path) -> None:
     await made(path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute(f"PRAGMA user_version = {schema.SCHEMA + 1}")
+        db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = digest(path)
     with pytest.raises(StoreTooNew):
@@ -70,7 +70,7 @@ async def test_a_newer_file_is_refused_and_left_alone(path: Path) -> None:
 async def test_a_newer_version_in_the_wal_is_seen(path: Path) -> None:
     await made(path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute(f"PRAGMA user_version = {schema.SCHEMA + 1}")
+        db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
         before = digest(path)
         with pytest.raises(StoreTooNew):
             await SQLiteStore(path).open()
@@ -135,7 +135,7 @@ async def test_what_cannot_be_written_can_be_read(file_mode: int, folder_mode: i
 import asyncio, os, concurrent.futures.thread
 from memscope.errors import StoreReadOnly
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import inserts, ids
+from memscope_testing.records import inserts, ids
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
@@ -196,7 +196,7 @@ import asyncio, resource, signal
 from memscope.errors import StoreFull
 from memscope.records import TurnInsert
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import inserts, ids, turn
+from memscope_testing.records import inserts, ids, turn
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 async def main():
     store = SQLiteStore({str(path)!r})
@@ -253,8 +253,8 @@ def next_schema(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def step(db: sqlite3.Connection) -> None:
         db.execute("ALTER TABLE users ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'")
 
-    monkeypatch.setattr(schema, "MIGRATIONS", {schema.SCHEMA: step})
-    monkeypatch.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
+    monkeypatch.setattr(schema, "MIGRATIONS", {schema.SCHEMA_VERSION: step})
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     yield
 
 
@@ -272,8 +272,8 @@ async def test_an_older_file_is_upgraded_and_its_copy_goes(path: Path, request: 
     assert colours(path) == [("red",)]
     assert not list(path.parent.glob("*before*"))
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)
-        assert db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone() == (schema.SCHEMA,)
+        assert db.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA_VERSION,)
+        assert db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone() == (schema.SCHEMA_VERSION,)
 
 
 async def test_an_upgrade_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,8 +284,8 @@ async def test_an_upgrade_that_fails_leaves_the_old_file(path: Path, monkeypatch
         raise sqlite3.OperationalError("the power went")
 
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", {schema.SCHEMA: broken})
-        patched.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
+        patched.setattr(schema, "MIGRATIONS", {schema.SCHEMA_VERSION: broken})
+        patched.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
         with pytest.raises(MemscopeError):
             await SQLiteStore(path).open()
     (copy,) = path.parent.glob("*before*")

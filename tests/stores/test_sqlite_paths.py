@@ -12,8 +12,8 @@ import pytest
 
 from memscope.errors import ConfigError, StoreCorrupt
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import ids, inserts
 from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_testing.records import ids, inserts
 from stores.sqlite_file import digest, made, needs_posix, opened
 
 

@@ -19,10 +19,10 @@ import pytest
 
 from memscope.errors import InputError, StoreBusy, StoreGone
 from memscope.records import ChangeSet, Select, TurnInsert
-from memscope.search.snapshot import RECORD
+from memscope.search import units
+from memscope.search.snapshot import ROW_DTYPE
 from memscope.stores.sqlite import engine, files, secure_erase
-from memscope.testing.records import ids, inserts, observation, remember, turn
-from memscope.text import units
+from memscope_testing.records import ids, inserts, observation, remember, turn
 from stores.sqlite_file import impatient, made, needs_posix, opened
 
 
@@ -48,7 +48,7 @@ async def test_another_program_that_holds_the_file_makes_it_busy(path: Path, mon
 
 
 async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MAX_WAITING", 20)
+    monkeypatch.setattr(engine, "MAX_WAITING_WRITES", 20)
     async with opened(path) as store:
         results = await asyncio.gather(
             *(store.append("alice", inserts(f"k{n}")) for n in range(200)), return_exceptions=True
@@ -79,7 +79,7 @@ async def test_a_long_turn_is_prepared_before_others_have_to_wait(path: Path, mo
             go_on.set()
         assert (await long).outcomes == ("stored",)
         made = (await store.changes("alice", 0)).columns
-        made = np.frombuffer(made, RECORD)
+        made = np.frombuffer(made, ROW_DTYPE)
         assert set(made["number"]) == {1} and list(made["part"]) == list(range(len(made)))
         assert list(made["seq"]) == list(range(made["seq"][0], made["seq"][0] + len(made)))
 
@@ -158,7 +158,7 @@ async def test_stores_survive_a_fork(path: Path) -> None:
 import asyncio, os, warnings
 warnings.simplefilter("ignore")
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import inserts, ids
+from memscope_testing.records import inserts, ids
 store = SQLiteStore({str(path)!r})
 asyncio.run(store.append("alice", inserts("parent")))
 async def work(name):
@@ -302,7 +302,7 @@ async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monke
     async with opened(path) as store:
         await store.append("alice", inserts("a", "b"))
         await store.append("alice", [TurnInsert(turn("canary", words.decode()))])
-    marks, clean = secure_erase._hashes(words, secure_erase.PIECE), path.read_bytes()
+    marks, clean = secure_erase._hashes(words, secure_erase.PIECE_BYTES), path.read_bytes()
     assert not secure_erase.traces(path, [marks])  # its own cell is no gap
     gap = next(
         at + 2048 for at in range(8192, len(clean), 8192) if clean[at] == 0x0D and not any(clean[at + 2048 : at + 4096])
@@ -317,7 +317,7 @@ async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monke
 
 
 async def test_a_large_file_is_wiped_by_compact(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure_erase, "AT_ONCE", 1)
+    monkeypatch.setattr(secure_erase, "MAX_REBUILT_BYTES", 1)
     monkeypatch.setattr(secure_erase, "traces", lambda path, marks: True)
     async with opened(path) as store:
         await store.append("alice", inserts("a", "b"))
@@ -369,7 +369,7 @@ async def test_every_statement_names_the_user(path: Path) -> None:
         await store.changes("alice", 0)
         await store.stats("alice")
         await store.forget(Select("alice", ids=frozenset({"a"})))
-        await store.bury("alice", ["x"])
+        await store.add_tombstones("alice", ["x"])
         await store.unpark("reflect", "alice")
     statements = {re.sub(r"\s+", " ", text) for text in seen}
     touching = [text for text in statements if re.search(rf"\b(FROM|INTO|UPDATE|JOIN) ({'|'.join(TENANT)})\b", text)]

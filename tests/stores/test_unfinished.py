@@ -13,17 +13,20 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.records import Select
 from memscope.stores import unfinished
-from memscope.stores.unfinished import OLD_S, SUFFIX, part_of
+from memscope.stores.unfinished import PART_SUFFIX, STALE_AFTER_S, part_of
 from stores.sqlite_file import made, needs_posix, opened
 
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from memscope import AsyncMemoryScope
+from memscope.transfer.sqlite_recovery import restore
 Path.replace = os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 async def main():
+    if sys.argv[2] == "restore":
+        await restore(sys.argv[1] + "-copy", sys.argv[1])
     async with AsyncMemoryScope(sys.argv[1], settings={}) as memory:
-        await getattr(memory, sys.argv[2])(sys.argv[1] + "-copy")
+        await getattr(memory.admin, sys.argv[2])(sys.argv[1] + "-copy")
 asyncio.run(main())
 """
 
@@ -40,7 +43,7 @@ async def test_forget_reaches_what_a_killed_copy_left(path: Path, verb: str) -> 
         async with opened(path) as store:
             await store.backup(path.with_name("memory.db-copy"))
     assert subprocess.run([sys.executable, "-c", KILLED, str(path), verb]).returncode < 0
-    (part,) = path.parent.glob(f"*{SUFFIX}*")
+    (part,) = path.parent.glob(f"*{PART_SUFFIX}*")
     assert b"moved to Berlin" in part.read_bytes()
     async with opened(path) as store:
         report = await store.forget(Select("alice", ids=frozenset({"a"})))
@@ -56,7 +59,7 @@ async def test_what_is_being_written_stays_until_it_is_old(path: Path) -> None:
         await store.forget(Select("alice", ids=frozenset({"a"})))
         assert mine.exists()
     for file in (mine, strangers):
-        os.utime(file, times=(0, time.time() - OLD_S - 60))
+        os.utime(file, times=(0, time.time() - STALE_AFTER_S - 60))
     async with opened(path):
         assert not mine.exists()
     assert strangers.exists()
@@ -70,10 +73,10 @@ async def test_an_earlier_process_with_this_id_writes_no_more(path: Path) -> Non
 
 
 async def test_a_part_that_cannot_be_removed_is_pending(path: Path) -> None:
-    stuck = path.with_name(f"x.0{SUFFIX}")
+    stuck = path.with_name(f"x.0{PART_SUFFIX}")
     stuck.mkdir()
     async with AsyncMemoryScope(path, settings={}) as memory:
         report = await memory.forget(user="alice", ids=["a"])
         assert (report.physical, "unfinished" in report.reason) == ("pending", True)
         stuck.rmdir()
-        assert (await memory.compact()).physical == "wiped"
+        assert (await memory.admin.compact()).physical == "wiped"

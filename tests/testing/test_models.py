@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from memscope import AsyncMemoryScope
-from memscope.testing.models import IdealChat
+from memscope_testing.models import IdealChat
 
 TURNS = [{"text": "I live in Berlin."}, {"text": "Are you sure?"}, {"text": "I moved, my home is in Munich now."}]
 ABOUT = {"about": "user", "when": "", "keywords": ["home"], "level": 3}

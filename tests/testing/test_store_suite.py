@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.testing.stores import StoreSuite
+from memscope_testing.stores import StoreSuite
 
 
 async def nothing(self: object) -> None: ...

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.dates import mentions, nearest
+from memscope.dates import event_time, is_undirected, mentions, readings
 from memscope.dates.cascade import compiled, needed
 from memscope.dates.lexer import blanked, skeleton, tokens
 from memscope.dates.rules import rows
@@ -39,7 +39,8 @@ AFTER = (
 @pytest.mark.parametrize("after", AFTER)
 def test_a_statement_names_the_periods_of_its_words(before: str, when: str, after: str) -> None:
     text = f"{before} {when}{after}"
-    told = [nearest(one, SAID) if one.yearless else one.interval for one in mentions(text, SAID) if not one.dayless]
+    named = [one for one in mentions(text, SAID) if not one.dayless]
+    told = [time for one in named for time in (event_time(one, SAID), *(readings(one) if is_undirected(one) else ()))]
     assert named_periods(text, SAID) == list(dict.fromkeys(told)) != []
 
 
@@ -85,7 +86,8 @@ def test_what_was_arranged_for_a_day_soon_to_come_is_not_told_of_last_year(text:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("Dentist on Thursday at half past nine.", ""), ("The plumber comes on Wednesday.", ""), ("周四看牙。", ""),
+        ("Dentist on Thursday at half past nine.", ""), ("周四看牙。", ""),
+        ("The plumber comes on Wednesday.", "(2026-11-11)"), ("The plumber on Wednesday.", ""),
         ("Dentist on Thursday, remind me to park.", "(2026-11-12)"), ("提醒我周四看牙。", "（2026-11-12）"),
         ("I saw the dentist on Thursday.", "(2026-11-05)"), ("Kim called on Thursday.", "(2026-11-05)"),
         ("周四看了牙。", "（2026-11-05）"), ("I'll see the dentist on Thursday.", "(2026-11-12)"),

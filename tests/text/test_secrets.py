@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memscope import AsyncMemoryScope
 from memscope.config.settings import load
 from memscope.errors import ConfigError
-from memscope.text.secrets import PATTERNS, SECRETS, find, mask
+from memscope.text.secrets import SECRET_KINDS, SECRET_PATTERNS, find, mask
 
 EXAMPLES = {
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----": "private_key",
@@ -23,6 +23,10 @@ EXAMPLES = {
     "AIzaSyA1234567890abcdefghijklmnopqrstuv": "api_key",
     "xoxb-123456789012-abcdef": "api_key",
     "hf_abcdefghijklmnopqrstuvwx": "api_key",
+    "sk-" + "aB3" * 100: "api_key",
+    "sk_live_51HabcdefGHIJKLMNOPqrst": "api_key",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOY\n-----END PGP PRIVATE KEY BLOCK-----": "private_key",
+    "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nx\n---- END SSH2 ENCRYPTED PRIVATE KEY ----": "private_key",
     "4111 1111 1111 1111": "card_number",
     "5500-0000-0000-0004": "card_number",
     "378282246310005": "card_number",
@@ -36,6 +40,42 @@ def test_found_and_masked(secret, kind, before, after):
         after = ""
     assert [*find(before + secret + after)] == [kind]
     assert mask(before + secret + after) == f"{before}[{kind.replace('_', ' ')}]{after}"
+
+
+AWS = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after", "kind"),
+    [
+        ("OPENAI_KEY_", "sk-abcdefghijklmnop1234", "", "api_key"),
+        ("export OPENAI_API_KEY=", "sk-abcdefghijklmnop1234", "\nls", "api_key"),
+        ("x-", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "-y", "api_key"),
+        ("Authorization: Bearer ", "9f8a7b6c5d4e3f2a1b0c9d8e", "", "web_token"),
+        ('{"authorization": "Basic ', "dXNlcjpwYXNzd29yZDEyMw==", '"}', "web_token"),
+        ("bearer token: ", "9f8a7b6c5d4e3f2a1b0c", ".", "web_token"),
+        ("我的令牌Bearer ", "9f8a7b6c5d4e3f2a1b0c", "，别外传", "web_token"),
+        ("aws_secret_access_key = ", AWS, "", "api_key"),
+        ("AWS_SECRET_ACCESS_KEY=", AWS, "\n", "api_key"),
+        ('"SecretAccessKey": "', AWS, '"', "api_key"),
+        ("AWS 的密钥是", AWS, "。", "api_key"),
+        ("aws_session_token=", "Ab1/" * 60 + "==", "", "api_key"),
+        ("postgres://", "me:p@ss@word", "@host/db", "password_in_address"),
+    ],
+)
+def test_found_by_what_stands_beside_it(before, secret, after, kind):
+    assert {*find(before + secret + after)} == {kind}
+    assert mask(before + secret + after) == f"{before}[{kind.replace('_', ' ')}]{after}"
+
+
+@pytest.mark.parametrize("between", ["\n", ":", ", ", " / "])
+def test_an_access_key_and_its_secret(between):
+    assert mask(f"AKIAIOSFODNN7EXAMPLE{between}{AWS}") == f"[api key]{between}[api key]"
+
+
+def test_a_tag_tells_secrets_of_a_kind_apart():
+    said = mask("anna@example.org, bo@example.org", ["email"], tag=lambda secret: secret[:2])
+    assert said == "[email an], [email bo]"
 
 
 def test_a_password_in_an_address_and_a_mail_address():
@@ -52,8 +92,14 @@ def test_a_password_in_an_address_and_a_mail_address():
         "risk-averse-and-otherwise-careful-people",
         "https://host:8080/a@b",
         "task-management-is-my-favourite-thing",
+        "ALTER TABLE orders ADD CONSTRAINT my_pk_of_all_the_orders",
+        "the secret commit 3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a",
+        "the bearer responsibilities of 2024",
+        "authorization: required documentation",
         "1234567",
         "2026-06-12 18:30",
+        "run 6a1c4111-1111-4111-8111-1111111111aa failed",
+        "digest a4111111111111111b41111111111111",
     ],
 )
 def test_what_is_no_secret_stays(text):
@@ -62,14 +108,32 @@ def test_what_is_no_secret_stays(text):
 
 @given(st.text(alphabet=st.characters(exclude_characters="0123456789-_@:")))
 def test_text_without_digits_and_marks_stays(text):
-    assert mask(text, tuple(PATTERNS)) == text
+    assert mask(text, tuple(SECRET_PATTERNS)) == text
 
 
-@pytest.mark.parametrize("piece", ["-----BEGIN PRIVATE KEY-----", "eyJ", "sk-", "4", "a@", "://a:", "AIza", "4 1-"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "-----BEGIN PRIVATE KEY-----",
+        "eyJ",
+        "sk-",
+        "4",
+        "a@",
+        "://a:",
+        "AIza",
+        "4 1-",
+        "aws ",
+        "AKIA",
+        "bearer ",
+        "secret/",
+        "authorization:",
+        "---- BEGIN ",
+    ],
+)
 def test_time_grows_with_the_length_and_no_more(piece):
     def seconds(size):
         text, began = piece * (size // len(piece)), time.thread_time()
-        mask(text, tuple(PATTERNS))
+        mask(text, tuple(SECRET_PATTERNS))
         return time.thread_time() - began
 
     seconds(20_000)
@@ -78,7 +142,7 @@ def test_time_grows_with_the_length_and_no_more(piece):
 
 async def test_the_setting_masks_turns_statements_and_metadata(tmp_path):
     secret = "sk-proj-abcdefghijklmnopqrstuvwx"
-    async with AsyncMemoryScope(tmp_path / "memory.db", settings={"redaction": {"mask": list(SECRETS)}}) as memory:
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={"redaction": {"mask": list(SECRET_KINDS)}}) as memory:
         said = {"role": "user", "content": f"it is {secret}", "metadata": {"raw": [secret], secret: 1}}
         await memory.add_turns([said], user="alice")
         remembered = await memory.add_memory(f"the key is {secret}", user="alice")

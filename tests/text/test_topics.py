@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.text import topics as module
-from memscope.text.language import has_cjk
+from memscope import languages
+from memscope.text.language import every_rules, has_cjk, spaced_rules
 from memscope.text.tokens import words
-from memscope.text.topics import name_in, names, topics, topics_of_words
+from memscope.text.topics import names, topics, topics_of_words
 
 SAME = [
     ("I'm a vegetarian.", "What should I cook for dinner?", "food"),
@@ -28,8 +28,8 @@ SAME = [
 
 
 def test_every_topic_has_a_chinese_name():
-    assert [name for name in names() if not has_cjk(name_in("zh", name))] == []
-    assert name_in("en", "food") == "food" and name_in("zh", "food") == "饮食"
+    assert [name for name in names() if not has_cjk(languages.get("zh").topic_name(name))] == []
+    assert languages.get("en").topic_name("food") == "food" and languages.get("zh").topic_name("food") == "饮食"
 
 
 @pytest.mark.parametrize(("statement", "question", "topic"), SAME)
@@ -60,12 +60,12 @@ def test_the_longest_chinese_word_counts_and_no_part_of_it():
 
 def test_the_words_that_a_caller_has_already_give_the_same():
     text = "We adopted a puppy and booked a flight to Tokyo."
-    assert topics_of_words(words(text)) == sum(1 << topic for topic in topics(text))
+    assert topics_of_words(words(text), spaced_rules(text)) == sum(1 << topic for topic in topics(text))
 
 
 def test_the_table_is_small_and_every_word_and_name_in_it_is_known():
-    lines = (module.DATA / "topics.txt").read_text(encoding="utf-8").splitlines()
-    assert (module.DATA / "topics.txt").stat().st_size <= 35_000
-    assert len(names()) == len(set(names())) == len(lines)
-    silent = [word for line in lines for word in line.split(": ")[1].split() if not topics(word)]
-    assert not silent
+    files = [rules.topics for rules in every_rules() if rules.topics]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    assert sum(file.stat().st_size for file in files) <= 35_000
+    assert len(names()) == len(set(names())) and {line.partition(":")[0] for line in lines} == set(names())
+    assert not [word for line in lines for word in line.split(": ")[1].split() if not topics(word)]

@@ -96,12 +96,12 @@ def test_a_word_outside_the_table_changes_nothing():
 
 
 def test_words_of_every_day_are_known_whole():
-    table = set(np.load(vectors.DATA / "word_vectors.npz")["tokens"].tobytes().decode().split("\n"))
+    table = set(np.load(vectors.VECTOR_FOLDER / "word_vectors.npz")["tokens"].tobytes().decode().split("\n"))
     assert {"vegetarian", "cilantro", "kayak", "insomnia", "landlord", "cello"} <= table
 
 
 def test_the_table_fits_into_the_wheel_and_has_its_licence():
-    assert sum(table.stat().st_size for table in vectors.DATA.glob("*.npz")) <= 4_000_000
+    assert sum(table.stat().st_size for table in vectors.VECTOR_FOLDER.glob("*.npz")) <= 4_000_000
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     assert "all-MiniLM-L6-v2" in notice and "Apache License, Version 2.0" in notice
     assert (ROOT / "core" / "NOTICE").read_text(encoding="utf-8") == notice
@@ -111,6 +111,7 @@ def test_the_table_fits_into_the_wheel_and_has_its_licence():
 def test_two_processes_load_the_same_and_importing_loads_nothing():
     code = (
         "import sys, memscope.text.vectors as v, memscope.text.topics as t; assert 'numpy' not in sys.modules;"
+        "import memscope.languages as l, memscope.builtin as b; b.memscope_register_languages(l.register);"
         "print(v.sentence_vector('I moved to Berlin and adopted a kitten').tobytes().hex())"
     )
     seen = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]

@@ -6,8 +6,8 @@ import pytest
 
 from memscope.records import ChangeSet, Receipt, Scope, Select
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.records import START, ids, inserts, observation
 from memscope.transfer.copy import check, copy
+from memscope_testing.records import START, ids, inserts, observation
 
 
 async def consolidated() -> InMemoryStore:
@@ -69,6 +69,6 @@ async def test_receipts_are_copied_where_all_else_is_there_already() -> None:
     source, target = await consolidated(), InMemoryStore()
     check(await copy(source, target))
     made = Receipt("r1", Scope("alice"), START, blocks=1)
-    await source.bury("alice", (), [made])
+    await source.add_tombstones("alice", (), [made])
     check(await copy(source, target))
     assert await target.receipts("alice") == [made]

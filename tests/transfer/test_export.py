@@ -9,7 +9,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import InputError, StoreBusy
-from memscope.testing.models import IdealChat
+from memscope_testing.models import IdealChat
 
 TEXTS = ("I like green tea.", "Green tea is what I like.")
 SAID = [{"role": "user", "content": text, "id": key} for text, key in zip(TEXTS, ("one", "two"), strict=True)]
@@ -28,7 +28,7 @@ async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path,
     memory = await consolidated()
     (fact,) = await memory.list(user="alice", kinds=["observation"])
     assert fact.sources == ("one", "two")
-    scan, forgotten = memory.runtime.store.scan, []
+    scan, forgotten = memory.runtime.services.store.scan, []
 
     async def forgetting(select):
         if select.kinds == frozenset({"observation"}) and not forgotten:
@@ -36,25 +36,25 @@ async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path,
         async for page in scan(select):
             yield page
 
-    monkeypatch.setattr(memory.runtime.store, "scan", forgetting)
-    assert dict(await memory.export(tmp_path / "out.jsonl")) == {"turn": 1, "forgotten": 2, "receipt": 1}
+    monkeypatch.setattr(memory.runtime.services.store, "scan", forgetting)
+    assert dict(await memory.admin.export(tmp_path / "out.jsonl")) == {"turn": 1, "forgotten": 2, "receipt": 1}
     async with AsyncMemoryScope(":memory:", settings={}) as other:
-        await other.import_(tmp_path / "out.jsonl")
-        assert (await other.status())["pending"]["consolidate"] == 1
+        await other.admin.import_(tmp_path / "out.jsonl")
+        assert (await other.admin.status())["pending"]["consolidate"] == 1
     await memory.close()
 
 
 async def test_an_export_that_never_rests_is_given_up(tmp_path, monkeypatch):
     memory = await consolidated()
-    tombstones, calls = memory.runtime.store.tombstones, []
+    tombstones, calls = memory.runtime.services.store.tombstones, []
 
     async def rising(user):
         calls.append(user)
         return [*await tombstones(user), f"forgotten{len(calls)}"]
 
-    monkeypatch.setattr(memory.runtime.store, "tombstones", rising)
+    monkeypatch.setattr(memory.runtime.services.store, "tombstones", rising)
     with pytest.raises(StoreBusy, match="export again"):
-        await memory.export(tmp_path / "out.jsonl")
+        await memory.admin.export(tmp_path / "out.jsonl")
     assert list(tmp_path.iterdir()) == []
     await memory.close()
 
@@ -65,8 +65,8 @@ async def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
     memory = await consolidated()
     for name in ("pipe", "link", "."):
-        with pytest.raises(InputError, match="no regular file"):
-            await memory.export(tmp_path / name)
+        with pytest.raises(InputError, match="not a regular file"):
+            await memory.admin.export(tmp_path / name)
     assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
     await memory.close()
 
@@ -75,7 +75,7 @@ async def test_a_link_to_a_file_stays_one(tmp_path):
     (tmp_path / "real.jsonl").touch()
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
     memory = await consolidated()
-    await memory.export(tmp_path / "link.jsonl")
+    await memory.admin.export(tmp_path / "link.jsonl")
     assert (tmp_path / "link.jsonl").is_symlink() and (tmp_path / "real.jsonl").stat().st_size > 100
     await memory.close()
 
@@ -90,10 +90,10 @@ async def test_whatever_a_user_can_store_is_read_back(tmp_path):
     await memory.blocks("alice", agent="coder").append("persona", "Answers with code.")
     note = await memory.add_memory("", user="alice", name="n", data={"a": [1.5, None]}, expires="2100-01-01T00:00Z")
     await memory.update(note.id, user="alice", text="corrected")
-    await memory.export(tmp_path / "out.jsonl")
+    await memory.admin.export(tmp_path / "out.jsonl")
     async with AsyncMemoryScope(":memory:", settings={}) as other:
-        await other.import_(tmp_path / "out.jsonl")
-        await other.export(tmp_path / "again.jsonl")
+        await other.admin.import_(tmp_path / "out.jsonl")
+        await other.admin.export(tmp_path / "again.jsonl")
     before, after = (
         sorted(re.sub(r', "seq": \d+', "", line) for line in (tmp_path / name).read_text().splitlines()[1:])
         for name in ("out.jsonl", "again.jsonl")
@@ -105,24 +105,24 @@ async def test_whatever_a_user_can_store_is_read_back(tmp_path):
 async def test_receipts_of_what_was_forgotten_travel_along(tmp_path):
     memory = await consolidated()
     await memory.forget(user="alice", ids=["one"])
-    (receipt,) = await memory.receipts(user="alice")
+    (receipt,) = await memory.admin.receipts(user="alice")
     assert (receipt.turns, receipt.observations, "green tea" in repr(receipt)) == (1, 1, False)
-    await memory.export(tmp_path / "out.jsonl")
+    await memory.admin.export(tmp_path / "out.jsonl")
     async with AsyncMemoryScope(":memory:", settings={}) as other:
         for _ in range(2):
-            await other.import_(tmp_path / "out.jsonl")
-        assert await other.receipts(user="alice") == [receipt]
+            await other.admin.import_(tmp_path / "out.jsonl")
+        assert await other.admin.receipts(user="alice") == [receipt]
     await memory.close()
 
 
 async def test_a_user_who_was_wholly_forgotten_stays_so_in_an_older_store(tmp_path):
     memory = await consolidated()
-    await memory.export(tmp_path / "older.jsonl")
+    await memory.admin.export(tmp_path / "older.jsonl")
     await memory.forget(user="alice", everything=True)
-    await memory.export(tmp_path / "newer.jsonl")
+    await memory.admin.export(tmp_path / "newer.jsonl")
     async with AsyncMemoryScope(":memory:", settings={}) as other:
-        await other.import_(tmp_path / "newer.jsonl")
-        await other.import_(tmp_path / "older.jsonl")
+        await other.admin.import_(tmp_path / "newer.jsonl")
+        await other.admin.import_(tmp_path / "older.jsonl")
         assert await other.list(user="alice") == []
-        assert await other.receipts(user="alice") == await memory.receipts(user="alice") != []
+        assert await other.admin.receipts(user="alice") == await memory.admin.receipts(user="alice") != []
     await memory.close()

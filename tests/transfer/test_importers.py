@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.cli import cli
 from memscope.errors import ConfigError, InputError, StoreUnavailable
 from memscope.records import Insight, Observation, Turn
 from memscope.transfer.importers import chatgpt, mem0, memoryscope, messages, time_of
+from memscope_cli.app import cli
 
 
 @pytest.fixture
@@ -50,51 +50,51 @@ MESSAGES = [
 
 async def test_messages_with_tool_calls_and_null_contents(memory, tmp_path):
     file = write(tmp_path / "log.json", MESSAGES)
-    report = await memory.import_from("openai", file, user="alice")
+    report = await memory.admin.import_from("openai", file, user="alice")
     assert (report.turns, report.users) == (4, 1)
     assert report.not_taken == {
-        "a tool call without words": 1, "a message without words": 1, "no message with a known role": 1,
+        "a tool call without words": 1, "a message without words": 1, "a message without a known role": 1,
     }  # fmt: skip
     turns = await memory.list(user="alice")
     assert [turn.role for turn in turns] == ["system", "user", "tool", "assistant"]
     assert "Berlin" in await memory.context("Where do I live?", user="alice")
-    again = await memory.import_from("openai", file, user="alice")
+    again = await memory.admin.import_from("openai", file, user="alice")
     assert (again.turns, again.known) == (0, 4)
 
 
 async def test_json_lines_of_conversations_are_sessions(memory, tmp_path):
     one = {"messages": [{"role": "user", "content": "我喜欢喝绿茶。"}]}
     file = write(tmp_path / "tuning.jsonl", "\n".join(json.dumps(value) for value in (one, {**one, "id": "second"})))
-    assert (await memory.import_from("openai", file, user="小明")).turns == 2
+    assert (await memory.admin.import_from("openai", file, user="小明")).turns == 2
     assert {turn.scope.session for turn in await memory.list(user="小明")} == {"tuning-1", "second"}
 
 
 async def test_a_dry_run_writes_nothing_and_says_the_same(memory, tmp_path):
     file = write(tmp_path / "log.json", MESSAGES)
-    dry = await memory.import_from("openai", file, user="alice", dry_run=True)
+    dry = await memory.admin.import_from("openai", file, user="alice", dry_run=True)
     assert dry.dry_run and dry.turns == 4 and not await memory.list(user="alice")
-    assert (await memory.import_from("openai", file, user="alice")).not_taken == dry.not_taken
+    assert (await memory.admin.import_from("openai", file, user="alice")).not_taken == dry.not_taken
 
 
 async def test_what_cannot_be_taken_is_counted_and_the_rest_is_taken(memory, tmp_path):
     long = {"role": "user", "content": "x" * 2_000_000}
     file = write(tmp_path / "log.json", [{"role": "user", "content": "one"}, long, {"role": "user", "content": "two"}])
-    report = await memory.import_from("openai", file, user="alice")
+    report = await memory.admin.import_from("openai", file, user="alice")
     assert report.turns == 2 and list(report.not_taken.values()) == [1] and "xxx" not in str(report)
 
 
 async def test_mistakes_are_typed_and_say_what_to_do(memory, tmp_path):
     file = write(tmp_path / "log.json", MESSAGES)
     with pytest.raises(InputError, match="name the user"):
-        await memory.import_from("openai", file)
+        await memory.admin.import_from("openai", file)
     with pytest.raises(InputError, match="cannot be read"):
-        await memory.import_from("openai", tmp_path / "none.json", user="alice")
+        await memory.admin.import_from("openai", tmp_path / "none.json", user="alice")
     with pytest.raises(InputError, match="line 1 of 'broken' is not JSON"):
-        await memory.import_from("openai", write(tmp_path / "broken", "{"), user="alice")
+        await memory.admin.import_from("openai", write(tmp_path / "broken", "{"), user="alice")
     with pytest.raises(InputError, match="needs a source"):
-        await memory.import_from("openai", user="alice")
+        await memory.admin.import_from("openai", user="alice")
     with pytest.raises(ConfigError, match="did you mean 'mem0'"):
-        await memory.import_from("mem00", file, user="alice")
+        await memory.admin.import_from("mem00", file, user="alice")
 
 
 # -------------------------------------------------------------------------------------------------------------- ChatGPT
@@ -131,7 +131,7 @@ async def test_the_branch_of_a_chatgpt_export_that_was_last_shown(memory, tmp_pa
         with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
             archive.write(file, "conversations.json")
         file = str(tmp_path / "export.zip")
-    report = await memory.import_from("chatgpt", file, user="alice")
+    report = await memory.admin.import_from("chatgpt", file, user="alice")
     assert report.turns == 4
     assert report.not_taken == {
         "a message of another branch": 1, "a message of a tool, or code": 1, "an image or another attachment": 1,
@@ -141,7 +141,7 @@ async def test_the_branch_of_a_chatgpt_export_that_was_last_shown(memory, tmp_pa
     assert [turn.key for turn in turns] == ["chatgpt:u1", "chatgpt:a2", "chatgpt:u2", "chatgpt:a3"]
     assert turns[0].time == turns[1].time == datetime.fromtimestamp(1_700_000_000.5, UTC)
     assert turns[0].scope.session == "chatgpt:c1"
-    assert (await memory.import_from("chatgpt", file, user="alice")).known == 4
+    assert (await memory.admin.import_from("chatgpt", file, user="alice")).known == 4
 
 
 def test_a_tree_that_runs_in_a_circle_ends():
@@ -152,7 +152,7 @@ def test_a_tree_that_runs_in_a_circle_ends():
 
 async def test_what_is_no_export_is_refused(memory, tmp_path):
     with pytest.raises(InputError, match="not a conversation of a ChatGPT export"):
-        await memory.import_from("chatgpt", write(tmp_path / "x.json", [{"a": 1}]), user="alice")
+        await memory.admin.import_from("chatgpt", write(tmp_path / "x.json", [{"a": 1}]), user="alice")
 
 
 # ----------------------------------------------------------------------------------------------------------------- mem0
@@ -187,7 +187,7 @@ def history(path):
 
 async def test_mem0_with_its_history(memory, tmp_path):
     sources = write(tmp_path / "all.json", FOUND), history(tmp_path / "history.db")
-    report = await memory.import_from("mem0", *sources)
+    report = await memory.admin.import_from("mem0", *sources)
     assert (report.observations, report.users) == (3, 2)
     assert report.not_taken == {
         "a result without id, memory or created_at": 1, "a relation of mem0's graph": 1,
@@ -201,15 +201,15 @@ async def test_mem0_with_its_history(memory, tmp_path):
     assert versions[0].superseded_by == now.id and versions[0].closed == now.said
     assert "Lisbon" in await memory.context("Where does she live? Lisbon?", user="alice")
     assert "爬山" in await memory.context("喜欢什么运动?爬山", user="bob")
-    again = await memory.import_from("mem0", *sources)
+    again = await memory.admin.import_from("mem0", *sources)
     assert (again.observations, again.known) == (0, 3)
 
 
 async def test_what_was_forgotten_here_stays_forgotten(memory, tmp_path):
     file = write(tmp_path / "all.json", FOUND)
-    await memory.import_from("mem0", file)
+    await memory.admin.import_from("mem0", file)
     await memory.forget(user="alice", everything=True)
-    again = await memory.import_from("mem0", file)
+    again = await memory.admin.import_from("mem0", file)
     assert (again.observations, again.forgotten, again.known) == (0, 1, 1)
     assert not await memory.list(user="alice")
 
@@ -217,8 +217,8 @@ async def test_what_was_forgotten_here_stays_forgotten(memory, tmp_path):
 async def test_another_database_is_refused(memory, tmp_path):
     with sqlite3.connect(tmp_path / "other.db") as db:
         db.execute("CREATE TABLE other (id)")
-    with pytest.raises(InputError, match="no history of mem0"):
-        await memory.import_from("mem0", tmp_path / "other.db")
+    with pytest.raises(InputError, match="not a history of mem0"):
+        await memory.admin.import_from("mem0", tmp_path / "other.db")
 
 
 # ---------------------------------------------------------------------------------------------------------- MemoryScope
@@ -256,10 +256,10 @@ DOCUMENTS = [
 
 
 async def check_memoryscope(memory, source):
-    report = await memory.import_from("memoryscope", source)
+    report = await memory.admin.import_from("memoryscope", source)
     assert (report.observations, report.insights, report.users) == (3, 1, 1)
     assert report.not_taken == {
-        "memory_type conversation": 1, "no memory of MemoryScope, or one without content or timestamp": 1,
+        "memory_type conversation": 1, "not a memory of MemoryScope, or one without content or timestamp": 1,
     }  # fmt: skip
     kept = await memory.list(user="alice", superseded=True)
     by_id = {one.data["memoryscope"]["id"]: one for one in kept if isinstance(one, Observation) and one.data}
@@ -270,9 +270,9 @@ async def check_memoryscope(memory, source):
     assert work.closed is not None and berlin.closed is None
     (insight,) = [one for one in kept if isinstance(one, Insight)]
     assert insight.subject == "home" and insight.text == "The home of alice: Berlin"
-    assert not (await memory.status(user="alice"))["pending"]["consolidate"]
+    assert not (await memory.admin.status(user="alice"))["pending"]["consolidate"]
     assert "Berlin" in await memory.context("Where is Berlin?", user="alice")
-    again = await memory.import_from("memoryscope", source)
+    again = await memory.admin.import_from("memoryscope", source)
     assert (again.observations, again.insights, again.known) == (0, 0, 4)
 
 
@@ -325,11 +325,11 @@ async def test_an_index_of_memoryscope_is_read_page_by_page(memory, index):
 
 async def test_an_index_that_is_not_there_and_a_server_that_is_not(memory, index):
     with pytest.raises(InputError, match="answered 404"):
-        await memory.import_from("memoryscope", f"http://127.0.0.1:{index.server_port}/none")
+        await memory.admin.import_from("memoryscope", f"http://127.0.0.1:{index.server_port}/none")
     with pytest.raises(InputError, match="name of the index"):
-        await memory.import_from("memoryscope", f"http://127.0.0.1:{index.server_port}")
+        await memory.admin.import_from("memoryscope", f"http://127.0.0.1:{index.server_port}")
     with pytest.raises(StoreUnavailable):
-        await memory.import_from("memoryscope", "http://127.0.0.1:9/memory_index")
+        await memory.admin.import_from("memoryscope", "http://127.0.0.1:9/memory_index")
 
 
 # ------------------------------------------------------------------------------------------------------- what is given

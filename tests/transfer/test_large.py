@@ -15,19 +15,20 @@ from pathlib import Path
 import pytest
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.commands.turns import Added
+from memscope.errors import StoreFull
 from memscope.records import AddReport, ChangeSet, Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import turn
 from memscope.transfer import jsonl
 from memscope.validation import Limits
+from memscope_cli.commands.turns import Added
+from memscope_testing.records import turn
 
 FEW, MANY = 2_000, 8_000
 WORDS = ("tea", "bread", "train", "garden", "letter")
 STATUS = Path("/proc/self/status")  # the peak that getrusage tells counts the process that started this one
 PEAK = f"""
 import sys
-from memscope.cli import cli
+from memscope_cli.app import cli
 try:
     cli(sys.argv[1:])
 finally:
@@ -74,7 +75,7 @@ async def test_memory_does_not_grow_with_the_lines(tmp_path):
         adding[count] = peak("--store", tmp_path / f"{count}.db", "--user", "alice", "add", "-", input=in_lines(count))
         path = tmp_path / f"{count}.jsonl"
         with MemoryScope(tmp_path / f"{count}.db", settings={}) as memory:
-            memory.export(path)
+            memory.admin.export(path)
         importing[count] = peak("--store", tmp_path / f"{count}-imported.db", "import", path)
     assert adding[MANY] <= 1.2 * adding[FEW] and importing[MANY] <= 1.2 * importing[FEW]
 
@@ -99,9 +100,9 @@ async def test_a_repeated_import_keeps_nothing_of_what_is_here(tmp_path):
 async def test_turns_that_wait_here_are_done_after_an_import_that_knows_them_as_done(tmp_path):
     path = await exported(tmp_path, 1200, done=True)
     async with AsyncMemoryScope(tmp_path / "here.db", settings={}) as memory:
-        store = memory.runtime.store
+        store = memory.runtime.services.store
         await store.append("alice", [TurnInsert(turn("m7", WORDS[7 % 5], session="s0"))])
-        counts = await memory.import_(path)
+        counts = await memory.admin.import_(path)
         assert (counts["turn_stored"], counts["turn_duplicate"]) == (1199, 1)
         assert not [page async for page in store.scan(Select("alice", pending="consolidate")) if page]
 
@@ -109,32 +110,55 @@ async def test_turns_that_wait_here_are_done_after_an_import_that_knows_them_as_
 async def test_progress_tells_how_many_lines_there_are(tmp_path):
     path, told = await exported(tmp_path, 1200, done=False), []
     async with AsyncMemoryScope(tmp_path / "here.db", settings={}) as memory:
-        await memory.import_(path, progress=lambda done, total: told.append((done, total)))
-    assert told == [(500, 1201), (1000, 1201)]
+        await memory.admin.import_(path, progress=lambda done, total: told.append((done, total)))
+    assert told == [(500, 1202), (1000, 1202)]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 async def test_an_import_goes_on_where_it_was_interrupted(tmp_path):
     path, store = await exported(tmp_path, FEW, done=False), tmp_path / "here.db"
-    command = [sys.executable, "-m", "memscope.cli", "--store", str(store), "import", str(path)]
+    command = [sys.executable, "-m", "memscope_cli.app", "--store", str(store), "import", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             with MemoryScope(store, settings={}) as memory:
-                while not memory.status()["turns"]:
+                while not memory.admin.status()["turns"]:
                     assert process.poll() is None
                 process.send_signal(signal.SIGINT)
                 _, said = process.communicate(timeout=60)
-                stopped = memory.status()["turns"]
+                stopped = memory.admin.status()["turns"]
         finally:
             process.kill()
     assert process.returncode == 130 and "the same command goes on where it was" in said
-    assert 0 < stopped < FEW and stopped % jsonl.BATCH in (0, jsonl.BATCH - 1)  # the header is a line of the first
+    assert 0 < stopped < FEW and stopped % jsonl.LINES_PER_WRITE in (
+        0,
+        jsonl.LINES_PER_WRITE - 1,
+    )  # the header is a line of the first
     done = subprocess.run([*command, "--json"], capture_output=True, timeout=120, check=True)
     counts = json.loads(done.stdout)
     assert (counts["turn_stored"], counts["turn_duplicate"]) == (FEW - stopped, stopped)
     with MemoryScope(store, settings={}) as memory:
         keys = Counter(found.key for found in memory.list(user="alice", kinds=["turn"]))
     assert len(keys) == keys.total() == FEW
+
+
+async def test_an_import_that_the_store_ends_says_what_stays(tmp_path, monkeypatch):
+    path = await exported(tmp_path, 1200, done=False)
+    async with AsyncMemoryScope(tmp_path / "here.db", settings={}) as memory:
+        store, appended = memory.runtime.services.store, []
+
+        async def full(user, inserts, changes):
+            if appended:
+                raise StoreFull("no room left", hint="make room")
+            appended.append(await append(user, inserts, changes))
+            return appended[0]
+
+        append = store.append
+        monkeypatch.setattr(store, "append", full)
+        with pytest.raises(StoreFull, match="make room; lines before it are stored, and repeating"):
+            await memory.admin.import_(path)
+        monkeypatch.undo()
+        counts = await memory.admin.import_(path)
+        assert (counts["turn_duplicate"], counts["turn_stored"]) == (500, 700)
 
 
 @pytest.mark.parametrize(("listed", "held"), [(True, 2 * FEW), (False, FEW)])

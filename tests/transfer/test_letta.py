@@ -45,21 +45,21 @@ async def memory():
 async def test_blocks_passages_and_messages_are_taken_and_the_rest_is_counted(memory, tmp_path, file):
     path = tmp_path / "agent.af"
     path.write_text(json.dumps(file))
-    assert (await memory.import_from("letta", str(path), user="alice", dry_run=True)).blocks == 2
+    assert (await memory.admin.import_from("letta", str(path), user="alice", dry_run=True)).blocks == 2
     assert await memory.list(user="alice") == []
-    report = await memory.import_from("letta", str(path), user="alice")
+    report = await memory.admin.import_from("letta", str(path), user="alice")
     assert (report.blocks, report.turns, report.observations) == (2, 4, int(file is NEW))
     assert report.not_taken["tools of an agent file"] == 2
     assert report.not_taken["a message without words of the user or the assistant"] == 1
     assert report.not_taken["a message of role 'tool'"] == 1
-    assert report.not_taken["a block whose label is none here"] == 1
+    assert report.not_taken["a block with an invalid label"] == 1
     turns = await memory.list(user="alice", agent="crew", kinds=["turn"], text="")
     told = [turn.text for turn in turns if not turn.statement]
     assert told == ["I sail.", "Hello Alice!", "And I have a cat.", "Lovely."]
     human, persona = await memory.blocks("alice", agent="crew").list()
     assert (human.value, human.limit, human.scope.agent) == ("Alice sails.\t", 13, None)
     assert (persona.value, persona.limit, persona.read_only, persona.scope.agent) == ("A sailor.", 9000, True, "crew")
-    again = await memory.import_from("letta", str(path), user="alice")
+    again = await memory.admin.import_from("letta", str(path), user="alice")
     assert (again.blocks, again.turns, again.known) == (0, 0, report.blocks + report.turns + report.observations)
 
 
@@ -67,4 +67,4 @@ async def test_another_file_is_refused(memory, tmp_path):
     path = tmp_path / "agent.af"
     path.write_text('{"messages": []}')
     with pytest.raises(InputError, match="agent file"):
-        await memory.import_from("letta", str(path), user="alice")
+        await memory.admin.import_from("letta", str(path), user="alice")

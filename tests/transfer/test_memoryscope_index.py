@@ -36,7 +36,7 @@ async def source(request, tmp_path):
 
 async def test_its_memories_come_with_their_sentences_and_dates(source):
     async with AsyncMemoryScope(":memory:", settings={"timezone": "UTC"}) as memory:
-        report = await memory.import_from("memoryscope", source)
+        report = await memory.admin.import_from("memoryscope", source)
         assert (report.observations, report.insights, report.users, dict(report.not_taken)) == (5, 1, 2, {})
         kept = await memory.list(user="alice", superseded=True)
         said = {turn.key: turn.text for turn in kept if isinstance(turn, Turn)}
@@ -53,7 +53,7 @@ async def test_its_memories_come_with_their_sentences_and_dates(source):
         assert "alice likes tea" in said.values()
         (moved,) = [one for one in await memory.list(user="小明") if isinstance(one, Observation)]
         assert dates(moved.happened) == ("2023-12-03", "2023-12-04")
-        again = await memory.import_from("memoryscope", source)
+        again = await memory.admin.import_from("memoryscope", source)
         assert (again.known, again.observations, again.insights) == (6, 0, 0)
 
 

@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import AsyncMemoryScope
-from memscope.cli import cli
 from memscope.errors import ConfigError, InputError, StoreBusy, StoreCorrupt, StoreTooNew
 from memscope.stores.sqlite import page_reader
 from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli.app import cli
 from stores.sqlite_file import needs_posix
 
 PAGE = 8192
@@ -49,7 +49,7 @@ async def store(tmp_path):
 @pytest.fixture
 async def backup(store, tmp_path):
     async with opened(store) as memory:
-        await memory.backup(tmp_path / "backup.db")
+        await memory.admin.backup(tmp_path / "backup.db")
     return tmp_path / "backup.db"
 
 
@@ -132,7 +132,7 @@ async def test_a_store_that_another_process_has_open_is_not_replaced(store, back
     holding = (
         "import sys; from memscope import MemoryScope\n"
         "with MemoryScope(sys.argv[1], settings={}) as memory:\n"
-        "    memory.status(); print('open', flush=True); sys.stdin.read()"
+        "    memory.admin.status(); print('open', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", holding, str(store)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -170,14 +170,14 @@ async def test_a_sound_store_is_recovered_wholly(store, tmp_path):
         note = await memory.add_memory("Prefers tea", user="alice", name="drink")
         await memory.update(note.id, user="alice", text="Prefers coffee")
         await memory.forget(user="alice", ids=["t7"])
-        before = await memory.status()
+        before = await memory.admin.status()
     exported = await lines(store, tmp_path / "before.jsonl")
     report = await recover(store, new)
     assert report["lost"] == {"turns": 0, "observations": 0, "insights": 0}
     assert (report["turns"], report["observations"], report["unsure"], report["unreadable_rows"]) == (300, 1, 0, 0)
     assert await lines(new, tmp_path / "after.jsonl") == exported
     async with opened(new) as memory:
-        assert (await memory.status())["pending"] == before["pending"]
+        assert (await memory.admin.status())["pending"] == before["pending"]
         assert (await memory.add_turns([{"role": "user", "content": "x", "id": "t7"}], user="alice")).forgotten == 1
         assert await memory.retrieve("turn 17", user="alice")
 
@@ -185,7 +185,7 @@ async def test_a_sound_store_is_recovered_wholly(store, tmp_path):
 async def lines(path, to):
     """The export, without the place of each record among the others."""
     async with opened(path) as memory:
-        await memory.export(to)
+        await memory.admin.export(to)
     told = [json.loads(line) for line in to.read_text(encoding="utf-8").splitlines()]
     for line in told:
         line.get("turn", {}).pop("seq", None)

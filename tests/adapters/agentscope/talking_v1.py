@@ -11,8 +11,8 @@ from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg, TextBlock, ToolUseBlock
 from agentscope.model import ChatModelBase, ChatResponse
 
-from memscope.testing.scripted import ScriptedModel
 from memscope_agentscope import MemoryScopeLongTermMemory
+from memscope_testing.scripted import ScriptedModel
 
 
 class Model(ChatModelBase):

@@ -15,8 +15,8 @@ from agentscope.model import ChatModelBase, ChatResponse
 from agentscope.state import AgentState
 from agentscope.tool import Toolkit
 
-from memscope.testing.scripted import ScriptedModel
 from memscope_agentscope import MemoryScopeMiddleware
+from memscope_testing.scripted import ScriptedModel
 
 
 class Model(ChatModelBase):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.guide import BLOCK, ROOT, ExamplesSuite, execute, follow
+from adapters.guide import BLOCK, ROOT, ExamplesSuite, execute, follow, readme_blocks
 from memscope_agentscope.installed import generation
 
 from servers.faults import FaultServer
@@ -39,6 +39,21 @@ async def test_the_guide(server, capsys):
     await execute(title[1], names)
     reply = await names["agent"].reply(names["UserMsg"]("user", "Hello"))
     assert reply.get_text_content() == "Noted."
+    await names["memory"].close()
+
+
+@pytest.mark.skipif(generation() == 1, reason="for 2.x")
+@pytest.mark.filterwarnings(SILENT)
+@pytest.mark.parametrize("code", readme_blocks("agentscope"), ids=["en", "zh"])
+async def test_the_readme(code, server):
+    """The README's first screen runs as it stands, and is remembered by the next agent."""
+    from agentscope.credential import OpenAICredential
+    from agentscope.model import OpenAIChatModel
+
+    names: dict = {"model": OpenAIChatModel(OpenAICredential(api_key="none", base_url=server.base_url), "test-chat")}
+    await execute(code, names)
+    found = await names["memory"].memory_session().search("What is my boat called? 我的船叫什么？")
+    assert len(found) >= 1
     await names["memory"].close()
 
 

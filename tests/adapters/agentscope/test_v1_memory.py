@@ -8,8 +8,8 @@ from agentscope.tool import Toolkit
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.session import NOTHING_FOUND
-from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_agentscope import MemoryScopeLongTermMemory, MemoryScopeMemory
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking_v1 import Talk, agent_with, answers, call, texts
 

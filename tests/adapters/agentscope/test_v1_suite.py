@@ -7,8 +7,8 @@ from typing import ClassVar
 from agentscope.message import ToolUseBlock
 from agentscope.tool import Toolkit
 
-from memscope.testing import AdapterSuite
 from memscope_agentscope import MemoryScopeLongTermMemory
+from memscope_testing import AdapterSuite
 
 from .talking_v1 import Talk, agent_with
 

@@ -9,8 +9,8 @@ from agentscope.agent import ReActConfig
 from agentscope.message import UserMsg
 
 from memscope import AsyncMemoryScope
-from memscope.testing.scripted import ScriptedModel
 from memscope_agentscope import MemoryScopeMiddleware
+from memscope_testing.scripted import ScriptedModel
 
 from .talking_v2 import agent_with, texts
 

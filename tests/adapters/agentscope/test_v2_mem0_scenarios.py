@@ -15,8 +15,8 @@ from agentscope.tool import ToolChunk
 
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.adapters.session import NOTHING_FOUND
-from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_agentscope import MemoryScopeMiddleware
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking_v2 import agent_with, answers, texts
 

@@ -13,8 +13,8 @@ from agentscope.state import AgentState
 from pydantic import BaseModel
 
 from memscope.errors import InputError
-from memscope.testing.scripted import ScriptedModel
 from memscope_agentscope import MemoryScopeMiddleware
+from memscope_testing.scripted import ScriptedModel
 
 from .talking_v2 import agent_with, answers, call, texts
 

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.session import NOTHING_FOUND
-from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 from memscope_agentscope import MemoryScopeMiddleware
+from memscope_testing.scripted import FickleStore, ScriptedModel, unclosed
 
 from .talking_v2 import agent_with, answers, call, texts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentscope.state import AgentState
 
-from memscope.testing import AdapterSuite
 from memscope_agentscope import MemoryScopeMiddleware
+from memscope_testing import AdapterSuite
 
 from .talking_v2 import Talk, agent_with
 

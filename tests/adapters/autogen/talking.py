@@ -19,8 +19,8 @@ from autogen_core.models import (
     UserMessage,
 )
 
-from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import MemoryScopeMemory
+from memscope_testing.scripted import ScriptedModel
 
 USAGE = RequestUsage(prompt_tokens=0, completion_tokens=0)
 INFO = ModelInfo(vision=False, function_calling=True, json_output=False, family="unknown", structured_output=False)

@@ -17,8 +17,8 @@ from autogen_core.model_context import (
 from autogen_core.models import AssistantMessage, UserMessage
 from PIL import Image as Picture
 
-from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import MemoryScopeMemory
+from memscope_testing.scripted import ScriptedModel
 
 from .talking import agent_with, calls, texts
 

@@ -7,9 +7,10 @@ import re
 
 import pytest
 
-from adapters.guide import BLOCK, ROOT, ExamplesSuite, execute, follow
+from adapters.guide import BLOCK, ROOT, ExamplesSuite, execute, follow, readme_blocks
 
 from . import test_scenarios
+from .talking import INFO
 from servers.faults import FaultServer
 
 GUIDE = (ROOT / "docs" / "autogen.md").read_text(encoding="utf-8")
@@ -30,6 +31,27 @@ async def test_the_guide(tmp_path, monkeypatch, capsys):
         assert result.messages[-1].content == "Noted."
         await names["agent"]._memory[0].close()
         await names["memory"].close()
+        await names["model_client"].close()
+
+
+def client(url):
+    from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+    return OpenAIChatCompletionClient(model="test-chat", api_key="none", base_url=url, model_info=INFO)
+
+
+@pytest.mark.filterwarnings("ignore:Resolved model mismatch")
+@pytest.mark.parametrize("code", readme_blocks("autogen"), ids=["en", "zh"])
+async def test_the_readme(code, tmp_path, monkeypatch):
+    """The README's first screen runs as it stands, and is remembered by the next agent."""
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+    with FaultServer(script=[{"match": "", "reply": "Noted."}]) as server:
+        names: dict = {"model_client": client(server.base_url)}
+        await execute(code, names)
+        memory = names["agent"]._memory[0]
+        found = await memory.query("What is my boat called? 我的船叫什么？")
+        assert found.results[0].content in code
+        await memory.close()
         await names["model_client"].close()
 
 

@@ -17,8 +17,8 @@ from PIL import Image as Picture
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.config.settings import load
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError, StoreCorrupt
-from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_autogen import MemoryScopeMemory
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking import agent_with
 

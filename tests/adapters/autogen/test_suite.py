@@ -5,8 +5,8 @@ from __future__ import annotations
 from autogen_core.model_context import BufferedChatCompletionContext, TokenLimitedChatCompletionContext
 from autogen_core.tools import StaticWorkbench
 
-from memscope.testing import AdapterSuite
 from memscope_autogen import MemoryScopeMemory
+from memscope_testing import AdapterSuite
 
 from .talking import ScriptedClient, Talk, agent_with
 

@@ -12,8 +12,8 @@ from autogen_agentchat.messages import TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_core import CancellationToken, FunctionCall
 
-from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import MemoryScopeMemory
+from memscope_testing.scripted import ScriptedModel
 
 from .talking import ScriptedClient, agent_with, calls, texts
 

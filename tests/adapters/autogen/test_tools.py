@@ -9,8 +9,8 @@ from autogen_core import CancellationToken, FunctionCall
 from autogen_core.tools import BaseTool, StaticWorkbench
 
 from memscope.adapters.session import NOTHING_FOUND
-from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import ForgetTool, MemoryScopeMemory, RememberTool, SearchMemoryTool
+from memscope_testing.scripted import ScriptedModel
 
 from .talking import agent_with, calls
 
@@ -121,7 +121,7 @@ async def test_in_a_workbench(tmp_path):
 
 async def test_a_memory_that_fails_is_told_to_the_model():
     from memscope import AsyncMemoryScope
-    from memscope.testing.scripted import FickleStore
+    from memscope_testing.scripted import FickleStore
 
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as core:

@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-from memscope.testing.scripted import ScriptedModel
 from memscope_langchain import MemoryScopeMiddleware
+from memscope_testing.scripted import ScriptedModel
 
 ROLES = {"human": "user", "ai": "assistant"}
 

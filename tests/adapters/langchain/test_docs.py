@@ -7,8 +7,9 @@ import re
 import warnings
 
 import pytest
+from langchain_openai import ChatOpenAI
 
-from adapters.guide import BLOCK, ROOT, ExamplesSuite
+from adapters.guide import BLOCK, ROOT, ExamplesSuite, readme_blocks
 
 from . import test_store_scenarios, test_store_search_scenarios
 from servers.faults import FaultServer
@@ -33,6 +34,20 @@ def test_the_guide(tmp_path, monkeypatch, capsys):
         config = {"configurable": {"user_id": "alice"}}
         result = names["agent"].invoke({"messages": [{"role": "user", "content": "Hello"}]}, config)
         assert result["messages"][-1].content == "Noted."
+
+
+@pytest.mark.parametrize("code", readme_blocks("langchain"), ids=["en", "zh"])
+def test_the_readme(code, tmp_path, monkeypatch):
+    """The README's first screen runs as it stands, and is shown to the model by the next run."""
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+    script = [{"match": name, "reply": "Aurora."} for name in ("Aurora", "极光号")]
+    with FaultServer(script=[*script, {"match": "", "reply": "Noted."}]) as server, warnings.catch_warnings():
+        model = ChatOpenAI(model="test-chat", base_url=server.base_url, api_key="none")
+        names: dict = {"model": model}
+        exec(compile(code, "README.md", "exec"), names)
+        asked = {"messages": [{"role": "user", "content": "What is my boat called? 我的船叫什么？"}]}
+        result = names["agent"].invoke(asked, {"configurable": {"user_id": "alice"}})
+        assert result["messages"][-1].content == "Aurora."  # the prompt had the name, which only memory knew
 
 
 def test_the_guide_names_every_scenario():

@@ -9,8 +9,8 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError, ScopeError
-from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_langchain import MemoryScopeChatMessageHistory
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking import ScriptedChat
 

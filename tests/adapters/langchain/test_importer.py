@@ -34,17 +34,17 @@ def source(request, tmp_path):
 
 
 def test_every_item_is_read_back_as_it_was(memory, source):
-    report = memory.import_from("langgraph", source, user="team")
+    report = memory.admin.import_from("langgraph", source, user="team")
     assert (report.observations, report.not_taken) == (3, {})
     store = MemoryScopeStore(user="team", memory=memory)
     assert {(item.namespace, item.key): item.value for item in store.search((), limit=10)} == ITEMS
-    assert memory.import_from("langgraph", source, user="team").known == 3
+    assert memory.admin.import_from("langgraph", source, user="team").known == 3
     assert "green tea" in memory.context("Which tea?", user="team")
 
 
 def test_a_prefix_is_one_user(memory):
     store = filled(InMemoryStore())
-    assert memory.import_from("langgraph", (store, ("memories", "alice")), user="alice").observations == 2
+    assert memory.admin.import_from("langgraph", (store, ("memories", "alice")), user="alice").observations == 2
     kept = MemoryScopeStore(user="alice", memory=memory).get(("memories", "alice"), "one")
     theirs = store.get(("memories", "alice"), "one")
     assert (kept.created_at, kept.updated_at) == (theirs.created_at, theirs.updated_at)
@@ -52,9 +52,9 @@ def test_a_prefix_is_one_user(memory):
 
 def test_a_changed_item_supersedes_what_was_imported(memory):
     store = filled(InMemoryStore())
-    memory.import_from("langgraph", store, user="team")
+    memory.admin.import_from("langgraph", store, user="team")
     store.put(("memories", "bob"), "one", {"text": "Sold the motorbike"})
-    memory.import_from("langgraph", store, user="team")
+    memory.admin.import_from("langgraph", store, user="team")
     assert (
         MemoryScopeStore(user="team", memory=memory).get(("memories", "bob"), "one").value["text"]
         == "Sold the motorbike"
@@ -64,4 +64,4 @@ def test_a_changed_item_supersedes_what_was_imported(memory):
 def test_what_is_no_store_is_refused(memory, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "langgraph.store.sqlite", None)
     with pytest.raises(InputError, match="is no BaseStore"):
-        memory.import_from("langgraph", str(tmp_path / "store.db"), user="team")
+        memory.admin.import_from("langgraph", str(tmp_path / "store.db"), user="team")

@@ -17,11 +17,11 @@ from langgraph.types import Command, interrupt
 
 from memscope import MemoryScope
 from memscope.errors import ConfigError, ScopeError
-from memscope.prompts.memory_block import OPEN
-from memscope.testing.scripted import FickleStore, ScriptedModel
+from memscope.prompts.memory_block import OPEN_MARK
 from memscope_langchain import MemoryScopeMiddleware
 from memscope_langchain.middleware import first_new
 from memscope_langchain.run import thread_of, user_of
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking import ScriptedChat, agent_with, configured
 
@@ -62,7 +62,7 @@ def test_without_await(memory):
     agent.invoke(user(FACT), configured("alice", "one"))
     said = agent.invoke(user(QUESTION), configured("alice", "two"))
     assert "Aurora" in script.latest
-    assert OPEN not in "".join(str(message.content) for message in said["messages"])
+    assert OPEN_MARK not in "".join(str(message.content) for message in said["messages"])
     assert list(said) == ["messages"]
     assert [turn.text for turn in memory.list(user="alice", session="two")] == [QUESTION, said["messages"][-1].text]
 
@@ -103,7 +103,7 @@ def test_forty_threaded_runs_of_four_users(memory):
         everything = " ".join(message.text for message in shown)
         assert sum(f"{name}secret" in everything for name in names) <= 1
         if "What is my secret word" in everything:
-            assert "secret word is" in "".join(message.text for message in shown if message.role == "system")
+            assert "secret word is" in shown[-1].text
 
 
 async def test_four_users_at_once_with_await(core):
@@ -181,33 +181,6 @@ def test_a_wrong_setting_is_told_at_once():
 # ---- what is shown
 
 
-async def test_the_one_system_message_is_extended(core):
-    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
-    for prompt, begin in [
-        ("You help.", "You help.\n\n<memory"),
-        (None, "<memory"),
-        (SystemMessage([{"type": "text", "text": "You help."}]), "You help."),
-    ]:
-        script = ScriptedModel()
-        agent = agent_with(MemoryScopeMiddleware(memory=core), script, system_prompt=prompt)
-        if isinstance(prompt, SystemMessage) and not hasattr(agent_request(), "system_message"):
-            continue  # langchain 1.0 takes text only
-        await agent.ainvoke(user(QUESTION), configured("alice"))
-        roles = [shown.role for shown in script.shown[0]]
-        assert roles == ["system", "user"]
-        assert script.shown[0][0].text.startswith(begin)
-        assert "Aurora" in script.shown[0][0].text
-
-
-def agent_request():
-    from langchain.agents.middleware import ModelRequest
-
-    return ModelRequest(
-        model=ScriptedChat(script=None), messages=[], tool_choice=None, tools=[], response_format=None,
-        state={"messages": []}, runtime=None, system_prompt=None,
-    )  # fmt: skip
-
-
 async def test_recall_is_once_a_run_and_shown_at_every_step(core, monkeypatch):
     await core.add_turns([{"role": "user", "content": FACT}], user="alice")
     asked = []
@@ -229,6 +202,7 @@ async def test_recall_is_once_a_run_and_shown_at_every_step(core, monkeypatch):
     await agent.ainvoke(user(QUESTION), configured("alice", "two"))
     assert asked == [QUESTION]
     assert ["Aurora" in shown[0].text for shown in script.shown] == [True] * 3
+    assert len({shown[0].text for shown in script.shown}) == 1
 
 
 @pytest.mark.skipif(version("langgraph") in ("1.0.0", "1.0.1", "1.0.2"), reason="these write untracked state as well")

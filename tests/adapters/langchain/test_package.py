@@ -13,7 +13,7 @@ FRAMEWORKS = ("langchain", "langchain_classic", "langgraph")
 
 
 def without(missing: str, code: str) -> str:
-    """Returns the output of ``code`` where ``missing`` is not installed."""
+    """Return the output of ``code`` where ``missing`` is not installed."""
     begin = f"import sys\nsys.modules.update(dict.fromkeys({missing.split()!r}))\n"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", begin + code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

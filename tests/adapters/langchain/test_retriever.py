@@ -11,8 +11,8 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.errors import InputError, MemscopeError, ScopeError
-from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_langchain import MemoryScopeRetriever
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking import ScriptedChat
 

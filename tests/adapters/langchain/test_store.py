@@ -19,9 +19,9 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 
 from memscope import MemoryScope
 from memscope.errors import InputError, MemscopeError, ScopeError
-from memscope.testing.scripted import ScriptedModel
 from memscope_langchain import MemoryScopeMiddleware, MemoryScopeStore, user_of_run
 from memscope_langchain.store import labels, path, written
+from memscope_testing.scripted import ScriptedModel
 
 from .talking import agent_with, configured
 from .test_middleware import call, calling, user

@@ -12,8 +12,8 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langgraph.checkpoint.memory import InMemorySaver
 
-from memscope.testing import AdapterSuite
 from memscope_langchain import MemoryScopeMemory, MemoryScopeMiddleware
+from memscope_testing import AdapterSuite
 
 from .talking import ScriptedChat, Talk, ThreadTalk, agent_with, configured
 

@@ -14,8 +14,8 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from memscope import AsyncMemoryScope
 from memscope.adapters.session import NOTHING_FOUND
 from memscope.errors import ScopeError
-from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_langchain import ForgetTool, MemoryScopeMiddleware, RememberTool, SearchMemoryTool
+from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking import agent_with, configured
 from .test_middleware import FACT, QUESTION, call, calling, texts, user

@@ -73,7 +73,7 @@ class Layer:
     query_key_value: Dense
     output: Dense
     output_norm: Norm
-    widen: Dense
+    expand_lists: Dense
     narrow: Dense
     narrow_norm: Norm
 
@@ -141,7 +141,7 @@ class MiniLM:
         groups = list(equal_lengths(lengths))
         for layer in self.layers:
             x = layer.output_norm(layer.output(attention(layer.query_key_value(x), groups)) + x)
-            x = layer.narrow_norm(layer.narrow(gelu(layer.widen(x))) + x)
+            x = layer.narrow_norm(layer.narrow(gelu(layer.expand_lists(x))) + x)
         means = [x[at : at + count * length].reshape(count, length, SIZE).mean(1) for at, count, length in groups]
         pooled = np.concatenate(means)
         return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)

@@ -67,7 +67,7 @@ def refused(status: int, kind: str, reason: str = "") -> Answer:
 
 def described(fields: Any = mapping.WORK, **changed: Any) -> dict[str, Any]:
     """A server's description of an index that memscope made, with changes."""
-    about = {"version": mapping.VERSION, "terms": mapping.DERIVED}
+    about = {"version": mapping.MAPPING_VERSION, "terms": mapping.DERIVED}
     mappings = {"dynamic": "false", "_routing": {"required": True}, "_meta": {mapping.META: about},
                 "properties": {name: dict(field) for name, field in fields.items()}}  # fmt: skip
     mappings |= changed.pop("mappings", {})

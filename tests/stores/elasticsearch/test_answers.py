@@ -55,7 +55,7 @@ WRONG = [(name, answer) for name in REQUESTS for answer in [*GARBAGE, *OF_OTHER_
 async def test_no_answer_of_elasticsearch_is_typed(
     stubbed: Make, monkeypatch: pytest.MonkeyPatch, name: str, answer: Any
 ) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 2 * HANGS)  # so that it is not asked again
+    monkeypatch.setattr(client, "FIRST_RETRY_PAUSE_S", 2 * HANGS)  # so that it is not asked again
     cluster = cluster_of(stubbed(lambda *_: (200, answer)), deadline_s=HANGS)
     with pytest.raises(StoreUnavailable) as raised:
         await REQUESTS[name](cluster)
@@ -122,7 +122,7 @@ async def test_the_refresh_task_survives_every_answer(stubbed: Make, monkeypatch
         loop.call_soon_threadsafe(marked.set)
         return 200, {"items": [{"index": {"status": 200}}]}
 
-    monkeypatch.setattr(session, "AGAIN_S", 0.001)
+    monkeypatch.setattr(session, "REFRESH_RETRY_S", 0.001)
     cluster = cluster_of(stubbed(script), deadline_s=0.05)
     opened_session = session.Session(cluster, IndexNames("stub"), lambda: datetime.now(UTC))
     opened_session.wrote("alice", ["a"])
@@ -161,7 +161,7 @@ CALLS: dict[str, Callable[[ElasticsearchStore], Awaitable[Any]]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 async def test_every_call_that_meets_a_page_is_typed(stubbed: Make, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 2 * HANGS)  # so that it is not asked again
+    monkeypatch.setattr(client, "FIRST_RETRY_PAUSE_S", 2 * HANGS)  # so that it is not asked again
     store = store_of(stubbed(opened(lambda *_: (200, PAGE))), HANGS)
     await store.open()
     async with asyncio.timeout(HANGS):
@@ -266,7 +266,7 @@ def test_a_loop_that_ended_leaves_nothing(stubbed: Make) -> None:
 # ---- indices of somebody else
 
 
-NUMBER = f"-{mapping.VERSION:06d}"
+NUMBER = f"-{mapping.MAPPING_VERSION:06d}"
 
 
 def server(indices: dict[str, Any]) -> Script:

@@ -10,8 +10,8 @@ import pytest
 
 from memscope.errors import StoreError
 from memscope.records import Turn, TurnInsert
-from memscope.testing.records import get, ids, inserts, turn
 from memscope_elasticsearch import Options, append
+from memscope_testing.records import get, ids, inserts, turn
 from stores.elasticsearch.node import needs_node, opened
 
 
@@ -42,7 +42,7 @@ async def test_groups_written_at_once_keep_the_order_of_each_user(
         writing.remove(users)
 
     monkeypatch.setattr(append.GroupCommitter, "_write", watched)
-    monkeypatch.setattr(append, "MOST", 7)
+    monkeypatch.setattr(append, "MAX_TURNS_PER_BULK", 7)
     async with opened(place) as store:
         said = [(f"user-{user}", f"k{n}") for n in range(5) for user in range(9)]
         tasks = []
@@ -50,7 +50,7 @@ async def test_groups_written_at_once_keep_the_order_of_each_user(
             tasks.append(asyncio.create_task(store.append(user, inserts(key, user=user))))
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
-        assert most == append.AT_ONCE
+        assert most == append.CONCURRENT_GROUPS
         for user in {user for user, _ in said}:
             turns = [await get(store, key, user) for key in await ids(store, user)]
             order = sorted((one for one in turns if isinstance(one, Turn)), key=lambda one: one.seq)

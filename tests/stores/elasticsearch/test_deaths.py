@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memscope.records import ChangeSet, Select, Supersession, TurnInsert
-from memscope.testing.records import at, get, ids, inserts, observation, remember, turn
 from memscope_elasticsearch import Options, apply, forget, jobs, user_lock
 from memscope_elasticsearch.documents import documents, scope_hash
 from memscope_elasticsearch.store import utc_now
+from memscope_testing.records import at, get, ids, inserts, observation, remember, turn
 from stores.elasticsearch.node import Killed, needs_node, opened, texts
 
 

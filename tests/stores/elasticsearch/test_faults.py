@@ -224,7 +224,7 @@ def test_an_index_as_it_was_made_passes() -> None:
     ("answer", "expected"),
     [
         (described(mappings={"_meta": {}}), StoreCorrupt),
-        (described(mappings={"_meta": {mapping.META: {"version": mapping.VERSION + 1}}}), StoreTooNew),
+        (described(mappings={"_meta": {mapping.META: {"version": mapping.MAPPING_VERSION + 1}}}), StoreTooNew),
         (described(mappings={"dynamic": "true"}), StoreCorrupt),
         (described(mappings={"_routing": {}}), StoreCorrupt),
         (described(mappings={"properties": {}}), StoreCorrupt),

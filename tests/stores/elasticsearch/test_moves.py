@@ -13,18 +13,18 @@ import pytest
 
 from memscope.errors import StoreTooNew
 from memscope.records import ChangeSet, Revision, Scope, Search, Select, TurnInsert, VectorSpace
-from memscope.search.candidates import MEANING, TOPIC
+from memscope.search.candidates import MEANING_CHANNEL, TOPIC_CHANNEL
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
-from memscope.text import analysis, tokens
-from memscope.text.terms import terms, word_terms
+from memscope.text.language import add_rules, usual_rules
+from memscope.text.terms import terms
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
 from memscope.transfer import copy
 from memscope_elasticsearch import ElasticsearchStore, Options, append, apply, mapping, migrate
 from memscope_elasticsearch import documents as made_of
 from memscope_elasticsearch.client import Cluster
+from memscope_testing.records import at, get, ids, inserts, insight, observation, remember, turn
 from stores.elasticsearch.node import Killed, needs_node, opened, texts
 
 
@@ -61,7 +61,7 @@ async def filled(store: ElasticsearchStore) -> None:
     await store.append("alice", said)
     await remember(store, observation("o", "a", text="Zebras are loved."), insight("i", "o", text="wanderlust"))
     space = VectorSpace("small", 4)
-    await store.use_space(space)
+    await store.set_vector_space(space)
     (claim,) = await store.claim("embed", 1000, 60)
     vectors = {item: np.eye(4, dtype=np.float32)[int(item) % 4] + 0.1 for item in claim.items}
     await store.complete(claim, ChangeSet(vectors=vectors, done=claim.items))
@@ -86,11 +86,11 @@ async def test_an_older_format_moves_into_a_new_index(
         await filled(store)
         await store.searchable("alice")
         before = await everything(store)
-    monkeypatch.setattr(mapping, "COPIED", mapping.VERSION)
-    monkeypatch.setattr(mapping, "VERSION", mapping.VERSION + 1)
+    monkeypatch.setattr(mapping, "COPIED", mapping.MAPPING_VERSION)
+    monkeypatch.setattr(mapping, "MAPPING_VERSION", mapping.MAPPING_VERSION + 1)
     if dies:
         with monkeypatch.context() as patched:
-            patched.setattr(migrate, "PAGE", 2)
+            patched.setattr(migrate, "DOCUMENTS_PER_PAGE", 2)
             sent = Cluster.bulk
 
             async def bulk(self: Cluster, operations: Any, **more: Any) -> Any:
@@ -104,15 +104,8 @@ async def test_an_older_format_moves_into_a_new_index(
     async with opened(place) as store:
         assert await everything(store) == before
         ((index, _),) = (await store.cluster.request("GET", f"/{place.prefix}-mem")).items()
-        assert index.endswith(f"{mapping.VERSION:06d}")
+        assert index.endswith(f"{mapping.MAPPING_VERSION:06d}")
         assert (await store.append("alice", inserts("a", "new"))).outcomes == ("duplicate", "stored")
-
-
-def forget_words() -> None:
-    """Empty the caches of words whose stems another stemmer would make otherwise."""
-    analysis.WORDS.clear()
-    for cached in (word_terms, tokens.content_stems):
-        cached.cache_clear()
 
 
 @needs_node
@@ -124,13 +117,15 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
         assert await texts(store, "zebras")
     for module in (mapping, migrate, made_of):
         monkeypatch.setattr(module, "DERIVED", "other")
-    monkeypatch.setattr(tokens, "stem", lambda word: word[::-1])
-    forget_words()
-    async with opened(place) as store:
-        assert {"zebras in Köln"} <= await texts(store, "zebras")
-        assert await everything(store) == before
-        assert await migrate.renew(store._session) == 0
-    forget_words()
+    usual = usual_rules("latin")
+    add_rules(replace(usual, stem=lambda word: word[::-1]))
+    try:
+        async with opened(place) as store:
+            assert {"zebras in Köln"} <= await texts(store, "zebras")
+            assert await everything(store) == before
+            assert await migrate.renew(store._session) == 0
+    finally:
+        add_rules(usual)
 
 
 NEW = ("topics", "personal", "meaning", "named", "packed")  # fields of later formats
@@ -149,7 +144,7 @@ def first_format() -> Iterator[None]:
 
     fields = {name: field for name, field in mapping.MEMORY.items() if name not in NEW}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(mapping, "VERSION", 1)
+        patched.setattr(mapping, "MAPPING_VERSION", 1)
         patched.setattr(mapping, "MEMORY", fields)
         for module in (mapping, migrate, made_of):
             patched.setattr(module, "DERIVED", "older")
@@ -163,8 +158,12 @@ async def in_other_words(store: Store) -> set[str]:
     question = "What should I cook for dinner?"
     asked = Search(Scope("alice"), (1,), topics=tuple(topics(question)), meaning=sentence_vector(question))
     found = await store.search(asked)
-    legs = TOPIC | MEANING
-    return {str(found.handle[row]) for row in np.flatnonzero(found.legs & legs == legs) if found.meaning[row] > 0}
+    channels = TOPIC_CHANNEL | MEANING_CHANNEL
+    return {
+        str(found.handle[row])
+        for row in np.flatnonzero(found.channels & channels == channels)
+        if found.meaning[row] > 0
+    }
 
 
 @needs_node
@@ -180,7 +179,7 @@ async def test_an_index_of_the_first_format_learns_topics_in_place(
             await store.searchable("alice")
             before = await ids(store)
     with monkeypatch.context() as patched:
-        patched.setattr(migrate, "PAGE", 2)
+        patched.setattr(migrate, "DOCUMENTS_PER_PAGE", 2)
         sent = Cluster.bulk
 
         async def bulk(self: Cluster, operations: Any, **more: Any) -> Any:

@@ -41,7 +41,7 @@ def test_every_setting_is_documented():
     ("index", "cluster", "worst", "said"),
     [
         ({}, CLUSTER, "ok", "format 3"),
-        ({}, {"cluster": "store_forbidden"}, "ok", "not shown to this user"),
+        ({}, {"cluster": "store_forbidden"}, "ok", "may not see the nodes"),
         ({"differences": ["text is no keyword"]}, CLUSTER, "fail", "m-mem: text is no keyword"),
         ({"translog_durability": "async"}, CLUSTER, "fail", "a crash loses"),
         ({"blocks": ["read_only_allow_delete"]}, CLUSTER, "warn", "is blocked: read_only_allow_delete"),

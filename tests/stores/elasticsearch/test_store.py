@@ -17,12 +17,12 @@ from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
 from memscope.records import ChangeSet, FetchResult, Scope, Search, Select, Stage, TurnInsert, VectorSpace
 from memscope.stores import Store
-from memscope.testing.records import get, ids, inserts, observation, remember, turn
-from memscope.testing.stores import StoreSuite
 from memscope.text.terms import terms
 from memscope.text.vectors import sentence_vector
 from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, session
 from memscope_elasticsearch.session import UnrefreshedIds
+from memscope_testing.records import get, ids, inserts, observation, remember, turn
+from memscope_testing.stores import StoreSuite
 from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
 
 
@@ -178,7 +178,7 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
     """A second worker comes right after the first: the index still names what that one did, and refreshes no more."""
     async with opened(place) as store, opened(place) as other:
         for each in (store, other):
-            await each.use_space(VectorSpace("m", 2))
+            await each.set_vector_space(VectorSpace("m", 2))
         await store.append("alice", inserts(*(f"k{n}" for n in range(300))))
         await store.searchable("alice")
         await other._session.settle()
@@ -280,7 +280,7 @@ async def forwarded() -> AsyncIterator[tuple[int, Callable[[], AbstractContextMa
 async def test_an_index_of_somebody_else_is_refused(place: Options) -> None:
     async with opened(place) as store:
         names = store._session.names
-    newer = {mapping.META: {"version": mapping.VERSION + 1}}
+    newer = {mapping.META: {"version": mapping.MAPPING_VERSION + 1}}
     for changed, expected in (({"_meta": newer}, StoreTooNew), ({"_meta": {}}, StoreCorrupt)):
         last = ElasticsearchStore(place)
         await last.cluster.request("PUT", f"/{names.work}/_mapping", body=changed)
@@ -294,7 +294,7 @@ async def test_an_index_of_somebody_else_is_refused(place: Options) -> None:
 async def test_an_index_that_goes_is_gone_and_none_is_made_of_what_was_said(place: Options) -> None:
     async with opened(place) as store:
         await store.append("alice", inserts("a"))
-        await store.cluster.request("DELETE", f"/{place.prefix}-mem-{mapping.VERSION:06d}")
+        await store.cluster.request("DELETE", f"/{place.prefix}-mem-{mapping.MAPPING_VERSION:06d}")
         with pytest.raises(StoreGone):
             await store.append("alice", inserts("b"))
         with pytest.raises(StoreGone):

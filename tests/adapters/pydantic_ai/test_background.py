@@ -1,0 +1,9 @@
+"""Pydantic AI's agent has facts made by itself."""
+
+from __future__ import annotations
+
+from adapters.background import BackgroundSuite
+
+
+class TestBackground(BackgroundSuite):
+    module = "adapters.pydantic_ai.talking"

@@ -1,0 +1,92 @@
+"""``memscope agent-hook`` by the published format of Claude Code's hooks: what it reads, what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from memscope import MemoryScope
+
+FACT, QUESTION = "My boat is called Aurora.", "What is my boat called?"
+
+
+def hook(store, event, *more, **variables):
+    """Run the command as an agent does; returns stdout and stderr. It must end well."""
+    text = event if isinstance(event, bytes) else json.dumps(event).encode()
+    args = [sys.executable, "-m", "memscope", "--store", str(store), "agent-hook", *more]
+    environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(store.parent), "MEMSCOPE_USER": "alice"}
+    done = subprocess.run(args, input=text, capture_output=True, env=environment | variables, timeout=120, check=False,
+                          cwd=store.parent)  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def prompt(text, session="one"):
+    common = {"session_id": session, "transcript_path": "/nowhere.jsonl", "cwd": "/", "permission_mode": "default"}
+    return {**common, "hook_event_name": "UserPromptSubmit", "prompt": text}
+
+
+def end(reply, session="one"):
+    common = {"session_id": session, "transcript_path": "/nowhere.jsonl", "cwd": "/", "permission_mode": "default"}
+    return {**common, "hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": reply}
+
+
+def turns(store, **scope):
+    with MemoryScope(store, settings={}) as memory:
+        return [(turn.role, turn.text) for turn in memory.list(user="alice", kinds=["turn"], **scope)]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "memory.db"
+
+
+def test_a_prompt_and_a_reply_are_recorded_and_recalled_in_another_session(store):
+    assert hook(store, prompt(FACT), "--deadline", "60") == ("", "")
+    assert hook(store, end("Noted."), "--deadline", "60") == ("", "")
+    assert turns(store, session="one") == [("user", FACT), ("assistant", "Noted.")]
+    out, err = hook(store, prompt(QUESTION, "two"), "--deadline", "60")
+    added = json.loads(out)["hookSpecificOutput"]
+    assert added["hookEventName"] == "UserPromptSubmit" and FACT in added["additionalContext"] and err == ""
+    assert turns(store, session="two") == [("user", QUESTION)]
+
+
+def test_what_the_agents_own_conversation_shows_is_not_added(store):
+    hook(store, prompt(FACT), "--deadline", "60")
+    assert hook(store, prompt(QUESTION), "--deadline", "60")[0] == ""
+
+
+def test_a_reply_of_the_transcript(store, tmp_path):
+    said = [{"type": "user", "message": {"role": "user", "content": FACT}},
+            {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Noted."}]}},
+            {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}}]  # fmt: skip
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said), encoding="utf-8")
+    event = {**end(""), "transcript_path": str(tmp_path / "t.jsonl")}
+    del event["last_assistant_message"]
+    hook(store, event, "--deadline", "60")
+    assert turns(store) == [("assistant", "Noted.")]
+
+
+@pytest.mark.parametrize("event", [b"no json", b"[]", {"hook_event_name": "PreToolUse"}, {}], ids=str)
+def test_anything_else_prints_nothing(store, event):
+    assert hook(store, event, "--deadline", "60")[0] == ""
+
+
+def test_over_its_deadline_it_prints_nothing(store):
+    hook(store, prompt(FACT), "--deadline", "60")
+    assert hook(store, prompt(QUESTION, "two"), "--deadline", "0") == ("", "")
+
+
+def test_without_a_user_the_agent_goes_on_and_is_told_why(store):
+    out, err = hook(store, prompt(FACT), "--deadline", "60", MEMSCOPE_USER="")
+    assert out == "" and "--user" in err
+
+
+def test_a_store_that_cannot_be_opened_leaves_the_agent_going(tmp_path):
+    (tmp_path / "memory.db").mkdir()
+    out, err = hook(tmp_path / "memory.db", prompt(FACT), "--deadline", "60")
+    assert out == "" and err.startswith("memscope: the agent goes on without memory")

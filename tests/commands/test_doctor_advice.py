@@ -1,0 +1,340 @@
+"""doctor's advice: each is carried out here, and the finding is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from memscope import MemoryScope
+from memscope.config import sections
+from memscope.plugins import loader
+from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession
+from memscope.stores.unfinished import PART_SUFFIX
+from memscope.sync import loop_thread
+from memscope_cli.app import cli
+from memscope_cli.commands.doctor import checks as ward
+from memscope_testing.models import ScriptedChat
+from reflecting import Placing
+
+from servers.faults import FaultServer
+from servers.faults import Plan as Faults
+
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, readable by others as folders are, and a place for the store whose name has a blank."""
+    (tmp_path / "work").mkdir(mode=0o755)
+    (tmp_path / "my data").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "my data" / "memory.db"))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def store(folder):
+    path = folder / "my data" / "memory.db"
+    with MemoryScope(path, settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "I moved to Berlin.", "id": "t1"}], user="alice b")
+    return path
+
+
+def examined(*options, check=None):
+    """The findings that are not ok."""
+    done = CliRunner().invoke(cli, [*options, "doctor", "--json"])
+    found = [one for one in json.loads(done.stdout)["findings"] if one["state"] != "ok"]
+    assert bool(found) == bool(done.exit_code)
+    return [one for one in found if check in (None, one["check"])]
+
+
+def carry_out(mend):
+    """Run the commands of an advice."""
+    for line in mend.split("; "):
+        program, *words = shlex.split(line)
+        if program == "memscope":
+            assert CliRunner().invoke(cli, words).exit_code == 0, line
+        else:
+            subprocess.run([program, *words], check=True)
+
+
+def setenv(monkeypatch, variables):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
+
+
+# ----------------------------------------------------------------------------------------------------------- settings
+
+#: Settings that are wrong, the advice, and settings as it says.
+SETTINGS = [
+    ({"MEMSCOPE_TIMEZOME": "UTC"}, "did you mean 'MEMSCOPE_TIMEZONE'?",
+     {"MEMSCOPE_TIMEZOME": "", "MEMSCOPE_TIMEZONE": "UTC"}),
+    ({"MEMSCOPE_TIMEZONE": "Berlin"}, 'such as "Europe/Berlin"', {"MEMSCOPE_TIMEZONE": "Europe/Berlin"}),
+    ({"MEMSCOPE_LIMITS__K": "0"}, "greater than or equal to 1", {"MEMSCOPE_LIMITS__K": "1"}),
+    ({"MEMSCOPE_BATCH_TURNS": "many"}, "valid integer", {"MEMSCOPE_BATCH_TURNS": "5"}),
+    ({"MEMSCOPE_REDACTION__MASK": "e-mail"}, "known: .*email", {"MEMSCOPE_REDACTION__MASK": "email"}),
+    ({"MEMSCOPE_CONTEXT__CORE": "0.9"}, "CONTEXT__CORE: .*a tenth of the budget", {"MEMSCOPE_CONTEXT__CORE": "0.1"}),
+    ({"MEMSCOPE_CHAT__PRESET": "opnai"}, "did you mean 'openai'?", {"MEMSCOPE_CHAT__PRESET": "openai"}),
+    ({"MEMSCOPE_CHAT__PRESET": "ollama"}, "set model, e.g.", {"MEMSCOPE_CHAT__MODEL": "m"}),
+    ({"MEMSCOPE_CHAT__PROVIDER": "opnai"}, "did you mean 'openai'?", {"MEMSCOPE_CHAT__PROVIDER": "openai"}),
+    ({"MEMSCOPE_STORE": "http://localhost:9200"}, "elasticsearch://host:port", {"MEMSCOPE_STORE": ":memory:"}),
+    ({"MEMSCOPE_STORE": "sqllite:///a.db"}, "did you mean 'sqlite'?", {"MEMSCOPE_STORE": "sqlite:///a.db"}),
+    ({"MEMSCOPE_STORE": "."}, "give the path of a file", {"MEMSCOPE_STORE": "a.db"}),
+    ({"MEMSCOPE_STORE": "sqlite:///"}, "give the path of a file", {"MEMSCOPE_STORE": "sqlite:///a.db"}),
+    ({"MEMSCOPE_STORE": "no/such/a.db"}, "create it, or choose another path", {"MEMSCOPE_STORE": "a.db"}),
+    ({"MEMSCOPE_PROMPTS": "nowhere"}, "leave it out", {"MEMSCOPE_PROMPTS": ""}),
+    ({"MEMSCOPE_PLUGINS__REQUIRE": "langchian"}, "did you mean 'langchain'",
+     {"MEMSCOPE_PLUGINS__REQUIRE": "langchain"}),
+    ({"MEMSCOPE_PLUGINS__REQUIRE": "x"}, "take it out of plugins.require", {"MEMSCOPE_PLUGINS__REQUIRE": ""}),
+    ({"MEMSCOPE_PLUGINS__REQUIRE": "server", "MEMSCOPE_PLUGINS__BLOCK": "server"}, "block names it.*take it out",
+     {"MEMSCOPE_PLUGINS__REQUIRE": ""}),
+    ({"MEMSCOPE_PIPELINES__RETRIEVE": "serach"}, "did you mean 'search'?", {"MEMSCOPE_PIPELINES__RETRIEVE": "search"}),
+    ({"MEMSCOPE_CONFIG": "nowhere.yaml"}, "MEMSCOPE_CONFIG", {"MEMSCOPE_CONFIG": os.devnull}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "advice", "right"), SETTINGS, ids=[str(wrong) for wrong, *_ in SETTINGS])
+def test_settings_that_are_wrong_are_the_only_finding_and_told_how_to_be_right(monkeypatch, wrong, advice, right):
+    setenv(monkeypatch, wrong)
+    found = examined()
+    (one,) = [finding for finding in found if finding["state"] == "fail"]
+    told = f"{one['said']}; {one['mend']}"
+    assert re.search(advice, told), told
+    assert found == [one] and "chmod" not in told
+    setenv(monkeypatch, right)
+    said = [finding["said"] for finding in examined()]
+    assert one["said"] not in said and not any("permissions" in line for line in said)
+
+
+def test_a_broken_settings_file_says_nothing_of_a_store_that_it_might_have_named(folder):
+    (folder / "work" / "memscope.yaml").write_text("a: [")
+    (one,) = examined()
+    assert one["check"] == "settings" and "memscope.yaml" in one["said"]
+    (folder / "work" / "memscope.yaml").write_text("approve: true")
+    (one,) = examined()
+    assert "memscope trust" in one["mend"]
+    carry_out("memscope trust")
+    assert examined() == []
+
+
+def test_a_section_whose_plugin_is_missing_names_what_installs_it(monkeypatch):
+    monkeypatch.setattr(sections, "entry_points", lambda **_: ())
+    monkeypatch.setenv("MEMSCOPE_ELASTICSEARCH__PASSWORD", "x")
+    (one,) = examined()
+    assert "pip install ./core ./stores/elasticsearch" in one["mend"]
+
+
+def test_a_broken_plugin_is_blocked_beside_those_that_are(monkeypatch, folder):
+    (folder / "site").mkdir()
+    for name in ("one", "two"):
+        (folder / "site" / f"{name}_broken.py").write_text("raise RuntimeError")
+        info = folder / "site" / f"{name}_broken-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name}-broken\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[{loader.ENTRY_POINT_GROUP}]\n{name} = {name}_broken\n")
+    monkeypatch.syspath_prepend(str(folder / "site"))
+    monkeypatch.setenv("MEMSCOPE_PLUGINS__BLOCK", "two")
+    (one,) = examined()
+    assert one["check"] == "plugins" and "'one' cannot be loaded" in one["said"]
+    variable, _, value = one["mend"].rpartition(" ")[2].partition("=")
+    monkeypatch.setenv(variable, value)
+    assert examined() == []
+
+
+# -------------------------------------------------------------------------------------------------------- the machine
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+def test_chmod_is_for_the_files_of_the_store_and_for_these_alone(store, folder):
+    with MemoryScope(store, settings={}) as memory:
+        memory.admin.status()
+        parts = [store.with_name(f"memory.db{end}") for end in ("", "-wal", "-shm")]  # these hold what was said
+        for part in parts:
+            part.chmod(0o644)
+        (one,) = examined(check="permissions")
+        assert one["mend"] == f"chmod 600 {shlex.join(map(str, parts))}"
+        carry_out(one["mend"])
+        assert examined(check="permissions") == []
+    assert all(part.stat().st_mode & 0o777 == 0o600 for part in store.parent.glob("memory.db*"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+@pytest.mark.parametrize("place", [".", "no/such/a.db", ":memory:", "http://x"])
+def test_what_is_no_file_of_a_store_has_no_permissions(place):
+    assert examined("--store", place, check="permissions") == []
+
+
+def test_compact_removes_what_was_left_unfinished(store):
+    part = store.with_name(f"backup.db.0{PART_SUFFIX}")
+    part.touch()
+    (one,) = examined(check="permissions")
+    carry_out(one["mend"])
+    assert not part.exists() and examined() == []
+
+
+def test_a_command_is_for_the_store_that_was_examined(store, folder, monkeypatch):
+    other, config = folder / "my data" / "other.db", folder / "my settings.yaml"
+    config.write_text("batch_turns: 3")
+    store.rename(other)
+    other.with_name(f"x.0{PART_SUFFIX}").touch()
+    options = ["--store", str(other), "--config", str(config)]
+    (one,) = examined(*options, check="permissions")
+    assert one["mend"] == f"memscope {shlex.join(options)} compact"
+    carry_out(one["mend"])
+    assert examined(*options) == [] and not store.exists()
+
+
+def test_turns_from_the_future_are_forgotten_and_facts_about_the_future_are_not(store):
+    with MemoryScope(store, settings={}) as memory:
+        memory.add_memory("I have an appointment on 12 June 2099.", user="alice b")
+        turn = {"role": "user", "content": "hello", "time": NOW + timedelta(days=3), "id": "later one"}
+        memory.add_turns([turn], user="alice b")
+    (one,) = examined(check="clock")
+    carry_out(one["mend"].partition(": ")[2])
+    assert examined() == []
+    with MemoryScope(store, settings={}) as memory:
+        assert len(memory.list(user="alice b")) == 3
+
+
+def test_turns_that_hold_secrets_are_forgotten(store):
+    with MemoryScope(store, settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "my card is 4111 1111 1111 1111"}], user="alice b")
+        memory.add_memory("the same", user="alice b", data={"cards": [4111111111111111]})
+    (one,) = examined(check="secrets")
+    command, _, setting = one["mend"].partition("; ")
+    carry_out(command)
+    assert examined() == [] and "redaction.mask" in setting
+
+
+# ---------------------------------------------------------------------------------------------------------- memories
+
+
+def fact(id, text, **more):
+    return Observation(id=id, scope=Scope("alice b"), text=text, sources=("t1",), said=NOW, recorded=NOW, **more)
+
+
+def apply(store, *plans):
+    with MemoryScope(store, settings={}) as memory:
+        for plan in plans:
+            loop_thread.run(memory.runtime.services.store.apply("alice b", plan))
+
+
+def test_doubled_memories_are_shown_and_forgotten(store):
+    apply(store, ChangeSet(new=tuple(fact(f"fact {n}", "The user moved to Berlin.") for n in range(2))))
+    (one,) = examined(check="memories")
+    for command in one["mend"].split(", then: "):
+        carry_out(command)
+    assert examined() == []
+
+
+def test_expired_memories_are_swept(store):
+    apply(store, ChangeSet(new=(fact("f", "A thing.", expires=NOW - timedelta(days=1)),)))
+    (one,) = examined(check="memories")
+    carry_out(one["mend"])
+    assert examined() == []
+
+
+def insight_on_what_is_over(store):
+    old, new = (
+        fact("a", "The user lives in Berlin.", about="user"),
+        fact("b", "The user moved to Munich.", about="user"),
+    )
+    home = Insight(id="i", scope=Scope("alice b"), text="The user lives in Berlin.", sources=("a",), said=NOW,
+                   recorded=NOW, subject="living situation")  # fmt: skip
+    apply(
+        store, ChangeSet(new=(old, new)), ChangeSet(new=(home,)), ChangeSet(closed=(Supersession("a", "b", NOW, NOW),))
+    )
+
+
+def test_an_insight_on_what_is_over_is_reflected_on_with_a_chat_model(store, monkeypatch):
+    insight_on_what_is_over(store)
+    (one,) = examined(check="memories")
+    assert one["mend"] == "set chat in the settings, then: memscope reflect --user 'alice b'"
+    placing = ScriptedChat(Placing({"living situation": ["Berlin", "Munich"]}))
+    with MemoryScope(store, settings={"pipelines": {"consolidate": []}}, chat=placing) as memory:
+        memory.reflect(user="alice b")
+    assert examined(check="memories") == []
+
+
+def test_an_insight_on_what_is_over_that_no_reflection_would_read_is_forgotten(store):
+    insight_on_what_is_over(store)
+    apply(store, ChangeSet(done=("a", "b")))
+    (one,) = examined(check="memories")
+    command, _, rest = one["mend"].partition("; ")
+    carry_out(command)
+    assert (examined(check="memories"), rest) == ([], "the facts stay")
+    with MemoryScope(store, settings={}) as memory:
+        assert [memory.id for memory in memory.list(user="alice b", kinds=["observation"])] == ["b"]
+
+
+# ------------------------------------------------------------------------------------------------------------- models
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with FaultServer(require_key="sk-cnry") as server:
+        setenv(monkeypatch, {"MEMSCOPE_CHAT__BASE_URL": server.base_url, "MEMSCOPE_CHAT__MODEL": "test-chat",
+                             "MEMSCOPE_CHAT__FIRST_PAUSE_S": "0.01", "MEMSCOPE_CHAT__KEY": "sk-cnry"})  # fmt: skip
+        yield server
+
+
+def test_the_variable_of_a_preset_is_named_where_it_counts(monkeypatch):
+    setenv(monkeypatch, {"MEMSCOPE_CHAT__PRESET": "openai", "MEMSCOPE_CHAT__MODEL": "test-chat"})
+    with FaultServer(require_key="sk-cnry") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        (one,) = examined(check="models")
+        assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY"
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+        (one,) = examined(check="models")
+        assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY, or OPENAI_API_KEY"
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")
+        assert examined(check="models") == []
+
+
+def test_a_key_is_set_by_the_variable_that_is_named(server, monkeypatch):
+    monkeypatch.setenv("MEMSCOPE_CHAT__KEY", "sk-wrong")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")  # is not sent to this address
+    (one,) = examined(check="models")
+    assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY"
+    monkeypatch.setenv("MEMSCOPE_CHAT__KEY", "sk-cnry")
+    assert examined() == []
+
+
+@pytest.mark.parametrize("section", ["chat", "embedding", "rerank"])
+def test_the_setting_that_ended_the_call_is_the_one_to_be_raised(server, monkeypatch, section):
+    route = {"embedding": "embeddings"}.get(section, section)
+    interval = 0.01 if section == "rerank" else 0.001  # its answer is short, and must take longer than the deadline
+    server.plan = Faults([{"fault": "drip", "interval": interval, "endpoint": route}])
+    monkeypatch.setattr("memscope_cli.commands.doctor.checks.SLOW_MS", dict.fromkeys(ward.SLOW_MS, 60_000))
+    monkeypatch.setattr("memscope_cli.commands.doctor.checks.ANSWER_DEADLINE_S", 60.0)
+    setting = {"chat": "deadline_s"}.get(section, "query_deadline_s")
+    for name in ("BASE_URL", "MODEL", "KEY"):
+        monkeypatch.setenv(f"MEMSCOPE_{section.upper()}__{name}", os.environ[f"MEMSCOPE_CHAT__{name}"])
+    variable = f"MEMSCOPE_{section}__{setting}".upper()
+    monkeypatch.setenv(variable, "0.2")
+    (one,) = examined(check="models")
+    assert one["mend"] == f"raise {section}.{setting}, or take a faster model"
+    monkeypatch.setenv(variable, "50")
+    assert examined() == []
+
+
+def test_a_model_that_answers_late_is_not_helped_by_a_longer_deadline(server, monkeypatch):
+    monkeypatch.setattr("memscope_cli.commands.doctor.checks.SLOW_MS", {"chat": -1})
+    (one,) = examined(check="models")
+    assert (one["state"], one["mend"]) == ("warn", "take a faster model")
+
+
+def test_a_quota_that_is_used_up_is_not_waited_for(server):
+    server.plan = Faults([{"fault": "server_error", "status": 429, "code": "insufficient_quota"}])
+    (one,) = examined(check="models")
+    assert one["mend"] == "the account's quota is used up"

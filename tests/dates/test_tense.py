@@ -1,0 +1,177 @@
+"""Dates without a year or a month lie where the event of their clause does, however its booking is told."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from memscope.dates import event_time, mentions
+from memscope.retrieval.events import with_dates, written
+from memscope.text.periods import named_periods
+
+SAID = datetime(2026, 11, 19, 10, tzinfo=UTC)  # a Thursday
+
+
+def printed(text: str, said: datetime = SAID) -> str:
+    """Return what is printed behind the words, without brackets."""
+    (added,) = re.findall(r"[（(]([^（()）]*)[)）]\W*$", with_dates(text, said)) or [""]
+    return str(added.replace("至", " to ").replace("、", ", "))
+
+
+def attached(text: str, said: datetime = SAID) -> str:
+    return ", ".join(written(one, said.tzinfo) for one in named_periods(text, said))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("made a reservation for the 28th", "2026-11-28"),
+        ("got tickets for Coldplay, Jan 25", "2027-01-25"),
+        ("lower left molar. appointment is Nov 26", "2026-11-26"),
+        ("They moved my interview to the 3rd.", "2026-12-03"),
+        ("We made plans with the Kims for the 5th.", "2026-12-05"),
+        ("Nina told me her wedding is on the 15th.", "2026-12-15"),
+        ("Flight to Oslo booked, leaving on the 17th.", "2026-12-17"),
+        ("We decided on the 12th for the housewarming.", "2026-12-12"),
+        ("My cousin invited us to her baby shower on the 13th.", "2026-12-13"),
+        ("I signed up for the half marathon on the 6th.", "2026-12-06"),
+        ("Finally got a slot with the dermatologist, December 17.", "2026-12-17"),
+        ("Guided tour on the 29th, tickets are bought.", "2026-11-29"),
+        ("Bought a cake for mom's birthday on the 22nd.", "2026-11-22"),
+        ("Paid for the ski trip on February 6.", "2027-02-06"),
+        ("Rent is due on the 1st and I'm broke.", "2026-12-01"),
+        ("I told him I'd be done by Friday.", "2026-11-20"),
+        ("My boss wants the slides by the 25th.", "2026-11-25"),
+        ("By 11 March I must pay.", "2027-03-11"),
+        ("Please get the budget for Q1 done by Dec 11.", "2026-12-11"),
+        ("proposal for Q4 by Dec 4", "2026-12-04"),
+        ("I have a physio session on Monday.", "2026-11-23"),
+        ("They've given me the 14th for the induction.", "2026-12-14"),
+        ("I told my sister I'd babysit on the 5th.", "2026-12-05"),
+        ("They want me back on the 16th for bloods.", "2026-12-16"),
+        ("Hubby grabbed us a cabin, 12th to the 14th", "2026-12-12 to 2026-12-14"),
+        ("订了28号的酒店", "2026-11-28"),
+        ("机票买好了，1月25号飞", "2027-01-25"),
+        ("面试定在了5号", "2026-12-05"),
+        ("面试改到3号了。", "2026-12-03"),
+        ("28号的房间已经预订了。", "2026-11-28"),
+        ("餐厅订好了，28号晚上七点。", "2026-11-28"),
+        ("答应了妈妈5号回家吃饭。", "2026-12-05"),
+        ("抢到了15号的高铁票。", "2026-12-15"),
+        ("去奥斯陆的机票买好了，17号出发。", "2026-12-17"),
+        ("跟房东约了3号看房。", "2026-12-03"),
+        ("皮肤科终于挂到号了，17号。", "2026-12-17"),
+        ("他们请我们12号去吃饭。", "2026-12-12"),
+        ("周六晚上约了大学同学。", "2026-11-21"),
+        ("12月4号之前要交第四季度的方案。", "2026-12-04"),
+    ],
+)
+def test_a_plan_lies_ahead_though_its_booking_is_past(text: str, day: str) -> None:
+    assert (printed(text), attached(text)) == (day, day)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Dad had his surgery on the 12th and is recovering well.", "2026-11-12"),
+        ("I've been to the physio on the 10th.", "2026-11-10"),
+        ("Got a haircut on the 15th.", "2026-11-15"),
+        ("I got my results back on the 17th and everything is fine.", "2026-11-17"),
+        ("I bought a new bike on the 14th.", "2026-11-14"),
+        ("We got married at the hotel on the 7th.", "2026-11-07"),
+        ("Anna emailed HR on the 5th.", "2026-11-05"),
+        ("We booked the hotel on the phone, I called on the 6th.", "2026-11-06"),
+        ("I saw Dr. Lee on the 5th.", "2026-11-05"),
+        ("Mom flew home on the 9th, she already misses the kids.", "2026-11-09"),
+        ("We ended up going to the aquarium on the 15th.", "2026-11-15"),
+        ("On the 6th, we had the boiler serviced.", "2026-11-06"),
+        ("We met in Rome, October 3.", "2026-10-03"),
+        ("我爸12号做了手术，恢复得不错。", "2026-11-12"),
+        ("14号买了辆自行车。", "2026-11-14"),
+        ("8号从里斯本回来的。", "2026-11-08"),
+        ("7号那天下大雨，我们没去成。", "2026-11-07"),
+        ("她10号住院了，现在已经回家。", "2026-11-10"),
+        ("1月25号，我们去了巴黎。", "2026-01-25"),
+        ("妈妈说她5号去了医院。", "2026-11-05"),
+        ("看了5号的比赛，很精彩。", "2026-11-05"),
+        ("2号订的沙发还没送来。", "2026-11-02"),
+        ("5号开会了。", "2026-11-05"),
+        ("14号我们订婚啦", "2026-11-14"),
+        ("10号本来要见小雅，结果她感冒了", "2026-11-10"),
+    ],
+)
+def test_an_event_told_in_the_past_is_past(text: str, day: str) -> None:
+    assert (printed(text), attached(text)) == (day, day)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("Signed the contract on the 13th, I start on January 4.", "2026-11-13, 2027-01-04"),
+        ("Ordered the couch on the 2nd, it is supposed to arrive on the 24th.", "2026-11-02, 2026-11-24"),
+        ("The exhibition opened on the 5th and closes on January 10.", "2026-11-05, 2027-01-10"),
+        ("13号签了合同，1月4号入职。", "2026-11-13, 2027-01-04"),
+        ("2号订的沙发，24号到。", "2026-11-02, 2026-11-24"),
+    ],
+)
+def test_each_day_follows_its_own_clause(text: str, days: str) -> None:
+    assert (printed(text), attached(text)) == (days, days)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "day"),
+    [
+        ("I saw Anna last Friday.", "2026-11-21", "2026-11-20"),
+        ("I saw Anna last Friday.", "2026-11-18", "2026-11-13"),
+        ("I went to the dentist last Monday.", "2026-11-19", "2026-11-16"),
+        ("Dinner this Monday.", "2026-11-20", "2026-11-23"),
+        ("I met him this Monday.", "2026-11-20", "2026-11-16"),
+        ("We leave next Friday.", "2026-11-16", ""),
+        ("We leave next Friday.", "2026-11-21", "2026-11-27"),
+        ("上周五见了她。", "2026-11-21", "2026-11-13"),
+        ("上周二去看了牙医。", "2026-11-19", "2026-11-10"),
+        ("下周五出发。", "2026-11-16", "2026-11-27"),
+        ("On the 15th, dentist.", "2026-11-19", ""),
+        ("She proposed on December 24!", "2026-11-19", ""),
+        ("She proposed on March 24!", "2026-11-19", "2026-03-24"),
+        ("We booked the cabin for November 5.", "2026-11-19", ""),
+        ("I finished the draft by November 15.", "2026-11-19", ""),
+        ("On the 28th, dentist.", "2026-11-19", "2026-11-28"),
+    ],
+)
+def test_of_two_readings_the_nearer_one_or_none_is_printed(text: str, said: str, day: str) -> None:
+    assert printed(text, datetime.fromisoformat(f"{said}T10:00+00:00")) == day
+
+
+@pytest.mark.parametrize("text", ["since May 5", "I lived in Rome until May 5.", "at 3 pm", "10月5号以来"])
+def test_an_open_time_and_a_time_without_a_day_date_no_event(text: str) -> None:
+    assert [event_time(one, SAID) for one in mentions(text, SAID)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("We postpone it until next week.", "2026-11-23 to 2026-11-29"),
+        ("We postpone it until next year.", ""),
+        ("The draft has to be ready by the end of November.", "2026-11-30"),
+        ("月底前要交报告。", "2026-11-30"),
+        ("Slides by 5pm on Friday.", "2026-11-20"),
+        ("From June on I work in Bonn.", "2027-06"),
+        ("5月8号起我休假。", "2027-05-08"),
+        ("They moved the exam from the 24th to the 26th.", "2026-11-26"),
+        ("复诊从26号改到28号。", "2026-11-28"),
+        ("We meet in March or May.", ""),
+        ("I added a clause to my will on November 5.", "2026-11-05"),
+        ("Dinner is at noon on the 28th. can you come?", "2026-11-28"),
+        ("Let's meet Friday week.", "2026-11-27"),
+    ],
+)
+def test_of_an_open_time_its_next_edge_dates_the_event(text: str, days: str) -> None:
+    assert printed(text) == days
+
+
+def test_in_a_few_days_is_ahead_of_a_booking_and_the_length_of_a_past() -> None:
+    assert printed("I got an appointment in 3 days.") == "2026-11-22"
+    assert printed("I finished the puzzle in 3 days.") == ""

@@ -1,0 +1,144 @@
+"""The need of memory by the wording alone: messages of everyday use, in both languages."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.languages.requests import need
+
+NOTHING = [
+    "hello there",
+    "Good evening!",
+    "thanks a million",
+    "cheers, you saved my bacon",
+    "ok cool",
+    "hahaha",
+    "go on",
+    "shorter please",
+    "Could you make it a little friendlier?",
+    "try again",
+    "I didn't get your last point",
+    "great, thank you so much!",
+    "晚上好",
+    "谢谢你",
+    "好的，明白了",
+    "哈哈",
+    "再简单一点",
+    "继续说",
+    "换个说法",
+    "第二点没看懂",
+]
+TASKS = [
+    "What is 19 * 6?",
+    "What's 12% of 300?",
+    "Translate 'where is my coat' into Polish",
+    "How do you say cheese in Danish?",
+    "Rewrite this more formally: gimme that now",
+    "Fix the grammar: she don't like it",
+    "Write a haiku about snow",
+    "Tell me a joke",
+    "Write a Python script that renames files",
+    "What does the acronym NATO stand for?",
+    "Another word for cheerful?",
+    "Summarise this: The board met on Monday and talked for three hours about my proposal.",
+    "Convert 30 miles to km",
+    "How many seconds are in a day?",
+    "I drove 300 km on 18 litres, how much is that per 100 km?",
+    "```\nfor x in y: pass\n``` why does it fail?",
+    "18乘以7是多少",
+    "把“我饿了”翻译成法语",
+    "“马马虎虎”是什么意思",
+    "帮我用Python写个爬虫",
+    "写一首关于大海的诗",
+    "讲个笑话",
+    "改得正式一点：东西赶紧给我",
+    "一打是几个",
+]
+WORLD = [
+    "What's the capital of Peru?",
+    "Who invented the telephone?",
+    "Why do leaves turn red?",
+    "Explain photosynthesis to me",
+    "Can you tell me how tides work?",
+    "Is a tomato a fruit?",
+    "秦始皇是哪国人",
+    "月亮为什么会发光",
+    "什么是区块链",
+    "长江有多长",
+]
+USERS = [
+    "Remind me: coffee or tea?",
+    "Can you remind me of the name of the boat?",
+    "Where do I live?",
+    "What should I cook tonight?",
+    "Recommend a novel",
+    "Write a poem for my wife",
+    "Do I use Python or Rust at work?",
+    "We need a present for Tom",
+    "Suggest a restaurant",
+    "Plan a weekend away",
+    "Which size do I take?",
+    "My knee hurts again.",
+    "The gym wants my weight, how many kilos is it?",
+    "Is a peanut bar okay for me?",
+    "How much have I saved?",
+    "我住哪里",
+    "今晚吃什么好",
+    "推荐一本书",
+    "给我妈写首诗",
+    "我穿多大码的鞋",
+    "帮我安排周末",
+    "我对什么过敏",
+]
+
+
+@pytest.mark.parametrize("message", NOTHING)
+def test_small_talk_needs_nothing(message):
+    assert need(message) == "nothing"
+
+
+@pytest.mark.parametrize("message", TASKS)
+def test_a_task_that_brings_its_material_needs_standing_wishes_at_most(message):
+    assert need(message) == "task"
+
+
+@pytest.mark.parametrize("message", WORLD)
+def test_a_fact_of_the_world_needs_little(message):
+    assert need(message) == "world"
+
+
+@pytest.mark.parametrize("message", USERS)
+def test_whatever_is_about_the_user_needs_memory(message):
+    assert need(message) == "user"
+
+
+def test_a_language_without_rules_is_never_kept_quiet():
+    assert need("Wie geht es dir heute, und was soll ich kochen?") == "user"
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_one_of_four_needs(text):
+    assert need(text) in ("user", "world", "task", "nothing")
+
+
+HARD = ["translate ", "我", "how many a b ", "1 + ", '"a" ', "谢谢", "make check turn "]
+
+
+@pytest.mark.parametrize("piece", HARD)
+def test_reading_a_message_takes_time_in_proportion_to_its_length(piece):
+    """Eight times as much text takes at most sixteen times as long, wherever its patterns nearly match."""
+    short, long = (best_of(lambda text=piece * times: need(text)) for times in (500, 4000))
+    assert long <= 16 * short + 0.002
+
+
+def best_of(call, times=5):
+    def seconds():
+        begin = time.perf_counter()
+        call()
+        return time.perf_counter() - begin
+
+    return min(seconds() for _ in range(times))

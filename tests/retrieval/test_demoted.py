@@ -1,0 +1,68 @@
+"""Low ranks: the time of saying for a time ahead, restatements, lines of a frequent name, facts of other agents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import ChangeSet, Observation, Scope
+
+NOW = datetime(2026, 6, 3, 12, tzinfo=UTC)  # a Wednesday
+
+
+def said(text: str, time: str, role: str = "user") -> dict[str, str]:
+    return {"role": role, "content": text, "time": f"{time}T10:00:00+00:00"}
+
+
+async def shown(query: str, *turns: dict[str, str]) -> list[str]:
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as memory:
+        for number, turn in enumerate(turns):
+            await memory.add_turns([turn], user="alice", session=str(number))
+        return [hit.text for hit in await memory.retrieve(query, user="alice")]
+
+
+async def test_for_a_time_ahead_the_time_of_saying_counts_little() -> None:
+    before, lately = (
+        "I stopped eating meat in winter.",
+        "They eat by the lake, where meat was burning on a grill at noon.",
+    )
+    texts = await shown("Do I eat meat this week?", said(before, "2026-02-03"), said(lately, "2026-06-02"))
+    assert texts.index(before) < texts.index(lately)
+
+
+async def test_an_assistants_answer_is_demoted_by_newer_words_of_the_user_only() -> None:
+    answer = "Moby-Dick is a book on the sea, a sea book."
+    aside = (
+        "There was a storm out at sea, so nobody went out until the morning, and of all that there was to do in the "
+        "house in the end only the telephone book was left, or the wall."
+    )
+    older, newer = said(aside, "2026-02-03"), said(aside, "2026-02-05")
+    replied = said(answer, "2026-02-04", "assistant")
+    assert (await shown("Which book is on the sea?", older, replied)) == [answer, aside]
+    assert (await shown("Which book is on the sea?", replied, newer)) == [aside, answer]
+
+
+@pytest.mark.parametrize(("times", "followed"), [(8, True), (20, False)])
+async def test_a_name_in_many_turns_is_not_followed(times: int, followed: bool) -> None:
+    bridge, postcard = "My friend Liam started at Globex in spring.", "Got a postcard from the seaside."
+    others = [f"Liam and the number {n} came by." for n in range(times)]
+    talk = [said(text, "2026-02-03") for text in (bridge, postcard, *others, *(f"It rained, {n}." for n in range(60)))]
+    texts = await shown("Which city does my friend at Globex live in?", *talk)
+    assert texts[0] == bridge and ("Liam" in texts[1]) is followed
+
+
+async def test_a_fact_of_another_agent_on_a_shared_turn_is_not_shown() -> None:
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as memory:
+        turns = [{"id": "t", **said("I adopted a collie.", "2026-02-03")}]
+        await memory.add_turns(turns, user="alice", agent="mine")
+        fact = Observation(
+            id="o", scope=Scope("alice", "other"), text="Alice owns a collie called Pixel.", sources=("t",),
+            said=NOW - timedelta(days=9), recorded=NOW,
+        )  # fmt: skip
+        await memory.runtime.services.store.apply("alice", ChangeSet(new=(fact,)))
+        mine = await memory.retrieve("Which collie?", user="alice", agent="mine")
+        every = await memory.retrieve("Which collie?", user="alice")
+    assert [hit.observations for hit in mine] == [()]
+    assert [hit.observations for hit in every] == [(fact,)]

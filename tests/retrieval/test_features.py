@@ -1,0 +1,186 @@
+"""One scenario per feature of the ranking, which is wrong where the feature has little or no weight."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import Hit
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+FILLER = (
+    "The kettle is broken again.",
+    "It rained all day.",
+    "What a long line at the till.",
+    "The parcel came at noon.",
+    "There was no milk left.",
+)
+SESSION_GAP = timedelta(days=1)
+Said = tuple[str, str] | tuple[str, str, str]  # role, text, and the time where it matters
+
+
+async def ranked(query: str, sessions: list[list[Said]]) -> list[Hit]:
+    """Return the hits for a query over sessions, a day apart, and small talk on later days."""
+    talk = [*sessions, *([("user", f"{FILLER[n % len(FILLER)]} ({n})")] for n in range(20))]
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as memory:
+        for number, session in enumerate(talk):
+            for place, (who, text, *when) in enumerate(session):
+                time = when[0] if when else (START + number * SESSION_GAP + timedelta(minutes=place)).isoformat()
+                role = who if who in ("user", "assistant") else "person"
+                turn: dict[str, Any] = {"role": role, "speaker": who, "content": text, "time": time}
+                await memory.add_turns([turn], user="alice", session=str(number))
+        return [*(await memory.retrieve(query, user="alice", k=20, explain=True)).hits]
+
+
+MUCH_ELSE = (
+    "Nobody in the cellar or in the house above it could say on that day how any of it, the smoke and the noise and "
+    "all the water on the steps too, which ran down to the street until the evening came, could ever have happened."
+)
+A_BAND = (
+    "When the band came on in the arena none of us had any idea that it was all live and not from a tape that somebody "
+    "had put on before the doors were opened to those who stood outside."
+)
+SEVERAL = (
+    "The boiler in the cellar leaks, the boiler upstairs hums, the boiler next door burns, and a boiler is not cheap."
+)
+QUIET = ("user", "Nothing new today.")
+# feature: query, the turn that comes before another, the other, all sessions
+SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
+    "window": (
+        "Where was the choir concert?",
+        "The concert was in the market hall.",
+        "The concert was in the gallery hall.",
+        [
+            [("user", "The choir met early again."), QUIET, ("user", "The concert was in the gallery hall.")],
+            [QUIET, ("user", "The choir met early again."), ("user", "The concert was in the market hall.")],
+        ],
+    ),
+    "wide": (
+        "Where was the choir concert?",
+        "The concert was in the market hall.",
+        "The concert was in the gallery hall.",
+        [
+            [("user", "The choir met early again."), QUIET, QUIET, ("user", "The concert was in the gallery hall.")],
+            [QUIET, ("user", "The choir met early again."), QUIET, ("user", "The concert was in the market hall.")],
+        ],
+    ),
+    "session": (
+        "Where was the choir concert?",
+        "The concert was in the market hall.",
+        "The concert was in the gallery hall.",
+        [
+            [QUIET, QUIET, QUIET, QUIET, ("user", "The concert was in the gallery hall.")],
+            [("user", "The choir met."), QUIET, QUIET, QUIET, ("user", "The concert was in the market hall.")],
+        ],
+    ),
+    "answers": (
+        "How was the choir concert?",
+        "Very well, it lasted until ten.",
+        "Very well, it lasted until noon.",
+        [
+            [("assistant", "How did the choir concert go?"), ("user", "Very well, it lasted until ten.")],
+            [("assistant", "The choir concert went on."), ("user", "Very well, it lasted until noon.")],
+        ],
+    ),
+    "header": (
+        "What does Ben eat?",
+        "Rice is what I have.",
+        "I eat soup.",
+        [
+            [("Ada", "Ben eats with us, Ben eats a lot.")],
+            [("Ada", "I eat soup.")],
+            [("Ben", "Rice is what I have.")],
+        ],
+    ),
+    "period": (
+        "What happened at the harbour last week?",
+        "The boiler man came.",
+        MUCH_ELSE,
+        [
+            [("user", "What always happens at the harbour in a week happened.")],
+            [("user", MUCH_ELSE)],
+            [("user", "The boiler man came.", "2026-05-27T10:00:00+00:00")],
+        ],
+    ),
+    "user": (
+        "What about the boiler?",
+        "The boiler leaks in the cellar down there.",
+        "The boiler, the boiler leaks.",
+        [
+            [("user", "The boiler leaks in the cellar down there.")],
+            [("assistant", "The boiler, the boiler leaks.")],
+        ],
+    ),
+    "instruction": (
+        "Tell me about the boiler.",
+        "Always tell me about the boiler in one line.",
+        "The boiler has to tell us more, a boiler of its own.",
+        [
+            [("user", "The boiler has to tell us more, a boiler of its own.")],
+            [("user", "Always tell me about the boiler in one line."), ("assistant", "I will.")],
+        ],
+    ),
+    "short": (
+        "What about the boiler?",
+        SEVERAL,
+        "The boiler leaks.",
+        [[("user", "The boiler leaks.")], [("user", SEVERAL)]],
+    ),
+    "first_person": (
+        "Who mended the boiler?",
+        "I mended the boiler.",
+        "They mended the boiler.",
+        [[("user", "I mended the boiler.")], [("user", "They mended the boiler.")]],
+    ),
+    "number": (
+        "How many chairs are there?",
+        "There are 14 chairs upstairs.",
+        "There are chairs upstairs.",
+        [[("user", "There are chairs upstairs.")], [("user", "There are 14 chairs upstairs.")]],
+    ),
+    "event": (
+        "What do I have next week?",
+        "The exam is on June 10.",
+        "Next week we have less of what we have.",
+        [[("user", "Next week we have less of what we have.")], [("user", "The exam is on June 10.")]],
+    ),
+    "dated": (
+        "When is the exam?",
+        "The exam is on June 10.",
+        "The exam is hard.",
+        [[("user", "The exam is hard.")], [("user", "The exam is on June 10.")]],
+    ),
+    "lasting": (
+        "What should I cook tonight?",
+        "I'm vegetarian.",
+        "Somebody left soup on the stove.",
+        [[("user", "Somebody left soup on the stove.")], [("user", "I'm vegetarian.")]],
+    ),
+    "kind": (
+        "Where do I live?",
+        "I moved to a flat in Graz.",
+        A_BAND,
+        [
+            [("user", A_BAND)],
+            [("user", "You live and learn, live and let live.")],
+            [("user", "I moved to a flat in Graz.")],
+        ],
+    ),
+    "meaning": (
+        "Is the automobile fixed?",
+        "They fixed the motor.",
+        "They fixed the lamp.",
+        [[("user", "They fixed the motor.")], [("user", "They fixed the lamp.")]],
+    ),
+}
+
+
+@pytest.mark.parametrize("feature", SCENARIOS)
+async def test_a_turn_comes_first_by_the_feature(feature: str) -> None:
+    query, better, worse, sessions = SCENARIOS[feature]
+    texts = [hit.text for hit in await ranked(query, sessions)]
+    assert better in texts and worse not in texts[: texts.index(better)]

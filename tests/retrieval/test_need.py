@@ -1,0 +1,105 @@
+"""A context speaks only when it is needed: nothing for small talk and tasks, little for questions about the world."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope import AsyncMemoryScope, MemoryScope
+from memscope.adapters.session import MemorySession
+from memscope.errors import ConfigError, InputError
+
+TOLD = [
+    "I had my left knee operated on last autumn.",
+    "I'm allergic to peanuts.",
+    "Dana moved to Lisbon with her two cats.",
+    "The sea was rough when we sailed to Corsica.",
+    "Please always give temperatures in Celsius.",
+    "我对芒果过敏。",
+    "小刘在银行当柜员。",
+    "以后回答我尽量简短。",
+]
+
+
+@pytest.fixture
+def memory():
+    with MemoryScope(":memory:", settings={}) as memory:
+        for text in TOLD:
+            memory.add_turns([{"role": "user", "content": text}], user="alice")
+        yield memory
+
+
+@pytest.mark.parametrize("message", ["hi", "thanks a lot!", "shorter please", "你好", "谢谢", "再短一点"])
+def test_small_talk_is_shown_nothing(memory, message):
+    assert memory.context(message, user="alice") == ""
+    found = memory.retrieve(message, user="alice", speak="when_needed")
+    assert not found and not found.profile and "nothing about the user is asked" in found.reason
+
+
+@pytest.mark.parametrize(
+    "message", ["Write a poem about the sea in autumn.", "How many minutes are there in a week?", "写一首关于秋天的诗"]
+)
+def test_a_task_is_shown_no_knee(memory, message):
+    assert "knee" not in memory.context(message, user="alice") and "过敏" not in memory.context(message, user="alice")
+
+
+def test_a_task_is_shown_standing_wishes(memory):
+    assert memory.context("Convert 70 Fahrenheit degrees for me", user="alice") == memory.context(
+        "Please always give temperatures in Celsius.", user="alice", k=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("Where is Dana these days?", "Lisbon"),
+        ("What does Dana do?", "Lisbon"),
+        ("小刘是干什么的", "柜员"),
+        ("What could I order at the Thai place?", "peanuts"),
+        ("我能吃杨枝甘露吗", "芒果"),
+    ],
+)
+def test_what_is_about_the_user_or_their_people_is_shown(memory, message, wanted):
+    assert wanted in memory.context(message, user="alice")
+
+
+def test_a_question_about_the_world_is_shown_a_few_lines_at_most(memory):
+    for city in ("Rome", "Oslo", "Quito", "Lima", "Cairo"):
+        memory.add_turns([{"role": "user", "content": f"The capital is {city}, says the guide."}], user="alice")
+    assert len(memory.context("What's the capital of Mongolia?", user="alice").splitlines()) <= 3
+
+
+def test_speaking_always_shows_the_best_hits_whatever_is_asked(memory):
+    message = "Write a poem about the sea in autumn."
+    assert "Corsica" in memory.context(message, user="alice", speak="always")
+    assert len(memory.retrieve(message, user="alice")) > 0  # a caller of retrieve decides for itself
+
+
+def test_the_settings_say_whether_to_speak_always():
+    with MemoryScope(":memory:", settings={"context": {"speak": "always"}}) as memory:
+        memory.add_turns([{"role": "user", "content": TOLD[3]}], user="alice")
+        assert "Corsica" in memory.context("Write a poem about the sea.", user="alice")
+        assert memory.context("Write a poem about the sea.", user="alice", speak="when_needed") == ""
+
+
+async def test_an_adapter_keeps_quiet_and_its_search_tool_does_not():
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        await memory.add_turns([{"role": "user", "content": TOLD[3]}], user="alice")
+        session = MemorySession("alice", memory=memory)
+        assert (await session.recall("Write a poem about the sea.")).text == ""
+        assert len(await session.search("Write a poem about the sea.")) == 1
+        assert (
+            "Corsica"
+            in (await MemorySession("alice", memory=memory, speak="always").recall("Write a poem about the sea.")).text
+        )
+
+
+def test_explain_says_what_was_cut(memory):
+    found = memory.retrieve("Write a poem about the sea in autumn.", user="alice", speak="when_needed", explain=True)
+    assert "not needed" in found.explanation
+
+
+def test_another_word_for_speak_is_refused(memory):
+    with pytest.raises(InputError, match="speak must be"):
+        memory.context("hi", user="alice", speak="never")
+    with pytest.raises(ConfigError, match="speak must be one of"):
+        MemorySession("alice", memory=memory, speak="never")

@@ -1,0 +1,105 @@
+"""Questions about somebody of whom few other words are known, and the reason where nothing is shown."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.retrieval.subjects import subjects
+from memscope.text.terms import term
+
+NOW = datetime(2026, 7, 15, 10, tzinfo=UTC)
+PEOPLE = [
+    "周末和娜娜去看了展。", "客户徐总很难缠。", "物业的刘姐修好了水管。", "舅舅开的火锅店叫满江红。",
+    "店里员工小陶要请假。", "健身教练叫巴图，很严格。", "儿子的同桌叫豆豆。", "我们的猫叫年糕。",
+    "楼上的美乐蒂花店关张了。",
+]  # fmt: skip
+OTHERS = [
+    "今天的会开得太久了。", "把空调修好花了不少钱。", "水管又堵了。", "新买的台灯很亮。", "地铁上人挤人。",
+    "晚饭吃了面。", "作业写到十点。", "下雨没带伞。", "咖啡洒了一桌。", "快递放门口了。",
+    "电梯坏了三天。", "头发剪短了。",
+]  # fmt: skip
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[AsyncMemoryScope]:
+    async with AsyncMemoryScope(":memory:", settings={"timezone": "UTC"}, clock=lambda: NOW) as memory:
+        said = [*PEOPLE, *(f"{text}第{n}回。" for n, text in enumerate(islice(cycle(OTHERS), 60)))]
+        start = NOW - timedelta(days=60)
+        turns = [
+            {"role": "user", "content": text, "time": start + timedelta(hours=20 * n), "session": str(n)}
+            for n, text in enumerate(said)
+        ]
+        await memory.add_turns(turns, user="alice")
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("query", "about"),
+    [
+        ("娜娜喜欢什么颜色", "娜娜"),
+        ("徐总那边有什么进展了？", "徐总"),
+        ("刘姐平时都负责些什么工作", "刘姐"),
+        ("满江红的营业时间是几点到几点", "满江红"),
+        ("小陶是做什么的", "小陶"),
+        ("店里员工小陶的联系方式怎么查询得到", "小陶"),
+        ("你知道娜娜最讨厌什么颜色吗", "娜娜"),
+        ("那个徐总后来签合同没有", "徐总"),
+        ("巴图带几个学员参加马拉松比赛", "巴图"),
+        ("最近豆豆期末考试名次有没有进步", "豆豆"),
+        ("年糕几岁啦打过几针疫苗", "年糕"),
+        ("请问美乐蒂搬去哪条街了", "美乐蒂"),
+    ],
+)
+async def test_a_question_about_a_name_brings_the_line_that_has_it(
+    memory: AsyncMemoryScope, query: str, about: str
+) -> None:
+    found = await memory.retrieve(query, user="alice")
+    assert found and about in found[0].text
+
+
+@pytest.mark.parametrize("query", ["光合作用是什么", "秦始皇是哪年统一六国的", "怎么证明勾股定理", "解释一下量子纠缠"])
+async def test_a_question_about_the_world_brings_nothing(memory: AsyncMemoryScope, query: str) -> None:
+    assert not await memory.retrieve(query, user="alice")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("徐总那边有什么进展了", {"徐总"}),
+        ("请问那个徐总和娜娜认识吗", {"徐总", "娜娜"}),
+        ("解释一下光合作用", {"光合"}),
+        ("为什么天是蓝的", set()),
+        ("Who is Kim?", set()),
+        ("我喜欢吃什么", set()),
+    ],
+)
+def test_subjects_stand_at_the_beginning_or_behind_a_word_that_introduces_them(query: str, found: set[str]) -> None:
+    assert subjects(query) == set(map(term, found))
+
+
+# ---- why nothing is shown
+
+
+async def test_words_that_were_said_are_not_denied(memory: AsyncMemoryScope) -> None:
+    found = await memory.retrieve("光合作用是什么", user="alice", explain=True)  # 作业
+    assert not found
+    assert found.reason.startswith("nothing that was said has enough of these words; use more of the words")
+    assert "left out: 5 with too few of the question's words (unlike)" in found.explanation
+
+
+async def test_words_that_were_never_said_are(memory: AsyncMemoryScope) -> None:
+    found = await memory.retrieve("魑魅魍魉", user="alice", explain=True)
+    assert found.reason.startswith("nothing that was said has these words; try other words")
+    assert "unlike" not in found.explanation
+
+
+async def test_words_that_were_said_elsewhere_are_named_by_what_narrows_the_search(memory: AsyncMemoryScope) -> None:
+    found = await memory.retrieve("徐总", user="alice", session="0", kinds=["turn"])
+    assert found.reason == ("nothing that was said within session, kinds has these words; leave one out to search more")
+    nothing = await memory.retrieve("徐总", user="alice", session="new", exclude=["x"])
+    assert nothing.reason == "nothing is stored within session, exclude; leave one out to search more"
