@@ -27,7 +27,7 @@ def holds(condition: str, result: dict[str, Any]) -> bool:
 
 
 def main(given: str) -> int:
-    if not Path(given).is_file():
+    if "|" in given:
         return measure(given)
     lines = [line.partition("#")[0].strip() for line in Path(given).read_text().splitlines()]
     return max([measure(line) for line in lines if line], default=0)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 ADVICE = """
 The root of this repository is a workspace; nothing is installed from it. Install the parts you want:
     pip install ./core                             the library and the command memscope
-    pip install ./core ./adapters/autogen          and an adapter: autogen, agentscope, "./adapters/langchain[all]"
+    pip install ./core ./adapters/autogen          and an adapter, a folder of ./adapters
     pip install ./core ./stores/elasticsearch      and the Elasticsearch store
 """
 

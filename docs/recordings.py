@@ -82,7 +82,7 @@ RECORDINGS: Mapping[str, Recording] = {
 
 
 def run(recording: Recording) -> list[str]:
-    """Returns the lines that a terminal shows, with their colours, the command first."""
+    """Return the lines that a terminal shows, with their colours, the command first."""
     sys.path.insert(0, str(DOCS.parent / "tests"))
     from servers.faults import FaultServer
 
@@ -101,7 +101,7 @@ def run(recording: Recording) -> list[str]:
 
 
 def _played(command: Sequence[str], recording: Recording, environ: Mapping[str, str], folder: str) -> bytes:
-    """Returns what the program wrote; a line is typed when it has been waiting at a prompt."""
+    """Return what the program wrote; a line is typed when it has been waiting at a prompt."""
     ours, theirs = pty.openpty()
     output, waiting = b"", list(recording.typed)
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=dict(environ), cwd=folder)
@@ -126,7 +126,7 @@ def _read(terminal: int) -> bytes:
 
 
 def picture(name: str, lines: Sequence[str]) -> str:
-    """Returns an SVG of the lines, which come one after another and scroll as in a terminal, again and again."""
+    """Return an SVG of the lines, which come one after another and scroll as in a terminal, again and again."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor")
     for line in lines:
         console.print(Text.from_ansi(line))
@@ -163,7 +163,7 @@ def picture(name: str, lines: Sequence[str]) -> str:
 
 
 def words(svg: str) -> list[str]:
-    """Returns the lines of a picture as text."""
+    """Return the lines of a picture as text."""
     found: dict[int, str] = {}
     for row, part in re.findall(r"line-(\d+)\)\">([^<]*)</text>", svg):
         found[int(row)] = found.get(int(row), "") + unescape(part)
@@ -171,7 +171,7 @@ def words(svg: str) -> list[str]:
 
 
 def without_times(line: str) -> str:
-    """Returns a line without what differs from run to run: durations, today's dates, ids, places of files."""
+    """Return a line without what differs from run to run: durations, today's dates, ids, places of files."""
     return VOLATILE.sub("...", line)
 
 

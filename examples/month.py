@@ -40,18 +40,18 @@ def main() -> None:
         memory.add_turns(turns, user="me", replay=True)
 
         print("Ranking")
-        ranked = memory.entities("me", top=8)
+        ranked = memory.entities("me").list(top=8)
         for one in ranked:
             called = f" ({', '.join(one.aliases)})" if one.aliases else ""
             print(f"  {'█' * round(3 * one.score):<28} {one.name}{called}, {one.kind}, {one.count} turns")
 
         print("Timeline")
-        for bucket in memory.timeline("me", by="week", zone="UTC").buckets:
+        for bucket in memory.entities("me").timeline(by="week", zone="UTC").buckets:
             named = ", ".join(one.name + (" *" if one.before is None else "") for one in bucket.top[:3])
             print(f"  {bucket.start:%d %B}  {'▪' * bucket.count:<12} {named}")
 
         print("Graph")
-        graph = memory.graph("me", ["Kim", "Anna"], depth=1)
+        graph = memory.entities("me").graph(["Kim", "Anna"], depth=1)
         for edge in sorted(graph.edges, key=lambda edge: -edge.count)[:6]:
             print(f"  {edge.source} - {edge.target}: {edge.count}")
         if len(sys.argv) > 1:

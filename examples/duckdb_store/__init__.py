@@ -22,10 +22,12 @@ import duckdb
 from duckdb_store.tables import TABLES
 from duckdb_store.transaction import WholeStore
 from memscope.errors import ClosedError
+from memscope.records import ForgetReport
 from memscope.stores import ATOMIC
-from memscope.stores.local import LocalStore, Transaction, utc_now
+from memscope.stores.local import LocalStore, Transaction, pending, utc_now
 
 T = TypeVar("T")
+IN_MEMORY = ":memory:"
 
 
 class DuckDBStore(LocalStore):
@@ -34,6 +36,7 @@ class DuckDBStore(LocalStore):
     def __init__(self, path: str | Path, *, clock: Callable[[], datetime] = utc_now) -> None:
         super().__init__(clock=clock)
         self.path = Path(path)
+        self._unfinished = self.path.with_name(f"{self.path.name}-rebuilt")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="duckdb")  # one after another, off the event loop
         self._db: duckdb.DuckDBPyConnection | None = None
         self._closed = False
@@ -54,14 +57,45 @@ class DuckDBStore(LocalStore):
     def _close(self) -> None:
         if self._db is not None:
             self._db.close()
+            self._db = None
 
     async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
         if self._closed:
             raise ClosedError("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, task, self._now)
 
-    async def _write(self, task: Callable[[Transaction], T]) -> T:
+    async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None) -> T:
         return await self._read(task)
+
+    async def _wipe(self) -> ForgetReport:
+        return pending("DuckDB leaves deleted rows in its file and log; run 'memscope compact'")
+
+    async def compact(self) -> ForgetReport:
+        """Copy what is stored into a new file, which takes the place of the old one."""
+        if str(self.path) == IN_MEMORY:
+            return pending("a database in memory ends with its process")
+        if self._closed:
+            raise ClosedError("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._rebuild)
+
+    def _discard(self) -> None:
+        """Remove a copy that was not finished, and its log."""
+        for left in (self._unfinished, self._unfinished.with_name(f"{self._unfinished.name}.wal")):
+            left.unlink(missing_ok=True)
+
+    def _rebuild(self) -> ForgetReport:
+        db = self._connection()
+        self._discard()
+        (name,) = db.execute("SELECT current_database()").fetchall()[0]
+        place = str(self._unfinished).replace("'", "''")
+        db.execute(f"ATTACH '{place}' AS rebuilt")
+        try:
+            db.execute(f'COPY FROM DATABASE "{name}" TO rebuilt')
+        finally:
+            db.execute("DETACH rebuilt")  # writes all of it
+        self._close()  # writes the log into the old file, and removes it
+        self._unfinished.replace(self.path)
+        return ForgetReport(physical="wiped")
 
     def _run(self, task: Callable[[Transaction], T], now: int) -> T:
         db = self._connection()
@@ -78,6 +112,7 @@ class DuckDBStore(LocalStore):
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:
+            self._discard()
             self._db = duckdb.connect(str(self.path), config={"threads": "1"})
             self._db.execute("PRAGMA disable_optimizer")  # a few rows by user: planning would take longer than reading
             if not self._db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'meta'").fetchone():

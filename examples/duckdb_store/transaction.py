@@ -36,13 +36,13 @@ from memscope.records.serialization import (
     receipt_from_json,
     to_json,
 )
+from memscope.search.units import Unit, units_version
 from memscope.stores import RecordKey
 from memscope.stores.block_rules import by_key
 from memscope.stores.local import Row
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
 from memscope.stores.spaces import Spaces
-from memscope.text.units import Unit, units_version
 
 PAGE = 500
 USERS = "SELECT user_name FROM record UNION SELECT user_name FROM block"
@@ -59,7 +59,7 @@ class OneUser(Tables):
         self.number, self.revision, self.floor, self.terms = self.stored = tuple(counters)
 
     def mine(self, query: str, *values: Any) -> list[Any]:
-        """Returns the rows of a query that ends in conditions after ``user_name = ?``."""
+        """Return the rows of a query that ends in conditions after ``user_name = ?``."""
         return self.all(query, self.name, *values)
 
     def rows(self, condition: str, *values: Any) -> list[Row]:
@@ -105,7 +105,7 @@ class OneUser(Tables):
         return [row for row in rows if self.fits(select, row)], rows[-1].number if len(rows) == PAGE else None
 
     def fits(self, select: Select, row: Row) -> bool:
-        """Returns whether the record fits. SQL could decide this sooner; the rules have it in Python."""
+        """Return whether the record fits. SQL could decide this sooner; the rules have it in Python."""
         return selected(
             select,
             row.record,
@@ -113,7 +113,7 @@ class OneUser(Tables):
             waiting=lambda stage: (
                 row.number in self.column("SELECT item FROM item WHERE user_name = ? AND stage = ?", self.name, stage)
             ),
-            made=lambda: [memory.record for _, memory in self.derived([row.number])],
+            derived=lambda: [memory.record for _, memory in self.derived([row.number])],
         )
 
     def keys(self, select: Select) -> list[RecordKey]:
@@ -140,7 +140,7 @@ class OneUser(Tables):
     def keep_older(self, number: int, memory: Memory) -> None:
         self.insert("older", [(self.name, number, memory.version, json.dumps(to_json(memory)))])
 
-    def bury(self, ids: Iterable[str]) -> None:
+    def add_tombstones(self, ids: Iterable[str]) -> None:
         self.insert("tombstone", [(self.name, id) for id in ids])
 
     def tombstones(self) -> list[str]:
@@ -299,7 +299,7 @@ class WholeStore(Tables):
         return sorted(self.column(USERS + LEFT if forgotten else USERS))
 
     def due_users(self, stage: Stage) -> list[str]:
-        """Returns users with items or batches; a claim finds out which are due."""
+        """Return users with items or batches; a claim finds out which are due."""
         items = "SELECT DISTINCT user_name FROM item WHERE stage = ?"
         batches = "SELECT DISTINCT user_name FROM batch WHERE stage = ? AND NOT done"
         return sorted(self.column(f"{items} UNION {batches}", stage, stage))
@@ -387,7 +387,7 @@ def row_of(number: int, body: str, unit: int, units: int, valid_to: str | None) 
 
 
 def columns(row: Row) -> tuple[Any, ...]:
-    """Returns the columns of the table ``record`` after user and number."""
+    """Return the columns of the table ``record`` after user and number."""
     record: Record = row.record
     kind = "turn" if isinstance(record, Turn) else "observation" if isinstance(record, Observation) else "insight"
     named: tuple[Any, ...] = (None, None, True, None)

@@ -2,8 +2,9 @@
 
     python examples/langchain/graph.py
 
-Its one node looks up what it noted about the user, asks the model, and notes what was said. The store is compiled
-into the graph once; whose notes it means is said by each run.
+Its one node looks up what it noted about the user, asks the model, and notes what was said. The notes stand in the
+user's newest message: what is before it is the same in every call, so that a provider's prompt cache holds. The store
+is compiled into the graph once; whose notes it means is said by each run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.graph import MessagesState, StateGraph
 from langgraph.runtime import Runtime
@@ -32,10 +33,11 @@ SCRIPT = [
 
 def build(model: ChatOpenAI, store: MemoryScopeStore):
     async def chat(state: MessagesState, runtime: Runtime):
-        said = state["messages"][-1].text
+        *earlier, newest = state["messages"]
+        said = newest.text
         notes = await runtime.store.asearch(NOTES, query=said, limit=5)
-        known = SystemMessage("Notes about the user:\n" + "\n".join(note.value["text"] for note in notes))
-        reply = await model.ainvoke([known, *state["messages"]])
+        known = "Notes about the user:\n" + "\n".join(note.value["text"] for note in notes)
+        reply = await model.ainvoke([*earlier, HumanMessage(f"{known}\n\n{said}")])
         await runtime.store.aput(NOTES, uuid.uuid4().hex, {"text": said})
         return {"messages": [reply]}
 

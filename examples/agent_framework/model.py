@@ -1,0 +1,22 @@
+"""The model of these examples, and what all examples share."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agent_framework.openai import OpenAIChatCompletionClient
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from scripted import BOAT, CORE_MEMORY, command_line, endpoint
+
+__all__ = ["BOAT", "CORE_MEMORY", "chat_client", "command_line"]
+
+
+@contextlib.contextmanager
+def chat_client(script: list[dict[str, Any]]) -> Iterator[OpenAIChatCompletionClient]:
+    with endpoint(script) as (model, key, address):
+        yield OpenAIChatCompletionClient(model=model, api_key=key, base_url=address)
