@@ -22,6 +22,7 @@ MAY_BLOCK = (
     # a framework's own code inside of ours
     ("agentscope/agent/_utils.py", {"_resolve_timezone"}),
     ("openai/__init__.py", {"<module>"}),
+    ("httpcore2/__init__.py", {"<module>"}),
     ("llama_index/core/utils.py", {"get_tokenizer"}),
 )
 
