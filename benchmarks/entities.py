@@ -21,7 +21,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from memscope import AsyncMemoryScope
+from memscope import AsyncMemoryScope, languages
+from memscope.builtin import memscope_register_languages
 from memscope.languages.names import name_form, names
 from memscope.records import Select
 
@@ -29,6 +30,8 @@ FOLDER = Path(__file__).parents[1] / "tests" / "entities"
 KINDS = {"p": "person", "l": "place", "o": "organisation", "t": "thing", "c": "topic"}
 MARK = re.compile(r"\[([^|\]]+)\|([plotc])\]")
 HALVES = ("development", "held_out")
+
+memscope_register_languages(languages.register)  # the names are read before a memory opens
 
 
 class Scored(NamedTuple):

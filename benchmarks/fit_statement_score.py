@@ -20,6 +20,8 @@ import click
 import numpy as np
 from measuring.datasets import read
 
+from memscope import languages
+from memscope.builtin import memscope_register_languages
 from memscope.languages.durable_facts import kinds
 from memscope.languages.en import statement_score
 from memscope.languages.statements import is_question, sentences
@@ -30,6 +32,8 @@ PASSING = ("event-time", "local-day")  # categories whose facts are about one da
 PENALTY, OF_MEANING = 1.0, 0.5
 SPARSE = {"name": 20.0, "number": 60.0}  # the noise has hardly any: each is worth less than it seems
 SERIOUS = 2  # level of a fact from which it counts
+
+memscope_register_languages(languages.register)  # sentences are read before a memory opens
 
 Sentence = tuple[str, float, str]  # text, 1 where it tells something lasting, group
 
