@@ -34,6 +34,7 @@ class Stalls:
     number: int = 0
     busy: int = 0
     late: float = 0.0
+    over: bool = False
     collected: float = 0.0  # seconds of this step that Python's garbage collector took
     longest_collection: float = 0.0
     ticked: float = field(default_factory=time.monotonic)
@@ -41,17 +42,21 @@ class Stalls:
     loop_thread: int = field(default_factory=threading.get_ident)
 
     async def tick(self) -> None:
-        self._time_steps()
-        threading.Thread(target=self._look, daemon=True).start()
-        while True:
-            used, self.ticked, self.seen = time.thread_time(), time.monotonic(), Counter()
-            await asyncio.sleep(TICK_S)
-            self.late = max(self.late, time.monotonic() - self.ticked - TICK_S)
-            self.busy += time.thread_time() - used > STALL_S
-
-    def _time_steps(self) -> None:
         run = asyncio.Handle._run
+        self._time_steps(run)
+        threading.Thread(target=self._look, daemon=True).start()
+        try:
+            while True:
+                used, self.ticked, self.seen = time.thread_time(), time.monotonic(), Counter()
+                await asyncio.sleep(TICK_S)
+                self.late = max(self.late, time.monotonic() - self.ticked - TICK_S)
+                self.busy += time.thread_time() - used > STALL_S
+        finally:
+            self.over = True
+            asyncio.Handle._run = run  # type: ignore[method-assign]
+            gc.callbacks.remove(self._collecting)
 
+    def _time_steps(self, run: Callable[[asyncio.Handle], None]) -> None:
         def timed(handle: asyncio.Handle) -> None:
             self.collected, began = 0.0, time.thread_time()
             run(handle)
@@ -72,7 +77,7 @@ class Stalls:
 
     def _look(self) -> None:
         """Keep where the loop's thread is while it computes."""
-        while True:
+        while not self.over:
             time.sleep(TICK_S)
             if time.monotonic() - self.ticked > TICK_S and self.loop_thread in (known := sys._current_frames()):
                 stack = traceback.extract_stack(known[self.loop_thread])
@@ -87,3 +92,4 @@ async def counted(work: Awaitable[Mapping[str, Any]]) -> dict[str, Any]:
         return {**await work, "stalls": stalls.number}
     finally:
         ticking.cancel()
+        await asyncio.gather(ticking, return_exceptions=True)

@@ -137,8 +137,8 @@ def test_reading_a_message_takes_time_in_proportion_to_its_length(piece):
 
 def best_of(call, times=5):
     def seconds():
-        begin = time.perf_counter()
+        begin = time.thread_time()
         call()
-        return time.perf_counter() - begin
+        return time.thread_time() - begin
 
     return min(seconds() for _ in range(times))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,21 @@ async def test_a_question_of_32_kb_holds_no_loop(tmp_path: Path, words: list[str
             return {"hits": len((await memory.retrieve(question, user="alice")).hits)}
 
         assert await counted(ask()) == {"hits": 10, "stalls": 0}
+
+
+async def test_what_counts_stalls_is_gone_when_they_are_counted() -> None:
+    before = asyncio.Handle._run, list(gc.callbacks)
+
+    async def hold() -> dict[str, str]:
+        await asyncio.sleep(0.02)
+        began = time.thread_time()
+        while time.thread_time() - began < 0.15:
+            pass
+        await asyncio.sleep(0)
+        return {}
+
+    assert await counted(hold()) == {"stalls": 1}
+    assert (asyncio.Handle._run, gc.callbacks) == before
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["question first", "question last"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 import unicodedata
@@ -65,6 +66,11 @@ def test_stems_are_those_of_the_paper(word: str, expected: str) -> None:
 )
 def test_words(said: str, expected: list[str]) -> None:
     assert tokens.words(said) == expected
+
+
+@given(st.text(alphabet="ab1'_ -\x1c", max_size=12) | st.text(alphabet=st.characters(max_codepoint=127)))
+def test_a_word_of_ascii_has_at_most_one_apostrophe_with_letters_behind_it(said: str) -> None:
+    assert tokens.pieces(said.lower()) == re.findall(r"[a-z0-9]+(?:'[a-z]+)?", said.lower())
 
 
 @given(st.text())

@@ -32,8 +32,7 @@ PROFILE_TERMS: tuple[int, ...] = (*KIND_TERMS.values(), TOLD_TERM, IMPORTANT_TER
 
 def kinds(sentence: str) -> tuple[str, ...]:
     """Return the kinds of lasting statement that one sentence makes about its speaker; none for a question."""
-    stated = tuple(dict.fromkeys(of_sentence(sentence).facts.kinds(sentence)))
-    return () if stated and is_question(sentence) else stated
+    return _stated(sentence)[0]
 
 
 def asked_kinds(question: str) -> frozenset[str]:
@@ -55,15 +54,24 @@ def weight_of(kinds: Sequence[str]) -> float:
     return strongest + 0.5 * sum(others)
 
 
-@depends_on_languages
-@lru_cache(maxsize=1 << 10)
 def statement_score(sentence: str) -> float | None:
     """Return the log odds that a sentence tells something lasting of its speaker; -inf for a question.
 
     None: its language is read by kinds alone.
     """
-    score = of_sentence(sentence).facts.score(sentence, kinds(sentence))
-    return -math.inf if score is not None and is_question(sentence) else score
+    return _stated(sentence)[1]
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 10)
+def _stated(sentence: str) -> tuple[tuple[str, ...], float | None]:
+    """Return the ``kinds`` and the ``statement_score`` of a sentence."""
+    rules = of_sentence(sentence).facts
+    stated = tuple(dict.fromkeys(rules.kinds(sentence)))
+    score = rules.score(sentence, stated)
+    if (stated or score is not None) and is_question(sentence):
+        return (), None if score is None else -math.inf
+    return stated, score
 
 
 def is_durable(sentence: str) -> bool:
@@ -78,9 +86,9 @@ def marks(text: str) -> tuple[tuple[int, ...], int]:
     The terms are those of its kinds, else the one of what is told; the durability grades the log odds of its likeliest
     sentence, and is 0 in a language that is read by kinds alone.
     """
-    read = list(sentences(text))
-    terms = [KIND_TERMS[kind] for kind in dict.fromkeys(kind for sentence in read for kind in kinds(sentence))]
-    best = max((score for sentence in read if (score := statement_score(sentence)) is not None), default=-math.inf)
+    read = list(map(_stated, sentences(text)))
+    terms = [KIND_TERMS[kind] for kind in dict.fromkeys(kind for stated, _ in read for kind in stated)]
+    best = max((score for _, score in read if score is not None), default=-math.inf)
     if not (terms or has_cjk(text)) and best >= MIN_STATEMENT_SCORE:
         terms.append(TOLD_TERM)
     return (*terms, DURABLE_TERM) if terms else (), _graded(best)

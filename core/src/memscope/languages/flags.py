@@ -38,7 +38,7 @@ DURABILITY_SHIFT = 13  # the bits above the flags grade how surely a unit is a l
 
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
-_OPENING_TEMPLATE = r"(?i)\W*(?:ALL)"
+_OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # tried once, not behind each mark
 # Members of an enum take long to look up.
 _QUESTION, _FIRST_PERSON, _DIGIT_PATTERN, _INSTRUCTS = map(
     int, (Flag.QUESTION, Flag.FIRST_PERSON, Flag.DIGIT, Flag.INSTRUCTION)

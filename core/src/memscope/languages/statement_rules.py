@@ -15,6 +15,7 @@ YEAR_DIGITS = pattern(r"\d{4}")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statements:
     """A rule that is unsure calls a text a statement. Patterns are matched with texts as ``plain`` gives them.
+    Each of the alternatives begins with a letter.
 
     Args:
         question: begins, or is in, a question without a mark; ``asks`` decides.

@@ -56,7 +56,7 @@ _BOUNDARY = pattern(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?!
 _MARKED = pattern(r"[?？][^\w]*$")
 _CLAUSES = pattern(r"[,，;；:：]+\s*|\s[-–—]+\s|\s(?=but |because |and (?:what|how|do|can))")
 _MOST_ASKED = 20  # words; a longer question tells something too
-_FILLING = r"^\W*(?:(?:ALL)\W*)+$"
+_FILLING = r"^\W*+(?:(?:ALL)\W*)+$"
 
 
 def asks(text: str) -> bool:

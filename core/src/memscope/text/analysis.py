@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
-from operator import or_
+from itertools import chain
+from operator import attrgetter, or_
 from typing import NamedTuple
 
 from memscope.text.language import WordRules, rules_of, spaced_rules
@@ -29,6 +30,9 @@ class _Word(NamedTuple):
     terms: bytes
     topics: int  # with TIMED_BIT above the topics' bits
     tokens: Sequence[int]
+
+
+_TERMS, _TOPICS, _TOKENS = map(attrgetter, _Word._fields)  # quicker than a comprehension
 
 
 class _Words(dict[str, _Word | None]):
@@ -61,12 +65,12 @@ def analyse(text: str) -> Analysis:
         hashes, known = _with_runs(parts, runs, words)
     else:
         known = list(filter(None, map(words.__getitem__, parts)))
-        hashes = b"".join([word.terms for word in known])
-    about = reduce(or_, {word.topics for word in known}, topics_of_phrases(text))
+        hashes = b"".join(map(_TERMS, known))
+    about = reduce(or_, set(map(_TOPICS, known)), topics_of_phrases(text))
     if not hashes:  # stop words only
         stopped = [word for piece in parts for word in stems(piece, rules)]
         hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped, rules)
-    tokens = [token for word in known for token in word.tokens] if rules_of(text).vectors else ()
+    tokens = list(chain.from_iterable(map(_TOKENS, known))) if rules_of(text).vectors else ()
     return Analysis(parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
 
 

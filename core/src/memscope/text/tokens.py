@@ -21,6 +21,9 @@ _LETTER_RUN = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel
 
 
 _LATIN_WORD = pattern(r"[a-z0-9]+(?:'[a-z]+)?")
+_QUOTE = pattern(r"'(?:(?<![a-z0-9].)|(?![a-z]))")  # an apostrophe within no word
+_MIXED_WORD = pattern(r"'[a-z]+['0-9]")
+_TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _TOKEN = pattern(f"[{_UNSPACED}]+|(?:{_LETTER_RUN})+(?:'[a-z]+)?")
 _UNSPACED_CHARACTER = pattern(f"[{_UNSPACED}]")
 # Superset of what ``fold`` removes, since looking up each character takes ten times as long.
@@ -52,7 +55,14 @@ def words(text: str) -> list[str]:
 
 
 def pieces(folded: str) -> list[str]:
-    return (_LATIN_WORD if folded.isascii() else _TOKEN).findall(folded)
+    """Return the words of a folded text, and its runs of scripts without spaces."""
+    if not folded.isascii():
+        return _TOKEN.findall(folded)
+    if "'" in folded:
+        if _MIXED_WORD.search(folded):
+            return _LATIN_WORD.findall(folded)
+        folded = _QUOTE.sub(" ", folded)
+    return folded.translate(_TO_SPACE).split()  # a third of the time of ``findall``
 
 
 def is_unspaced(piece: str) -> bool:

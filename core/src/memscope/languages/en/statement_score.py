@@ -51,7 +51,8 @@ def statement_score(sentence: str, kinds: Sequence[str]) -> float:
 
 
 def _by_meaning(words: Sequence[str]) -> float:
-    vector = normal_vector([token for piece in words if (word := known_words(WORDS)[piece]) for token in word.tokens])
+    known = known_words(WORDS)
+    vector = normal_vector([token for piece in words if (word := known[piece]) for token in word.tokens])
     return 0.0 if vector is None else float(vector @ _table().meaning)
 
 

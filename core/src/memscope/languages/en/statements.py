@@ -122,9 +122,10 @@ STATEMENTS = EnglishStatements(
     ),
     greeting=r"(?:hey|hi|hello|thanks|thank you|wow|great)\b",
     instruction=rf"(?:(?:please|and|so|btw|by the way|just)\W+)*{alternatives('standing_wishes')}",
-    wish=pattern(
-        r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
-        r"|\b(?:sentences?|words|lines|bullet points?) (?:tops|max|maximum|at most|or less)\b"
+    wish=pattern(  # begins with a set of characters, by which ``re`` looks for it
+        r"[iIıİsSſwWlLbB](?<!\w.)(?i:(?<=i)(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b"
+        r"|(?<=i)(?:['’]d| would) like you to\b|(?:(?<=s)entences?|(?<=w)ords|(?<=l)ines|(?<=b)ullet points?)"
+        r" (?:tops|max|maximum|at most|or less)\b)"
     ),
     birth=pattern(r"(?i)\bborn\b"),
     either=pattern(r"(?i)\s*\bor\b(?: maybe)?(?: (?:in|on|the))*\s*"),
