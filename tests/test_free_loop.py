@@ -26,6 +26,8 @@ from memscope.errors import MemscopeError
 
 from servers.faults import FaultServer
 
+pytestmark = pytest.mark.slow
+
 SAID = {
     "en": ["My sister Anna Weber moved to Berlin last May.", "I am vegetarian.", "I have choir every Tuesday."],
     "zh": ["我姐姐王小芳去年五月搬到了柏林。", "我吃素，在腾讯工作。", "我每周二参加合唱团。"],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is POSIX's")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is POSIX's")]
 LARGEST = 100_000  # bytes
 SAME = 0.75  # of the lines; the others may name a score or the order of hits that an improvement changed
 

@@ -81,6 +81,7 @@ def run(module: str, *args: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3 * SECONDS, check=False)
 
 
+@pytest.mark.slow
 class BackgroundSuite:
     """``module`` is the adapter's ``talking``; its ``talk_with(memory, script, user)`` is a real agent with memory."""
 

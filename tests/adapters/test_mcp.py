@@ -20,7 +20,7 @@ from memscope_mcp import server as mcp_server
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 TOOLS = {"add_memory", "search_memory", "list_memories", "forget_memory", "reflect"}
-pytestmark = pytest.mark.filterwarnings("default")  # the SDK's own
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # the SDK's own
 
 
 @pytest.fixture

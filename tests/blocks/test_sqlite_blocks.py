@@ -9,12 +9,16 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from memscope.errors import Conflict
 from memscope.records import Select
 from memscope.stores.sqlite import SQLiteStore, schema
 from memscope.transfer.sqlite_recovery import recover
 from memscope_testing.records import block, ids, inserts
 from stores.sqlite_file import made, opened
+
+pytestmark = pytest.mark.slow
 
 PROCESSES, EDITS = 8, 5
 

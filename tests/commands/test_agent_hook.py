@@ -11,6 +11,8 @@ import pytest
 
 from memscope import MemoryScope
 
+pytestmark = pytest.mark.slow
+
 FACT, QUESTION = "My boat is called Aurora.", "What is my boat called?"
 
 

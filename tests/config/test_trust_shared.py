@@ -7,6 +7,8 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from memscope.config import trust
 
 PROCESSES, EACH = 4, 10
@@ -23,6 +25,7 @@ def trust_and_revoke(config: str, process: int) -> None:
             assert trust.remove(file)
 
 
+@pytest.mark.slow
 def test_processes_lose_no_trust_and_no_revocation(tmp_path, monkeypatch):
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(trust_and_revoke, [str(tmp_path)] * PROCESSES, range(PROCESSES)))

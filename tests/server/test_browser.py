@@ -27,9 +27,12 @@ from .conftest import serving  # noqa: E402
 from .story import tell_all  # noqa: E402
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="no browser: Debian's packages chromium and chromium-driver bring one"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER), reason="no browser: Debian's packages chromium and chromium-driver bring one"
+    ),
+]
 FLAGS = (
     "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-sync disable-background-networking "
     "disable-component-update disable-dev-shm-usage window-size=1100,1000"

@@ -9,6 +9,8 @@ from memscope.errors import InputError
 from memscope_server.access import Caller
 from memscope_server.problems import STATUS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def settings(fault_server):

@@ -28,6 +28,7 @@ def add_and_revoke(path: Path, process: int) -> tuple[list[str], list[str]]:
     return valid, revoked
 
 
+@pytest.mark.slow
 def test_eight_processes_lose_no_token_and_no_revocation(tmp_path):
     path = tmp_path / "tokens.json"
     server = TokenFile(path)  # stays open, as a running server's does

@@ -20,7 +20,10 @@ def _can_mount() -> bool:
     return subprocess.run([*MOUNT, "mount -t tmpfs tmpfs /mnt"], capture_output=True, check=False).returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not _can_mount(), reason="needs the right to mount a file system of its own")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not _can_mount(), reason="needs the right to mount a file system of its own"),
+]
 
 BEGIN = """
 import asyncio, os, sys

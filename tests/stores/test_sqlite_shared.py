@@ -25,6 +25,8 @@ from memscope.stores.sqlite import engine, files, secure_erase
 from memscope_testing.records import ids, inserts, observation, remember, turn
 from stores.sqlite_file import impatient, made, needs_posix, opened
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -23,6 +23,8 @@ from memscope.validation import Limits
 from memscope_cli.commands.turns import Added
 from memscope_testing.records import turn
 
+pytestmark = pytest.mark.slow
+
 FEW, MANY = 2_000, 8_000
 WORDS = ("tea", "bread", "train", "garden", "letter")
 STATUS = Path("/proc/self/status")  # the peak that getrusage tells counts the process that started this one
