@@ -189,6 +189,7 @@ def test_no_colours_and_no_bars_without_a_terminal(store):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "background shell"])
+@pytest.mark.slow
 def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
     adding = [sys.executable, "-m", "memscope", "--store", store, "--user", "a", "add"]
     kept = signal.signal(signal.SIGINT, before)  # inherited by the process

@@ -18,6 +18,8 @@ from memscope.records import Hit, Retrieval, Scope, Turn
 from memscope_cli.app import cli
 from memscope_cli.demo import conversations, load, play
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(tmp_path):

@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("uvicorn", reason="memscope[server] is not installed")
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from stores.sides import Clock, compare
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from duckdb_store import DuckDBStore
+
+pytestmark = pytest.mark.slow
 
 CALLS = 16
 RANDOM = settings(  # what differs is shown with all calls before it; to make them fewer would take minutes

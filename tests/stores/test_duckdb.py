@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 
 from duckdb_store import DuckDBStore
 
+pytestmark = pytest.mark.slow
+
 
 class TestDuckDBStore(StoreSuite):
     """In memory, where a commit waits for no disk."""

@@ -16,6 +16,8 @@ from memscope.stores import unfinished
 from memscope.stores.unfinished import PART_SUFFIX, STALE_AFTER_S, part_of
 from stores.sqlite_file import made, needs_posix, opened
 
+pytestmark = pytest.mark.slow
+
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path

@@ -363,6 +363,7 @@ def spread(folder: Path, name: str) -> tuple[str, Path]:
         ("line.jsonl", "'broken': 2, 'first_broken_line': 2"),
     ],
 )
+@pytest.mark.slow
 def test_no_file_takes_much_memory(tmp_path, name, said):
     system, path = spread(tmp_path, name)
     command = [sys.executable, "-c", LIMITED, str(SPACE_BYTES), system, str(path)]

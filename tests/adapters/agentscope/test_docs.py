@@ -13,6 +13,8 @@ from memscope_agentscope.installed import generation
 
 from servers.faults import FaultServer
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (ROOT / "docs" / "agentscope.md").read_text(encoding="utf-8")
 BLOCKS = [(kind, text) for kind, v1, text in BLOCK.findall(GUIDE) if bool(v1) == (generation() == 1)]
 SILENT = "ignore:unclosed:ResourceWarning"  # AgentScope never closes its client for the model

@@ -13,6 +13,8 @@ from . import test_scenarios
 from .talking import INFO
 from servers.faults import FaultServer
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (ROOT / "docs" / "autogen.md").read_text(encoding="utf-8")
 
 

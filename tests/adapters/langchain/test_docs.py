@@ -14,6 +14,8 @@ from adapters.guide import BLOCK, ROOT, ExamplesSuite, readme_blocks
 from . import test_store_scenarios, test_store_search_scenarios
 from servers.faults import FaultServer
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (ROOT / "docs" / "langchain.md").read_text(encoding="utf-8")
 
 

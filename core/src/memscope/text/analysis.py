@@ -32,7 +32,7 @@ class _Word(NamedTuple):
     tokens: Sequence[int]
 
 
-_TERMS, _TOPICS, _TOKENS = map(attrgetter, _Word._fields)  # quicker than a comprehension
+_terms, _topics, _tokens = map(attrgetter, ("terms", "topics", "tokens"))  # quicker than a comprehension
 
 
 class _Words(dict[str, _Word | None]):
@@ -65,12 +65,12 @@ def analyse(text: str) -> Analysis:
         hashes, known = _with_runs(parts, runs, words)
     else:
         known = list(filter(None, map(words.__getitem__, parts)))
-        hashes = b"".join(map(_TERMS, known))
-    about = reduce(or_, set(map(_TOPICS, known)), topics_of_phrases(text))
+        hashes = b"".join(map(_terms, known))
+    about = reduce(or_, set(map(_topics, known)), topics_of_phrases(text))
     if not hashes:  # stop words only
         stopped = [word for piece in parts for word in stems(piece, rules)]
         hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped, rules)
-    tokens = list(chain.from_iterable(map(_TOKENS, known))) if rules_of(text).vectors else ()
+    tokens = list(chain.from_iterable(map(_tokens, known))) if rules_of(text).vectors else ()
     return Analysis(parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
 
 
