@@ -62,6 +62,15 @@ def test_what_is_about_the_user_or_their_people_is_shown(memory, message, wanted
     assert wanted in memory.context(message, user="alice")
 
 
+@pytest.mark.parametrize("user", ["alice", "Alice"])
+def test_a_question_that_names_the_user_by_id_is_about_the_user(user):
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "I moved to Berlin last May."}], user=user)
+        memory.add_turns([{"role": "user", "content": "I moved to Berlin last May."}], user="bob")
+        assert "Berlin" in memory.context("Where does Alice live?", user=user)
+        assert not memory.context("Where does Alice live?", user="bob")
+
+
 def test_a_question_about_the_world_is_shown_a_few_lines_at_most(memory):
     for city in ("Rome", "Oslo", "Quito", "Lima", "Cairo"):
         memory.add_turns([{"role": "user", "content": f"The capital is {city}, says the guide."}], user="alice")

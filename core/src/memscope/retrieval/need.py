@@ -26,7 +26,7 @@ MAX_LINES = 3
 
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
-           "about_user", "text"),
+           "about_user", "text", "scope"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -52,12 +52,14 @@ def _people_topics() -> frozenset[int]:
 
 
 def _knows_a_name(query: Query, found: Candidates) -> bool:
-    """Return whether the query names a speaker, or somebody or something that one candidate has the whole name of."""
+    """Return whether the query names the user by id, a speaker, or what one candidate has the whole name of."""
     if not query.names.isdisjoint(found.speakers.tolist()):
         return True
     present = FeatureInputs(query, found).presence == 1
     place = {one: at for at, one in enumerate(found.terms)}
     for name in names(query.text):
+        if name.text.casefold() == query.scope.user.casefold():
+            return True
         parts = terms(name.text)
         known = bool(parts) and place.keys() >= set(parts)
         if known and name.kind != "topic" and present[:, [place[one] for one in parts]].all(axis=1).any():
