@@ -12,6 +12,7 @@ GUIDE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
 PLACES = (
     "tests/testing/toy.py",
     "tests/testing/test_adapter_suite.py",
+    "adapters/llama_index/src/memscope_llama_index/memory_block.py",
     "adapters/autogen/src/memscope_autogen/plugin.py",
     "adapters/autogen/pyproject.toml",
 )
@@ -24,13 +25,10 @@ def test_each_block_stands_in_the_code(block):
 
 
 def test_each_name_of_the_session_exists():
-    from memscope.adapters import instances, memory_tools, session
-    from memscope.prompts import memory_block
+    from memscope.adapters import kit
 
     rows = re.findall(r"^\| (.*?) \|", GUIDE, re.MULTILINE)
-    called = [name for row in rows for name in re.findall(r"`(?:await session\.)?(\w+)", row)]
-    names = [name for name in called if name not in ("coroutine", "memscope")]
+    names = [name for row in rows for name in re.findall(r"`(?:await )?(?:session\.)?(\w+)", row)]
     assert len(names) > 10
-    places = (session, session.MemorySession, instances, memory_tools, memory_block)
     for name in names:
-        assert any(hasattr(place, name) for place in places), name
+        assert hasattr(kit, name) or hasattr(kit.MemorySession, name), name

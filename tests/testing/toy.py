@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memscope.adapters.session import MemorySession, to_turn
-from memscope.prompts.memory_block import choose_query
+from memscope.adapters import kit
 
 
 class Message(NamedTuple):
@@ -37,18 +36,15 @@ class ToyMemory:
     """Records by message id, and shows what is remembered before the newest message."""
 
     def __init__(self, **options: Any) -> None:
-        self.session = MemorySession(**options)
+        self.session = kit.MemorySession(**options)
 
     async def before(self, messages: list[Message]) -> list[Message]:
-        turns = [to_turn(message.role, message.text, id=message.id) for message in messages]
-        keys = await self.session.record(turns)
-        texts = [turn["content"] for turn in turns]
-        recalled = await self.session.recall(choose_query(turns[-1:]), exclude=keys, shown=texts)
-        block = [Message("", "user", recalled.text)] if recalled.text else []
+        run = await kit.begin_run(self.session, [kit.to_turn(one.role, one.text, id=one.id) for one in messages])
+        block = [Message("", "user", run.text)] if run.text else []
         return [*messages[:-1], *block, messages[-1]]
 
     async def after(self, messages: list[Message]) -> None:
-        await self.session.record([to_turn(message.role, message.text, id=message.id) for message in messages])
+        await self.session.record([kit.to_turn(one.role, one.text, id=one.id) for one in messages])
 
     async def close(self) -> None:
         await self.session.close()

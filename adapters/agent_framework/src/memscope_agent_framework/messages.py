@@ -7,20 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from agent_framework import Content, Message
 
-from memscope.adapters.session import to_turn
-from memscope.prompts.memory_block import TurnInput
+from memscope.adapters import kit
 
 
-def turns_of(messages: Iterable[Message]) -> list[TurnInput]:
+def turns_of(messages: Iterable[Message]) -> list[kit.TurnInput]:
     """Convert what a person or a model said; instructions, tool calls and their results are left out."""
     return [turn for message in messages if (turn := turn_of(message)) is not None]
 
 
-def turn_of(message: Message) -> TurnInput | None:
+def turn_of(message: Message) -> kit.TurnInput | None:
     if message.role == "user":
-        return to_turn("user", message.text, speaker=message.author_name)
+        return kit.to_turn("user", message.text, speaker=message.author_name)
     if message.role == "assistant":
-        return to_turn("assistant", message.text)  # by no name: a history shown again may leave it out
+        return kit.to_turn("assistant", message.text)  # by no name: a history shown again may leave it out
     return None
 
 

@@ -25,13 +25,7 @@ from agent_framework import (
     SupportsAgentRun,
 )
 
-from memscope.adapters.instances import MemoryLike
-from memscope.adapters.memory_tools import ToolSet, choose_tools, described, schema, tool_answer
-from memscope.adapters.runs import RunMemory, begin_run
-from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool
-from memscope.errors import ScopeError
-from memscope.records import Kind
-from memscope.validation import Zone
+from memscope.adapters import kit
 from memscope_agent_framework.messages import turns_of, users_newest, with_memory
 
 SHOWN_KEY = "shown"  # in the provider's state: ids of memories in a conversation that the service keeps
@@ -67,33 +61,35 @@ class MemoryScopeContextProvider(ContextProvider):
         user: str | None = None,
         session: str | None = None,
         agent: str | None = None,
-        memory: MemoryLike = None,
-        recall: RecallFrom = "user",
+        memory: kit.MemoryLike = None,
+        recall: kit.RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: RecordWho = "both",
-        tools: bool | ToolSet = True,
+        record: kit.RecordWho = "both",
+        tools: bool | kit.ToolSet = True,
         strict: bool = False,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
+        kinds: Sequence[kit.Kind] | None = None,
+        zone: kit.Zone = None,
         source_id: str = "memscope",
     ) -> None:
         super().__init__(source_id)
-        self._sessions = SessionPool(
+        self._sessions = kit.SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
             kinds=kinds, zone=zone,
         )  # fmt: skip
-        self._tools = choose_tools(tools)
+        self._tools = kit.choose_tools(tools)
         self._strict = strict
         self.user, self.session = user, session
         if user is not None:
             self._sessions.to(user, session)  # checked now
 
-    def memory_session(self, session: AgentSession) -> MemorySession:
+    def memory_session(self, session: AgentSession) -> kit.MemorySession:
         """The memory of a run in ``session``. ``ScopeError`` where nobody said whose it is."""
         user = self.user if self.user is not None else session.state.get(USER_KEY)
         if user is None:
-            raise ScopeError("nobody said whose memory this is", hint=f'give user=, or set session.state["{USER_KEY}"]')
+            raise kit.ScopeError(
+                "nobody said whose memory this is", hint=f'give user=, or set session.state["{USER_KEY}"]'
+            )
         return self._sessions.to(user, self.session or session.session_id)
 
     async def before_run(
@@ -130,18 +126,20 @@ class MemoryScopeContextProvider(ContextProvider):
 class _RunMiddleware(ChatMiddleware):
     """Memory of one run: recalled at the first call of the model, shown at the same place in all of them."""
 
-    def __init__(self, session: MemorySession, shown: Sequence[str] | None) -> None:
+    def __init__(self, session: kit.MemorySession, shown: Sequence[str] | None) -> None:
         self.session = session
-        self.memory: RunMemory | None = None
+        self.memory: kit.RunMemory | None = None
         self._shown = shown  # ids of memories in a conversation that the service keeps; None where nobody does
         self._beside: Message | None = None
 
-    async def begin(self, messages: Sequence[Message]) -> RunMemory:
+    async def begin(self, messages: Sequence[Message]) -> kit.RunMemory:
         if self.memory is None:
             self._beside = users_newest(messages)
             turns, stored = turns_of(messages), self._shown is not None
             earlier = [turn.key for turn in await self.session.recent()] if stored else []
-            self.memory = await begin_run(self.session, turns, exclude=[*earlier, *(self._shown or ())], lasting=stored)
+            self.memory = await kit.begin_run(
+                self.session, turns, exclude=[*earlier, *(self._shown or ())], lasting=stored
+            )
         return self.memory
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
@@ -154,6 +152,6 @@ class _RunMiddleware(ChatMiddleware):
 def _function_tool(tool: Any, run: _RunMiddleware, strict: bool) -> FunctionTool:
     async def call(**arguments: Any) -> str:
         seen = run.memory.keys if run.memory else ()
-        return await tool_answer(tool, run.session, arguments, seen=seen, strict=strict)
+        return await kit.tool_answer(tool, run.session, arguments, seen=seen, strict=strict)
 
-    return FunctionTool(name=tool.__name__, description=described(tool), func=call, input_model=schema(tool))
+    return FunctionTool(name=tool.__name__, description=kit.described(tool), func=call, input_model=kit.schema(tool))

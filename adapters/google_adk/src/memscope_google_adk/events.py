@@ -8,8 +8,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from memscope.adapters.session import to_turn
-from memscope.prompts.memory_block import TurnInput
+from memscope.adapters import kit
 
 USER_AUTHOR = "user"
 APP_NAME = "{app_name}"
@@ -19,15 +18,15 @@ def agent_of(agent: str | None, app_name: str) -> str | None:
     return agent.replace(APP_NAME, app_name) if agent else agent
 
 
-def turns_of(events: Iterable[Event]) -> list[TurnInput]:
+def turns_of(events: Iterable[Event]) -> list[kit.TurnInput]:
     """Convert what the user or an agent said; tool calls, their results and thoughts are left out."""
-    turns: list[TurnInput] = []
+    turns: list[kit.TurnInput] = []
     for event in events:
         text = "" if event.partial else words_of(event.content)
         if text.strip():
             more: dict[str, Any] = {"id": event.id} if event.id else {}
             role, speaker = ("user", None) if event.author == USER_AUTHOR else ("assistant", event.author)
-            turns.append(to_turn(role, text, speaker=speaker, **more))  # type: ignore[arg-type]  # one of two
+            turns.append(kit.to_turn(role, text, speaker=speaker, **more))  # type: ignore[arg-type]  # one of two
     return turns
 
 

@@ -21,12 +21,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from memscope.adapters.instances import MemoryLike
-from memscope.adapters.memory_tools import Tool, ToolSet, choose_tools, described, schema, tool_answer
-from memscope.adapters.runs import RunMemory, begin_run
-from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool
-from memscope.records import Kind
-from memscope.validation import Zone
+from memscope.adapters import kit
 from memscope_google_adk.events import APP_NAME, agent_of, turns_of, with_memory
 
 MAX_RUNS = 1000  # whose memory is kept, as ADK does not say of every run that it has ended
@@ -62,27 +57,27 @@ class MemoryScopePlugin(BasePlugin):
         user: str | None = None,
         session: str | None = None,
         agent: str | None = APP_NAME,
-        memory: MemoryLike = None,
-        recall: RecallFrom = "user",
+        memory: kit.MemoryLike = None,
+        recall: kit.RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: RecordWho = "both",
-        tools: bool | ToolSet = True,
+        record: kit.RecordWho = "both",
+        tools: bool | kit.ToolSet = True,
         strict: bool = False,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
+        kinds: Sequence[kit.Kind] | None = None,
+        zone: kit.Zone = None,
         name: str = "memscope",
     ) -> None:
         super().__init__(name)
-        self._sessions = SessionPool(
+        self._sessions = kit.SessionPool(
             memory, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict, kinds=kinds, zone=zone
         )
         self.user, self.session, self.agent = user, session, agent
         self._sessions.to("anybody" if user is None else user, session or "any", agent=agent)  # checked now
-        self.tools = [_MemoryTool(self, tool, strict) for tool in choose_tools(tools)]
-        self._runs: dict[str, RunMemory] = {}
+        self.tools = [_MemoryTool(self, tool, strict) for tool in kit.choose_tools(tools)]
+        self._runs: dict[str, kit.RunMemory] = {}
 
-    def memory_session(self, context: Context) -> MemorySession:
+    def memory_session(self, context: Context) -> kit.MemorySession:
         """The memory of a run."""
         adk = context.session
         user = self.user if self.user is not None else adk.user_id
@@ -113,29 +108,29 @@ class MemoryScopePlugin(BasePlugin):
         """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._sessions.close()
 
-    async def _begin(self, context: Context) -> RunMemory:
+    async def _begin(self, context: Context) -> kit.RunMemory:
         run = context.invocation_id
         if run not in self._runs:
             events = context.session.events
             earlier = turns_of(event for event in events if event.invocation_id != run)
             newest = turns_of(event for event in events if event.invocation_id == run)
             session = self.memory_session(context)
-            self._runs[run] = await begin_run(session, [*earlier, *newest], new=len(earlier))
+            self._runs[run] = await kit.begin_run(session, [*earlier, *newest], new=len(earlier))
             while len(self._runs) > MAX_RUNS:
                 del self._runs[next(iter(self._runs))]
         return self._runs[run]
 
 
 class _MemoryTool(BaseTool):
-    def __init__(self, plugin: MemoryScopePlugin, tool: Tool, strict: bool) -> None:
-        super().__init__(name=tool.__name__, description=described(tool))
+    def __init__(self, plugin: MemoryScopePlugin, tool: kit.Tool, strict: bool) -> None:
+        super().__init__(name=tool.__name__, description=kit.described(tool))
         self._plugin, self._tool, self._strict = plugin, tool, strict
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(
-            name=self.name, description=self.description, parameters_json_schema=schema(self._tool)
+            name=self.name, description=self.description, parameters_json_schema=kit.schema(self._tool)
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
         session, seen = self._plugin.memory_session(tool_context), self._plugin.seen(tool_context)
-        return await tool_answer(self._tool, session, args, seen=seen, strict=self._strict)
+        return await kit.tool_answer(self._tool, session, args, seen=seen, strict=self._strict)

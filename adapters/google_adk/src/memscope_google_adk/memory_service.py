@@ -13,10 +13,7 @@ from google.adk.memory.base_memory_service import SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from memscope.adapters.instances import MemoryLike
-from memscope.adapters.session import MemorySession, SessionPool
-from memscope.records import Kind
-from memscope.validation import Zone
+from memscope.adapters import kit
 from memscope_google_adk.events import APP_NAME, agent_of, turns_of, words_of
 
 if TYPE_CHECKING:
@@ -43,19 +40,21 @@ class MemoryScopeMemoryService(BaseMemoryService):
 
     def __init__(
         self,
-        memory: MemoryLike = None,
+        memory: kit.MemoryLike = None,
         *,
         agent: str | None = APP_NAME,
         k: int = 10,
         tokens: int = 1000,
         strict: bool = False,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
+        kinds: Sequence[kit.Kind] | None = None,
+        zone: kit.Zone = None,
     ) -> None:
-        self._sessions = SessionPool(memory, k=k, tokens=tokens, strict=strict, kinds=kinds, zone=zone, speak="always")
+        self._sessions = kit.SessionPool(
+            memory, k=k, tokens=tokens, strict=strict, kinds=kinds, zone=zone, speak="always"
+        )
         self.agent = agent
 
-    def memory_session(self, app_name: str, user_id: str, session_id: str | None = None) -> MemorySession:
+    def memory_session(self, app_name: str, user_id: str, session_id: str | None = None) -> kit.MemorySession:
         """The memory of a user in an app."""
         return self._sessions.to(user_id, session_id, agent=agent_of(self.agent, app_name))
 

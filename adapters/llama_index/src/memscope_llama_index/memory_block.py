@@ -20,17 +20,11 @@ from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.tools import FunctionTool
 from pydantic import PrivateAttr, create_model
 
-from memscope.adapters.instances import MemoryLike
-from memscope.adapters.memory_tools import Tool, ToolSet, arguments, choose_tools, described, tool_answer
-from memscope.adapters.runs import RunMemory, begin_run
-from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
-from memscope.prompts.memory_block import TurnInput
-from memscope.records import Kind, Role
-from memscope.validation import Zone
+from memscope.adapters import kit
 
 SESSION_KEY = "session_id"  # where LlamaIndex names the session of a message
 MAX_SESSIONS = 1000  # whose messages are known to be recorded; of another one the history is compared anew
-TURN_ROLES: Mapping[MessageRole, Role] = {
+TURN_ROLES: Mapping[MessageRole, kit.Role] = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
     MessageRole.CHATBOT: "assistant",
@@ -50,8 +44,8 @@ class _PlainTemplate(RichPromptTemplate):  # type: ignore[no-redef]  # a field a
 class _Seen:
     """Messages of a session at the last call, and the memory for the user's newest."""
 
-    turns: list[TurnInput] = field(default_factory=list)
-    memory: RunMemory = field(default_factory=RunMemory)
+    turns: list[kit.TurnInput] = field(default_factory=list)
+    memory: kit.RunMemory = field(default_factory=kit.RunMemory)
 
 
 class MemoryScopeBlock(BaseMemoryBlock[str]):
@@ -76,7 +70,7 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
     """
 
     name: str = "memscope"
-    _sessions: SessionPool = PrivateAttr()
+    _sessions: kit.SessionPool = PrivateAttr()
     _user: str = PrivateAttr()
     _session: str | None = PrivateAttr()
     _strict: bool = PrivateAttr()
@@ -88,18 +82,18 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
         user: str,
         session: str | None = None,
         agent: str | None = None,
-        memory: MemoryLike = None,
-        recall: RecallFrom = "user",
+        memory: kit.MemoryLike = None,
+        recall: kit.RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: RecordWho = "both",
+        record: kit.RecordWho = "both",
         strict: bool = False,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
+        kinds: Sequence[kit.Kind] | None = None,
+        zone: kit.Zone = None,
         **block: Any,
     ) -> None:
         super().__init__(**block)
-        self._sessions = SessionPool(
+        self._sessions = kit.SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
             kinds=kinds, zone=zone,
         )  # fmt: skip
@@ -117,18 +111,18 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
         place = {"insert_method": InsertMethod.USER, "memory_blocks_template": template("{{ memory_blocks }}")}
         return Memory.from_defaults(session_id=session_id, memory_blocks=[self], **{**place, **options})
 
-    def memory_session(self, session_id: str | None = None) -> MemorySession:
+    def memory_session(self, session_id: str | None = None) -> kit.MemorySession:
         """The memory of a conversation."""
         return self._sessions.to(self._user, self._session or session_id)
 
-    def tools(self, which: bool | ToolSet = True, *, session_id: str | None = None) -> list[FunctionTool]:
+    def tools(self, which: bool | kit.ToolSet = True, *, session_id: str | None = None) -> list[FunctionTool]:
         """Make tools over this memory, for an agent's ``tools``.
 
         Args:
             which: True for search_memory, remember and forget, "core", "archival" or "all" for those sets.
             session_id: The conversation, which a search leaves out.
         """
-        return [self._function_tool(tool, session_id) for tool in choose_tools(which)]
+        return [self._function_tool(tool, session_id) for tool in kit.choose_tools(which)]
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **options: Any) -> str:
         session_id = options.get(SESSION_KEY)
@@ -140,7 +134,7 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
         while len(self._seen) > MAX_SESSIONS:
             del self._seen[next(iter(self._seen))]
         if new is None or any(turn["role"] == "user" for turn in turns[new:]):
-            known.memory = await begin_run(session, turns, new=new)
+            known.memory = await kit.begin_run(session, turns, new=new)
         else:
             await session.record(turns[new:])
         return known.memory.text
@@ -159,34 +153,34 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
         """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._sessions.close()
 
-    def _function_tool(self, tool: Tool, session_id: str | None) -> FunctionTool:
+    def _function_tool(self, tool: kit.Tool, session_id: str | None) -> FunctionTool:
         async def call(**chosen: Any) -> str:
             seen = self._seen.get(session_id)
             keys = seen.memory.keys if seen else ()
-            return await tool_answer(tool, self.memory_session(session_id), chosen, seen=keys, strict=self._strict)
+            return await kit.tool_answer(tool, self.memory_session(session_id), chosen, seen=keys, strict=self._strict)
 
-        fields: dict[str, Any] = arguments(tool)
+        fields: dict[str, Any] = kit.arguments(tool)
         return FunctionTool.from_defaults(
             async_fn=call,
             name=tool.__name__,
-            description=described(tool),
+            description=kit.described(tool),
             fn_schema=create_model(tool.__name__, **fields),
         )
 
 
-def _turns_of(messages: Sequence[ChatMessage]) -> list[TurnInput]:
+def _turns_of(messages: Sequence[ChatMessage]) -> list[kit.TurnInput]:
     """Convert what a person or a model said; the user's newest words only once.
 
     Between tool calls ``Memory.aget(input=...)`` adds them a second time.
     """
-    turns: list[TurnInput] = [
-        to_turn(TURN_ROLES[one.role], one.content or "") for one in messages if one.role in TURN_ROLES
+    turns: list[kit.TurnInput] = [
+        kit.to_turn(TURN_ROLES[one.role], one.content or "") for one in messages if one.role in TURN_ROLES
     ]
     turns = [turn for turn in turns if turn["content"].strip()]
     return turns[:-1] if len(turns) > 1 and turns[-1] == turns[-2] and turns[-1]["role"] == "user" else turns
 
 
-def _first_new(before: list[TurnInput], turns: list[TurnInput]) -> int:
+def _first_new(before: list[kit.TurnInput], turns: list[kit.TurnInput]) -> int:
     """Index of the first of ``turns`` that was not there ``before``, when the oldest may have left."""
     return next(
         length

@@ -7,22 +7,20 @@ from typing import Any, cast
 
 from agents import TResponseInputItem
 
-from memscope.adapters.session import to_turn
-from memscope.prompts.memory_block import TurnInput
-from memscope.records import Turn
+from memscope.adapters import kit
 
 TEXT_PARTS = frozenset({"input_text", "output_text", "text"})
 
 
-def turns_of(items: Iterable[Any]) -> list[TurnInput]:
+def turns_of(items: Iterable[Any]) -> list[kit.TurnInput]:
     """Convert what a person or a model said; instructions, tool calls and their results are left out."""
     return [turn for item in items if (turn := turn_of(item)) is not None]
 
 
-def turn_of(item: Any) -> TurnInput | None:
+def turn_of(item: Any) -> kit.TurnInput | None:
     if not is_message(item, "user") and not is_message(item, "assistant"):
         return None
-    return to_turn(item["role"], text_of(item))
+    return kit.to_turn(item["role"], text_of(item))
 
 
 def is_message(item: Any, role: str) -> bool:
@@ -36,7 +34,7 @@ def text_of(item: Mapping[str, Any]) -> str:
     return "\n".join(part.get("text", "") for part in content if part.get("type") in TEXT_PARTS)
 
 
-def item_of(turn: Turn) -> TResponseInputItem:
+def item_of(turn: kit.Turn) -> TResponseInputItem:
     return cast(TResponseInputItem, {"role": turn.role, "content": turn.text})
 
 

@@ -21,14 +21,7 @@ from agents import FunctionTool, RunConfig, Session, TResponseInputItem
 from agents.memory import SessionSettings
 from agents.run import CallModelData, ModelInputData
 
-from memscope.adapters.instances import MemoryLike
-from memscope.adapters.memory_tools import Tool, ToolSet, choose_tools, described, schema, tool_answer
-from memscope.adapters.runs import RunMemory, begin_run
-from memscope.adapters.session import MemorySession, RecallFrom, RecordWho
-from memscope.errors import ConfigError, InputError
-from memscope.prompts.memory_block import TurnInput
-from memscope.records import Kind, Turn
-from memscope.validation import Zone
+from memscope.adapters import kit
 from memscope_openai_agents.items import item_of, turn_of, turns_of, users_newest, with_memory
 
 TurnWords: TypeAlias = tuple[str, str]  # role and text
@@ -66,31 +59,31 @@ class MemoryScopeSession:
         *,
         user: str,
         agent: str | None = None,
-        memory: MemoryLike = None,
+        memory: kit.MemoryLike = None,
         history: Session | None = None,
         history_tokens: int = 6000,
-        recall: RecallFrom = "user",
+        recall: kit.RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: RecordWho = "both",
+        record: kit.RecordWho = "both",
         strict: bool = False,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
+        kinds: Sequence[kit.Kind] | None = None,
+        zone: kit.Zone = None,
     ) -> None:
         if history is None and record != "both":
-            raise ConfigError(
+            raise kit.ConfigError(
                 f"record={record!r} leaves the conversation without its history",
                 hint="give history=, a session of the SDK that keeps the items",
             )
         if session_id is None:
-            raise InputError("a session needs an id")
+            raise kit.InputError("a session needs an id")
         self.session_id = session_id
-        self.memory_session = MemorySession(
+        self.memory_session = kit.MemorySession(
             user=user, agent=agent, session=session_id, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict, kinds=kinds, zone=zone,
         )  # fmt: skip
         self._history, self._history_tokens = history, history_tokens
-        self._memory: RunMemory | None = None  # of the current run
+        self._memory: kit.RunMemory | None = None  # of the current run
         self._said: Counter[TurnWords] = Counter()  # recorded by the filter, before the runner adds them
         self._added: Counter[TurnWords] = Counter()  # added by the runner, before the filter sees them
 
@@ -151,18 +144,18 @@ class MemoryScopeSession:
             turns = turns_of(items)
             fresh = users_newest(items) == len(items) - 1  # else a run that was interrupted goes on
             said = turns[-1:] if fresh and turns and not _take(self._added, turns[-1]) else []
-            self._memory = await begin_run(self.memory_session, turns, new=len(turns) - len(said))
+            self._memory = await kit.begin_run(self.memory_session, turns, new=len(turns) - len(said))
             self._said.update(map(_words, said))
         text = self._memory.text
         return ModelInputData(with_memory(items, text) if text else items, data.model_data.instructions)
 
-    def tools(self, which: bool | ToolSet = True) -> list[FunctionTool]:
+    def tools(self, which: bool | kit.ToolSet = True) -> list[FunctionTool]:
         """Make tools over this session's memory, for ``Agent(tools=...)``.
 
         Args:
             which: True for search_memory, remember and forget, "core", "archival" or "all" for those sets.
         """
-        return [self._function_tool(tool) for tool in choose_tools(which)]
+        return [self._function_tool(tool) for tool in kit.choose_tools(which)]
 
     async def close(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
@@ -170,25 +163,25 @@ class MemoryScopeSession:
 
     # ---- inside
 
-    async def _recent(self, limit: int | None) -> tuple[Turn, ...]:
+    async def _recent(self, limit: int | None) -> tuple[kit.Turn, ...]:
         return await self.memory_session.recent(tokens=self._history_tokens, limit=limit)
 
-    def _function_tool(self, tool: Tool) -> FunctionTool:
+    def _function_tool(self, tool: kit.Tool) -> FunctionTool:
         async def call(_: Any, arguments: str) -> str:
             try:
                 given = json.loads(arguments or "{}")
             except ValueError:
                 return "Error: the arguments are not JSON"
             seen = self._memory.keys if self._memory else ()
-            return await tool_answer(tool, self.memory_session, given, seen=seen, strict=self.memory_session.strict)
+            return await kit.tool_answer(tool, self.memory_session, given, seen=seen, strict=self.memory_session.strict)
 
         return FunctionTool(
-            name=tool.__name__, description=described(tool), params_json_schema=schema(tool), on_invoke_tool=call,
-            strict_json_schema=False,
+            name=tool.__name__, description=kit.described(tool), params_json_schema=kit.schema(tool),
+            on_invoke_tool=call, strict_json_schema=False,
         )  # fmt: skip
 
 
-def _take(counter: Counter[TurnWords], turn: TurnInput) -> bool:
+def _take(counter: Counter[TurnWords], turn: kit.TurnInput) -> bool:
     words = _words(turn)
     if not counter[words]:
         return False
@@ -196,5 +189,5 @@ def _take(counter: Counter[TurnWords], turn: TurnInput) -> bool:
     return True
 
 
-def _words(turn: TurnInput) -> TurnWords:
+def _words(turn: kit.TurnInput) -> TurnWords:
     return turn["role"], turn["content"]

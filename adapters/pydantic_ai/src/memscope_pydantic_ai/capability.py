@@ -18,14 +18,7 @@ from pydantic_ai import FunctionToolset, RunContext, Tool
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_core import to_json
 
-from memscope.adapters.instances import MemoryLike
-from memscope.adapters.memory_tools import Tool as MemoryTool
-from memscope.adapters.memory_tools import ToolSet, choose_tools, described, schema, tool_answer
-from memscope.adapters.runs import RunMemory, begin_run
-from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
-from memscope.errors import ScopeError
-from memscope.records import Kind
-from memscope.validation import Zone
+from memscope.adapters import kit
 from memscope_pydantic_ai.messages import turns_of, with_memory, words_of
 
 if TYPE_CHECKING:
@@ -62,31 +55,31 @@ class MemoryScopeCapability(AbstractCapability[Any]):
         user: str | None = None,
         session: str | None = None,
         agent: str | None = None,
-        memory: MemoryLike = None,
-        recall: RecallFrom = "user",
+        memory: kit.MemoryLike = None,
+        recall: kit.RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: RecordWho = "both",
-        tools: bool | ToolSet = True,
+        record: kit.RecordWho = "both",
+        tools: bool | kit.ToolSet = True,
         strict: bool = False,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
+        kinds: Sequence[kit.Kind] | None = None,
+        zone: kit.Zone = None,
     ) -> None:
         super().__init__()
-        self._sessions = SessionPool(
+        self._sessions = kit.SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
             kinds=kinds, zone=zone,
         )  # fmt: skip
-        self._tools, self._strict = choose_tools(tools), strict
+        self._tools, self._strict = kit.choose_tools(tools), strict
         self.user, self.session = user, session
         if user is not None:
             self._sessions.to(user, session)  # checked now
 
-    def memory_session(self, ctx: RunContext[Any]) -> MemorySession:
+    def memory_session(self, ctx: RunContext[Any]) -> kit.MemorySession:
         """The memory of a run. ``ScopeError`` where nobody said whose it is."""
         user = self.user if self.user is not None else _user_of(ctx.deps)
         if user is None:
-            raise ScopeError("nobody said whose memory this is", hint="give user=, or deps with a user_id")
+            raise kit.ScopeError("nobody said whose memory this is", hint="give user=, or deps with a user_id")
         return self._sessions.to(user, self.session or ctx.conversation_id)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
@@ -106,10 +99,10 @@ class MemoryScopeCapability(AbstractCapability[Any]):
 class _RunCapability(AbstractCapability[Any]):
     """Memory of one run: recalled at the first request, shown at the same place in all of them."""
 
-    def __init__(self, session: MemorySession, tools: Sequence[MemoryTool], *, strict: bool) -> None:
+    def __init__(self, session: kit.MemorySession, tools: Sequence[kit.Tool], *, strict: bool) -> None:
         super().__init__()
         self._session, self._tools, self._strict = session, tools, strict
-        self._memory: RunMemory | None = None
+        self._memory: kit.RunMemory | None = None
         self._answered = False
 
     def get_toolset(self) -> FunctionToolset[Any]:
@@ -119,28 +112,28 @@ class _RunCapability(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
     ) -> ModelResponse:
         if self._memory is None:
-            self._memory = await begin_run(self._session, turns_of(request_context.messages))
+            self._memory = await kit.begin_run(self._session, turns_of(request_context.messages))
         if self._memory.text:
             shown = with_memory(request_context.messages, self._memory.text)
             request_context = replace(request_context, messages=shown)
         response = await handler(request_context)
         words = words_of(response)
         self._answered = bool(words.strip())
-        await self._session.record([to_turn("assistant", words)])
+        await self._session.record([kit.to_turn("assistant", words)])
         return response
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         if not self._answered and result.output is not None:
             answer = result.output if isinstance(result.output, str) else _json(result.output)
-            await self._session.record([to_turn("assistant", answer)])
+            await self._session.record([kit.to_turn("assistant", answer)])
         return result
 
-    def _tool(self, tool: MemoryTool) -> Tool[Any]:
+    def _tool(self, tool: kit.Tool) -> Tool[Any]:
         async def call(**arguments: Any) -> str:
             seen = self._memory.keys if self._memory else ()
-            return await tool_answer(tool, self._session, arguments, seen=seen, strict=self._strict)
+            return await kit.tool_answer(tool, self._session, arguments, seen=seen, strict=self._strict)
 
-        return Tool.from_schema(call, name=tool.__name__, description=described(tool), json_schema=schema(tool))
+        return Tool.from_schema(call, name=tool.__name__, description=kit.described(tool), json_schema=kit.schema(tool))
 
 
 def _user_of(deps: Any) -> str | None:

@@ -7,18 +7,17 @@ from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
-from memscope.adapters.session import to_turn
-from memscope.prompts.memory_block import TurnInput
+from memscope.adapters import kit
 
 
-def turns_of(messages: Iterable[ModelMessage]) -> list[TurnInput]:
+def turns_of(messages: Iterable[ModelMessage]) -> list[kit.TurnInput]:
     """Convert what a person or a model said; instructions, tool calls and their results are left out."""
-    turns: list[TurnInput] = []
+    turns: list[kit.TurnInput] = []
     for message in messages:
         if isinstance(message, ModelResponse):
-            turns.append(to_turn("assistant", words_of(message)))
+            turns.append(kit.to_turn("assistant", words_of(message)))
         else:
-            turns += [to_turn("user", _words(part)) for part in message.parts if isinstance(part, UserPromptPart)]
+            turns += [kit.to_turn("user", _words(part)) for part in message.parts if isinstance(part, UserPromptPart)]
     return turns
 
 

@@ -1,0 +1,48 @@
+"""Parts of memscope that an adapter needs, in one import: docs/adapters.md says how to write one."""
+
+from __future__ import annotations
+
+from memscope.adapters.instances import MemoryLike, wait_for
+from memscope.adapters.memory_tools import (
+    Tool,
+    ToolSet,
+    arguments,
+    choose_tools,
+    described,
+    schema,
+    tool_answer,
+)
+from memscope.adapters.runs import RunMemory, begin_run
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
+from memscope.errors import ConfigError, InputError, ScopeError
+from memscope.prompts.memory_block import TurnInput, choose_query
+from memscope.records import Kind, Role, Turn
+from memscope.validation import Zone
+
+__all__ = [
+    "ConfigError",
+    "InputError",
+    "Kind",
+    "MemoryLike",
+    "MemorySession",
+    "RecallFrom",
+    "RecordWho",
+    "Role",
+    "RunMemory",
+    "ScopeError",
+    "SessionPool",
+    "Tool",
+    "ToolSet",
+    "Turn",
+    "TurnInput",
+    "Zone",
+    "arguments",
+    "begin_run",
+    "choose_query",
+    "choose_tools",
+    "described",
+    "schema",
+    "to_turn",
+    "tool_answer",
+    "wait_for",
+]
