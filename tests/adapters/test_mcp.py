@@ -15,7 +15,9 @@ from click.testing import CliRunner
 
 from adapters.background import ModelScript, facts, wait_until
 from memscope import MemoryScope, __version__
+from memscope.errors import ConfigError
 from memscope_cli.app import cli
+from memscope_mcp import clients
 from memscope_mcp import server as mcp_server
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -228,6 +230,40 @@ def test_a_client_gets_the_server_once_and_loses_it_again(home, client):
     assert run_mcp("uninstall", client).exit_code == 0
     assert path.read_text(encoding="utf-8") == before
     assert run_mcp("uninstall", client).stdout == ""
+
+
+def test_the_change_is_shown_before_it_is_written(home, monkeypatch):
+    def write(change):
+        raise ConfigError("the disk is full")
+
+    monkeypatch.setattr(clients.Change, "write", write)
+    done = run_mcp("install", "cursor", "--user", "alice")
+    assert done.exit_code == 3 and '+    "memscope": {' in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo terminals")
+@pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"y\n", True)])
+def test_a_person_is_shown_the_change_and_asked(home, answer, written):
+    import pty
+
+    child, terminal = pty.fork()
+    if child == 0:  # pragma: no cover
+        program = [sys.executable, "-m", "memscope_cli.app", "mcp", "install", "cursor", "--user", "alice"]
+        os.execve(sys.executable, program, {"PATH": os.environ["PATH"], "HOME": str(home)})
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += os.read(terminal, 1024)
+    assert b'"memscope": {' in seen and not (home / ".cursor").exists()
+    os.write(terminal, answer)
+    os.waitpid(child, 0)
+    os.close(terminal)
+    assert (home / ".cursor/mcp.json").exists() is written
+
+
+def test_the_folder_of_codex_may_be_another(home, monkeypatch):
+    monkeypatch.setenv("CODEX_HOME", str(home / "elsewhere"))
+    assert run_mcp("install", "codex", "--user", "alice").exit_code == 0
+    assert "memscope" in servers_of("codex", home / "elsewhere/config.toml")
 
 
 def test_a_dry_run_only_shows(home):

@@ -225,6 +225,19 @@ def test_plugins(run):
     assert run("plugins", "--hook", "memscope_after_forget").stdout == ""
 
 
+@pytest.mark.parametrize(
+    "name",
+    "autogen agentscope langchain agent-framework openai-agents pydantic-ai google-adk llama-index".split(),
+)
+def test_plugins_lists_each_adapter_and_its_framework(run, name):
+    listed = [json.loads(line) for line in run("plugins", "--json").stdout.splitlines()]
+    (one,) = [plugin for plugin in listed if name in plugin["adapters"]]
+    assert (one["distribution"], one["state"]) == (f"memscope-{name}", "loaded")
+    (line,) = [line for line in run("plugins").stdout.splitlines() if f"adapter for {name}:" in line]
+    framework = next(iter(f"{name} {version}" for name, version in one["requires"].items()), "not installed")
+    assert framework in line
+
+
 def test_compact(run):
     assert run("compact").stdout == "nothing forgotten is left in the file\n"
     assert json.loads(run("compact", "--json").stdout)["physical"] == "wiped"

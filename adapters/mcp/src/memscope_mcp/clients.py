@@ -27,11 +27,15 @@ TOML_TABLE = re.compile(rf"^\[mcp_servers\.{SERVER_NAME}(\.[^\]]+)?\][^\n]*\n((?
 
 @dataclass(frozen=True)
 class Client:
-    """``file`` is below the home folder, or for ``project`` below the current one. ``key``: of the servers in it."""
+    """``file`` is below the home folder, or for ``project`` below the current one. ``key``: of the servers in it.
+
+    ``variable`` of the environment may name another folder for the file.
+    """
 
     file: str
     key: str = "mcpServers"
     project: bool = False
+    variable: str = ""
     extra: tuple[tuple[str, str], ...] = ()
 
 
@@ -42,7 +46,7 @@ CLAUDE_DESKTOP = {
 CLIENTS: Mapping[str, Client] = {
     "claude-code": Client(".mcp.json", project=True, extra=(("type", "stdio"),)),
     "claude-desktop": Client(CLAUDE_DESKTOP.get(sys.platform, ".config/Claude/claude_desktop_config.json")),
-    "codex": Client(".codex/config.toml", key="mcp_servers"),
+    "codex": Client(".codex/config.toml", key="mcp_servers", variable="CODEX_HOME"),
     "cursor": Client(".cursor/mcp.json"),
     "gemini-cli": Client(".gemini/settings.json"),
     "vscode": Client(".vscode/mcp.json", key="servers", project=True, extra=(("type", "stdio"),)),
@@ -84,7 +88,10 @@ class Change:
 def config_file(client: str, named: str | None) -> Path:
     if named is not None:
         return Path(named).expanduser()
-    return (Path.cwd() if CLIENTS[client].project else Path.home()) / CLIENTS[client].file
+    kind = CLIENTS[client]
+    if folder := os.environ.get(kind.variable):
+        return Path(folder).expanduser() / Path(kind.file).name
+    return (Path.cwd() if kind.project else Path.home()) / kind.file
 
 
 def entry(options: Mapping[str, str | None], store: str | None, config: str | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from memscope_cli.commands.options import (
     Call,
     Group,
     command,
+    confirm_or_exit,
     pass_call,
     require_store,
     shared_options,
@@ -77,6 +78,7 @@ file_option = click.option(
     "--file", metavar="FILE", help="The client's file of settings, where it is not the usual one."
 )
 dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @command("install", group=mcp, short_help="Add memory to the settings of an MCP client.")
@@ -84,32 +86,38 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what wo
 @tools_option
 @file_option
 @dry_run_option
-def install_(call: Call, client: str, tools: str | None, file: str | None, dry_run: bool) -> None:
-    """Write how to start this server into the settings of CLIENT, and show what changes.
+@yes_option
+def install_(call: Call, client: str, tools: str | None, file: str | None, dry_run: bool, yes: bool) -> None:
+    """Show how the settings of CLIENT change so that it starts this server, and write that; a person is asked first.
 
     The file as it was stays beside it with the ending .bak. A second time nothing changes.
     """
     options = {"--user": call.scope["user"], "--agent": call.agent, "--zone": call.zone, "--tools": tools}
-    _apply(call, install(client, config_file(client, file), entry(options, call.store, call.config)), dry_run)
+    change = install(client, config_file(client, file), entry(options, call.store, call.config))
+    _apply(call, change, dry_run=dry_run, yes=yes)
 
 
 @command("uninstall", group=mcp, short_help="Take memory out of the settings of an MCP client.")
 @client_argument
 @file_option
 @dry_run_option
-def uninstall_(call: Call, client: str, file: str | None, dry_run: bool) -> None:
-    """Remove this server from the settings of CLIENT, and show what changes. Memory itself stays."""
-    _apply(call, uninstall(client, config_file(client, file)), dry_run)
+@yes_option
+def uninstall_(call: Call, client: str, file: str | None, dry_run: bool, yes: bool) -> None:
+    """Show the settings of CLIENT without this server, and write them; a person is asked first. Memory itself stays."""
+    _apply(call, uninstall(client, config_file(client, file)), dry_run=dry_run, yes=yes)
 
 
-def _apply(call: Call, change: Change, dry_run: bool) -> None:
+def _apply(call: Call, change: Change, *, dry_run: bool, yes: bool) -> None:
+    file = str(change.file)
+    if change and not call.json:
+        click.echo(change.shown())
+        if not (dry_run or yes) and sys.stdin.isatty():
+            confirm_or_exit(call, say("Write this to {file}?", file=file))
     if not dry_run:
         change.write()
     if call.json:
-        call.show.data({"file": str(change.file), "changed": bool(change), "written": bool(change) and not dry_run})
-    elif change:
-        click.echo(change.shown())
+        call.show.data({"file": file, "changed": bool(change), "written": bool(change) and not dry_run})
     if not change:
-        print_error(say("memscope: {file} needs no change", file=str(change.file)))
+        print_error(say("memscope: {file} needs no change", file=file))
     elif not dry_run:
-        print_error(say("memscope: {file} is written; restart the client", file=str(change.file)))
+        print_error(say("memscope: {file} is written; restart the client", file=file))

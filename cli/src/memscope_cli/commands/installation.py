@@ -38,7 +38,8 @@ def plugins(call: Call, hook: str | None) -> None:
         if plugin.adapters:
             frameworks = join(f"{name} {found}" for name, found in requires.items())
             words = say("adapter for {names}", names=join(plugin.adapters))
-            call.show.line(f"{words}: {visible(frameworks)}", indent=8, hang=2)
+            framework = visible(frameworks) or say("its framework is not installed")
+            call.show.line(f"{words}: {framework}", indent=8, hang=2)
         if plugin.hooks:
             call.show.line((join(plugin.hooks), "dim"), indent=8, hang=2)
 
