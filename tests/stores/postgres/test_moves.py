@@ -13,17 +13,22 @@ from typing import Any
 import psycopg
 import pytest
 
-from memscope.errors import StoreTooNew
+from memscope.errors import StoreBusy, StoreTooNew
 from memscope.records import ChangeSet, Revision, Select
 from memscope.stores import Store, local
 from memscope.stores.local import index_changes, records
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.transfer import copy, jsonl
+from memscope_elasticsearch import ElasticsearchStore
+from memscope_elasticsearch import parse_location as elasticsearch_at
 from memscope_postgres import PostgresOptions, PostgresStore, schema, transaction
 from memscope_postgres import store as store_module
 from memscope_testing.records import at, block, get, ids, inserts, insight, observation, remember
+from stores.elasticsearch.node import location, needs_node, opened, remove
 from stores.postgres.processes import texts
+
+from servers.postgres import PostgresServer
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "examples"))
 
@@ -49,7 +54,7 @@ async def everything(store: Store, user: str) -> tuple[Any, ...]:
 
 @pytest.fixture
 async def chain(place: PostgresOptions, tmp_path: Path) -> AsyncIterator[list[Store]]:
-    """Stores of all local kinds; the first is filled. Elasticsearch's tests move to and from SQLite."""
+    """Stores of all local kinds; the first is filled."""
     other = replace(place, schema_name=f"{place.schema_name}_b")
     stores: list[Store] = [
         SQLiteStore(tmp_path / "first.db"), PostgresStore(place), InMemoryStore(), PostgresStore(other),
@@ -74,6 +79,29 @@ async def test_a_memory_is_copied_from_store_to_store(chain: list[Store]) -> Non
             assert await everything(store, user) == expected
             assert await copy.digest(store, user) == equal
             assert await texts(store, "Berlin", user) == await texts(chain[0], "Berlin", user) != set()
+
+
+@needs_node
+async def test_a_memory_is_copied_from_elasticsearch_and_back(place: PostgresOptions) -> None:
+    names = [elasticsearch_at(location(f"{place.schema_name}-{n}".replace("_", "-"))) for n in (1, 2)]
+    try:
+        async with opened(names[0]) as first, opened(names[1]) as last:
+            postgres = PostgresStore(place)
+            await filled(first)
+            for source, target in ((first, postgres), (postgres, last)):
+                copied = await copy.copy(source, target)
+                assert (copied.unequal, copied.secret_adopted) == ((), True)
+                assert (await copy.copy(source, target)).counts == {}
+            for user in ("alice", "bob"):
+                expected, equal = await everything(first, user), await copy.digest(first, user)
+                for store in (postgres, last):
+                    assert await everything(store, user) == expected
+                    assert await copy.digest(store, user) == equal
+                    assert await texts(store, "Berlin", user) == await texts(first, "Berlin", user) != set()
+            await postgres.close()
+    finally:
+        for name in names:
+            await remove(ElasticsearchStore(name))
 
 
 async def test_an_export_of_one_store_is_the_import_of_another(chain: list[Store], tmp_path: Path) -> None:
@@ -124,3 +152,44 @@ async def test_an_older_schema_is_upgraded_step_by_step_and_by_one_of_many(
     monkeypatch.setattr(schema, "SCHEMA", 2)
     with pytest.raises(StoreTooNew, match="version 3"):
         await PostgresStore(place).open()
+
+
+# ---- what takes longer than a statement may
+
+
+async def timeout_of(store: PostgresStore) -> str:
+    rows = await store._engine.run(lambda db: db.execute("SHOW statement_timeout").fetchall())
+    return str(rows[0][0])
+
+
+async def test_a_migration_may_take_longer_than_a_statement(
+    place: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = replace(place, statement_timeout_s=0.2, connections=1)
+    store = PostgresStore(place)
+    await store.append("alice", inserts("a"))
+    await store.close()
+    monkeypatch.setattr(schema, "SCHEMA", 2)
+    monkeypatch.setattr(schema, "STEPS_BY_VERSION", {1: "SELECT pg_sleep(0.6)"})
+    store = PostgresStore(place)
+    assert await ids(store) == ["a"]
+    assert await timeout_of(store) == "200ms"
+    with pytest.raises(StoreBusy):
+        await store._engine.run(lambda db: db.execute("SELECT pg_sleep(0.6)"))
+    await store.close()
+
+
+async def test_a_rewrite_may_take_longer_than_a_statement(server: PostgresServer, place: PostgresOptions) -> None:
+    """A reader of another program holds a table for longer than a statement may take; compact waits for it."""
+    store = PostgresStore(replace(place, statement_timeout_s=0.2, connections=1))
+    await store.append("alice", inserts("a"))
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND now() - query_start > '0.5 s'"
+    with psycopg.connect(server.url(role="admin")) as other:
+        other.execute(f"LOCK TABLE {place.schema_name}.unit IN ACCESS SHARE MODE")  # type: ignore[arg-type]
+        compacted = asyncio.create_task(store.compact())
+        while server.sql(waiting).split() != ["1"] and not compacted.done():
+            await asyncio.sleep(0.05)
+        other.rollback()
+    assert (await compacted).physical == "pending"
+    assert (await ids(store), await timeout_of(store)) == (["a"], "200ms")
+    await store.close()
