@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memscope import dates
+from memscope import AsyncMemoryScope, dates
 from memscope.records import Interval
 from memscope.retrieval import Query, understand
 from memscope.retrieval.events import with_dates
@@ -254,3 +254,25 @@ async def test_a_question_means_the_day_that_a_statement_of_the_same_words_print
 def test_dates_are_printed_of_days_that_were_meant(words: str, printed: list[str]) -> None:
     behind = with_dates(words, WEDNESDAY).removeprefix(words.rstrip(".。"))
     assert re.findall(r"\d{4}(?:-\d\d-\d\d)?", behind) == printed
+
+
+@pytest.mark.parametrize(
+    ("booked", "asked_on", "query"),
+    [
+        ("made a reservation for the 28th", "2026-11-23", "What's on this week?"),
+        ("lower left molar. appointment is Nov 26", "2026-11-23", "What's on this week?"),
+        ("got tickets for Coldplay, Jan 25", "2027-01-25", "What's on this week?"),
+        ("They moved my interview to the 3rd.", "2026-11-25", "Anything next week?"),
+        ("订了28号的酒店", "2026-11-23", "这周有什么安排？"),
+        ("机票买好了，1月25号飞", "2027-01-25", "这周有什么安排？"),
+        ("面试定在了5号", "2026-11-25", "下周有什么安排？"),
+    ],
+)
+async def test_what_was_booked_is_found_by_the_time_it_is_for(booked: str, asked_on: str, query: str) -> None:
+    now = datetime(2026, 11, 19, 10, tzinfo=UTC)
+    async with AsyncMemoryScope(":memory:", settings={"timezone": "UTC"}, clock=lambda: now) as memory:
+        for text in ("My bike has a flat tyre.", booked, "我拼完了蓝色的拼图。"):
+            await memory.add_turns([{"role": "user", "content": text}], user="alice")
+        now = datetime.fromisoformat(f"{asked_on}T10:00+00:00")
+        found = await memory.retrieve(query, user="alice")
+        assert [hit.text for hit in found if "period" in hit.found_by] == [booked]
