@@ -7,7 +7,8 @@ Conversations of DATA that are not in it are left out.
 
 Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, the same from the turns alone;
 ``recall_at_10_sources``, where a line that prints facts counts for the turns they rest on, as one that prints an
-insight does (a fact of a question and its answer is one line in the place of two turns); ``current`` and
+insight does (a fact of a question and its answer is one line in the place of two turns); ``answer_words``, the share of
+the gold answers' words in ``context()``, and its ``tokens``, each with ``_turns`` without notes; ``current`` and
 ``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
 ``calls_per_turn`` of both stages.
 """
@@ -25,7 +26,7 @@ from typing import Any
 
 import click
 from measuring.datasets import ADVERSARIAL, Conversation, conversations, recall
-from measuring.recall import NOW, Asked, ask, figures, ingest, place, settings
+from measuring.recall import NOW, Asked, ask, figures, ingest, lines_shown, place, settings
 
 from memscope import AsyncMemoryScope
 from memscope.reconciliation.similarity import closeness
@@ -69,12 +70,12 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
     with place(None) as location:
         async with AsyncMemoryScope(location, settings=configured, chat=chat, clock=lambda: NOW) as memory:
             await ingest(memory, conversation)
-            before = await ask(memory, conversation)
+            before = await ask(memory, conversation, contexts=True)
             report = await memory.reflect(user=conversation.id)
             assert not report.pending, report.errors
             while not await memory.flush():
                 pass
-            after = await ask(memory, conversation)
+            after = await ask(memory, conversation, contexts=True)
             facts = await every_fact(memory, conversation.id)
             wrong = wrongly_closed(facts.values(), notes["relations"])
             done = Counter(new=report.new, merged=report.merged, superseded=report.superseded, calls=report.calls)
@@ -122,7 +123,10 @@ def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
     asked = [with_named_turns(one, run.facts) for run in runs for one in run.after]
     after = figures(asked)
     current = sum(1 for fact in facts if fact.current)
+    before_lines = lines_shown([one for run in runs for one in run.before])
     return {
+        **lines_shown(asked),
+        **{f"{name}_turns": value for name, value in before_lines.items()},
         "recall_at_10": after["recall_at_10"],
         "recall_at_10_turns": before["recall_at_10"],
         "recall_at_10_sources": recall_of_sources(asked),

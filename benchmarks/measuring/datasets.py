@@ -22,6 +22,7 @@ class Query:
     text: str
     category: str
     evidence: frozenset[str]
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def _conversation(data: Mapping[str, Any]) -> Conversation:
         id=data["id"],
         turns=tuple(_turn(turn, session) for session in data["sessions"] for turn in session["turns"]),
         questions=tuple(
-            Query(q["id"], q["question"], str(q["category_name"]), frozenset(q["evidence"]))
+            Query(q["id"], q["question"], str(q["category_name"]), frozenset(q["evidence"]), str(q.get("answer", "")))
             for q in data["questions"]
             if q["evidence"]
         ),

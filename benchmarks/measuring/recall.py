@@ -6,13 +6,14 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from measuring.answers import answer_words
 from measuring.datasets import ADVERSARIAL, Conversation, Query, recall
 
 from memscope import AsyncMemoryScope
@@ -26,11 +27,12 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and its hits. ``named``: the turns that an insight names, by its id."""
+    """A question, its hits and the context. ``named``: the turns that an insight names, by its id."""
 
     question: Query
     hits: Retrieval
     milliseconds: float
+    context: str = ""
     named: Mapping[str, set[str]] = field(default_factory=dict)
 
 
@@ -54,12 +56,15 @@ async def ingest(memory: AsyncMemoryScope, conversation: Conversation, batch: in
         pass
 
 
-async def ask(memory: AsyncMemoryScope, conversation: Conversation) -> list[Asked]:
+async def ask(memory: AsyncMemoryScope, conversation: Conversation, *, contexts: bool = False) -> list[Asked]:
+    """Ask every question; with ``contexts`` also for the lines that a model would get."""
     asked = []
     for question in conversation.questions:
         start = time.perf_counter()
         hits = await memory.retrieve(question.text, user=conversation.id, k=K)
-        asked.append(Asked(question, hits, 1000 * (time.perf_counter() - start)))
+        took = 1000 * (time.perf_counter() - start)
+        lines = await memory.context(question.text, user=conversation.id) if contexts else ""
+        asked.append(Asked(question, hits, took, lines))
     return asked
 
 
@@ -75,6 +80,15 @@ def figures(asked: list[Asked]) -> Mapping[str, Any]:
             statistics.mean(sum(estimate_tokens(line(hit)) for hit in one.hits.hits[:10]) for one in counting)
         ),
         "ms_p50": round(statistics.median(one.milliseconds for one in asked), 2),
+    }
+
+
+def lines_shown(asked: Sequence[Asked]) -> Mapping[str, float]:
+    """Return the share of the gold answers' words in the contexts, and the contexts' tokens."""
+    counting = [one for one in asked if one.question.category != ADVERSARIAL]
+    return {
+        "answer_words": _percent([answer_words(one.question.answer, one.context) for one in counting]),
+        "tokens": round(statistics.mean(estimate_tokens(one.context) for one in counting)),
     }
 
 

@@ -181,7 +181,7 @@ async def test_the_profile_tells_what_lasts_from_what_is_recent(
 async def test_what_is_longer_than_the_profile_is_left_out_before_its_dates_are_read(monkeypatch):
     read = []
     lines = import_module("memscope.retrieval.context")
-    monkeypatch.setattr(lines, "with_dates", lambda words, said: read.append(len(words)) or words)
+    monkeypatch.setattr(lines, "with_dates", lambda words, said, noted: read.append(len(words)) or words)
     async with AsyncMemoryScope(":memory:", settings={}) as memory:
         long = "I live in Berlin and play chess with my sister every Tuesday " * 2000
         await memory.add_turns([{"role": "user", "content": text} for text in (long, "I work in Leeds.")], user="a")

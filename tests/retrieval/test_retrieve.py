@@ -212,15 +212,16 @@ async def store(memory: AsyncMemoryScope) -> InMemoryStore:
     return store
 
 
-async def test_an_observation_that_matched_is_what_the_line_prints(
+async def test_an_observation_that_says_more_than_its_turn_stands_behind_the_words(
     memory: AsyncMemoryScope, store: InMemoryStore
 ) -> None:
     seen = observation("o", "Ada is the owner of a collie called Pixel", "t1")
     await store.apply("alice", ChangeSet(new=(seen,)))
     hit = (await memory.retrieve("Who is the owner of the collie?", user="alice"))[0]
-    assert (hit.id, hit.matched, hit.text) == ("t1", (seen,), seen.text)
-    assert retrieval.context([hit], tokens=100) == "[2024-03-04 09:00 Monday] Ada is the owner of a collie called Pixel"
-    assert "I adopted a dog" in retrieval.context([hit], tokens=100, lines="turns")
+    words = "Hey Ben! I adopted a dog, her name is Pixel."
+    assert (hit.id, hit.matched, hit.text) == ("t1", (seen,), f"{words} — {seen.text}")
+    assert retrieval.context([hit], tokens=100) == f"[2024-03-04 09:00 Monday] Ada: {words} — {seen.text}"
+    assert retrieval.context([hit], tokens=100, lines="turns").endswith(words)
 
 
 async def test_a_turn_is_marked_when_what_it_says_changed_later(memory: AsyncMemoryScope, store: InMemoryStore) -> None:

@@ -171,7 +171,8 @@ async def test_turns_of_one_exchange_are_one_saying(
 
 
 async def test_what_is_said_in_another_session_or_an_hour_later_is_said_again(memory: AsyncMemoryScope) -> None:
-    keys = [await say(memory, f"Max is my dog {n}", session=session) for n, session in enumerate(("s", "t"))]
+    said = {"s": "Max is my dog", "t": "My dog is Max"}
+    keys = [await say(memory, words, session=session) for session, words in said.items()]
     await note(memory, "o", "The user's dog is Max.", *keys)
     assert "(said 2 times" in await memory.context("Who is Max, the dog?", user="u")
 

@@ -74,6 +74,11 @@ def is_question(sentence: str) -> bool:
     return _kind(sentence) == "question"
 
 
+def is_filling(sentence: str) -> bool:
+    """Return whether a sentence has no content of its own: "Hi!", "Thanks."."""
+    return _kind(sentence) == "filling"
+
+
 @depends_on_languages
 @lru_cache(maxsize=1 << 6)  # asked several times for the sentences of the text that is being written
 def _kind(sentence: str) -> str:

@@ -46,6 +46,7 @@ from memscope.records.messages import (
 from memscope.records.receipts import Receipt
 from memscope.records.refusals import refusals
 from memscope.records.results import (
+    FACT_SEPARATOR,
     AddReport,
     FeatureValue,
     ForgetReport,
@@ -65,6 +66,7 @@ __all__ = [
     "BLOCK_LIMIT",
     "BLOCK_ORDERS",
     "CORRECTIONS",
+    "FACT_SEPARATOR",
     "INJECTED",
     "MAX_WAIT_S",
     "ROLES",

@@ -11,6 +11,8 @@ from memscope.records import printing
 from memscope.records.entities import Insight, Interval, Json, Observation, Turn, in_zone
 from memscope.records.messages import VectorSpace
 
+FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
+
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 
 
@@ -49,8 +51,9 @@ class Hit:
     """A turn with the current observations derived from it, or an insight.
 
     ``found_by`` names the search's channels, or "supersedes" beside a changed hit. ``matched`` are the ``observations``
-    with query terms, each at the first turn that said it; ``repeats`` maps their ids to how often they were said;
-    ``superseded`` no longer hold. ``changed``: the turn's content was superseded or corrected.
+    that the line prints, in the place of the turn's words or, with ``beside``, behind them; ``repeats`` maps their ids
+    to how often they were said; ``superseded`` no longer hold. ``changed``: the turn's content was superseded or
+    corrected.
     ``part`` says which of ``search.units.chunks`` fits best; ``words``, where set, is all that is printed of the turn;
     ``zone`` is the query's. In a profile, ``category`` is what the entry is about ("home", "pets"); ``recent``: a plan
     or the moment, not what lasts.
@@ -71,6 +74,7 @@ class Hit:
     zone: tzinfo | None = None
     category: str = ""
     recent: bool = False
+    beside: bool = False
 
     @property
     def id(self) -> str:
@@ -80,10 +84,10 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """Return the text of a line: the observations that matched, else the insight, else the turn's own words."""
-        if self.matched:
-            return " ".join(memory.text for memory in self.matched)
-        return self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
+        """Return the text of a line: the insight, or the turn's own words, the observations, or both."""
+        facts = " ".join(memory.text for memory in self.matched)
+        words = self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
+        return f"{words}{FACT_SEPARATOR}{facts}" if facts and self.beside else facts or words
 
     @property
     def time(self) -> datetime:

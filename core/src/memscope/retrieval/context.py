@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from memscope import languages
-from memscope.records import Hit, Observation, Retrieval, in_zone
+from memscope.records import FACT_SEPARATOR, Hit, Observation, Retrieval, in_zone
 from memscope.retrieval.events import with_dates, with_event
 from memscope.search.units import chunks
 from memscope.text.tokens import estimate_tokens
@@ -75,10 +75,14 @@ def line(hit: Hit, lines: Lines = "memories") -> str:
 
 def _told(hit: Hit, lines: Lines) -> str:
     """Return the speaker and the words of a turn, or a memory's text alone."""
-    if hit.turn is not None and not (hit.matched and (lines == "memories" or hit.words)):
-        words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
-        return f"{hit.turn.speaker}: {with_dates(words, hit.time)}{_mark(hit, words)}"
-    return " ".join(_memory(hit, memory) for memory in hit.matched) or _one_line(hit.text)
+    facts = " ".join(_memory(hit, memory) for memory in hit.matched)
+    if hit.turn is None or (hit.matched and not hit.beside and (lines == "memories" or hit.words)):
+        return facts or _one_line(hit.text)
+    words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
+    more = f"{FACT_SEPARATOR}{facts}" if hit.beside and facts and lines == "memories" else ""
+    dated = [(one.happened, quote) for one in hit.observations if one.happened for quote in one.quotes]
+    noted = {quote.text: when for when, quote in dated if quote.turn == hit.turn.key}
+    return f"{hit.turn.speaker}: {with_dates(words, hit.time, noted)}{more}{_mark(hit, words)}"
 
 
 def _mark(hit: Hit, words: str) -> str:

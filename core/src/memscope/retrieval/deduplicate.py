@@ -23,16 +23,16 @@ def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits without repetitions, in order, and those left out."""
     owners = _owners(hits)
     kept: dict[Hashable, Hit] = {}
-    openings = {hit.id: _opening(hit) for hit in hits if not hit.matched}
+    openings = {hit.id: _opening(hit) for hit in hits if hit.beside or not hit.matched}
     alike = Counter(openings.values())
+    keys = {id: _key(hit) if alike[openings[id]] > 1 else id for hit in hits if (id := hit.id) in openings}
     for hit in hits:
-        if hit.matched:
-            for memory in hit.matched:
-                owner = owners[_memory_key(memory)]
-                kept.setdefault(("memory", owner.id), _own(owner, owners))
+        if hit.matched and not hit.beside:
+            for owner in (owners[_memory_key(memory)] for memory in hit.matched):
+                kept.setdefault(keys.get(owner.id, ("memory", owner.id)), _own(owner, owners))
         else:
-            key = _key(hit) if alike[openings[hit.id]] > 1 else hit.id
-            kept[key] = _newer(kept[key], hit) if key in kept else hit
+            key = keys[hit.id]
+            kept[key] = _newer(kept[key], hit) if key in kept else _own(hit, owners)
     shown = {hit.id for hit in kept.values()}
     return [*kept.values()], [hit for hit in hits if hit.id not in shown]
 
@@ -57,7 +57,7 @@ def _precedence(memory: Observation, turn: Turn | None) -> tuple[int, int]:
 def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
     """Return the hit with the memories it prints: none that an earlier turn said already."""
     mine = {key: memory for memory in hit.matched if owners[key := _memory_key(memory)].id == hit.id}
-    return replace(hit, matched=tuple(mine.values()))
+    return replace(hit, matched=tuple(mine.values()), words=hit.words if mine else "")
 
 
 def _memory_key(memory: Observation) -> Hashable:
@@ -113,14 +113,18 @@ def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
 
 def _united(one: Hit, other: Hit) -> Hit:
     """Merge two hits of a turn; a turn shown in its own words needs no memory beside it."""
-    if not (one.matched and other.matched):
-        return other if one.matched else one
+    worded = [hit for hit in (one, other) if hit.beside or not hit.matched]
+    if worded:
+        return worded[0]
     memories = tuple({memory.id: memory for memory in (*one.matched, *other.matched)}.values())
     return replace(one, matched=memories, repeats={**one.repeats, **other.repeats})
 
 
 def _placed(hit: Hit, turns: Sources) -> list[Hit]:
-    """Return the hit once per turn that first said one of its memories."""
+    """Return the hit once per turn that first said one of its memories; one with its own words stays where it is."""
+    assert hit.turn is not None
+    if hit.beside:
+        return [_at(hit, hit.turn, hit.matched, turns)]
     by_turn: dict[str, list[Observation]] = {}
     for memory in hit.matched:
         by_turn.setdefault(_first(hit, memory, turns).key, []).append(memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from memscope.languages.statement_rules import Statements
 from memscope.records import Interval, in_zone
 
 MAX_DATES_PER_TURN = 3  # dates printed behind a turn
+NOTHING_NOTED: Mapping[str, Interval] = {}
 _FINAL_MARKS = re.compile(r"\s*([.!?。！？…]*)$")
 _ONE_DAY, _MAX_DATED_SPAN, _MAX_SHOWN_SPAN = timedelta(days=1), timedelta(days=62), timedelta(days=400)
 
@@ -25,18 +26,23 @@ def with_event(words: str, happened: Interval | None, said: datetime) -> str:
     return words if known else _before_stop(words, when)
 
 
-def with_dates(words: str, said: datetime) -> str:
+def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHING_NOTED) -> str:
     """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said.
 
-    "Dentist on Thursday" says none: it may be the last one or the next.
+    "Dentist on Thursday" says none: it may be the last one or the next. ``noted``: the times of events whose words are
+    known; there they stand in the place of what the rules make of the words.
     """
     rules = _rules_on(words)
     if any(one.birth.search(words) for one in rules):
         return words
     mentions = [one for one in _told(words, dates.mentions(words, said), rules) if not _has_year(one, rules)]
+    places = [(start, start + len(quote), time) for quote, time in noted.items() if (start := words.find(quote)) >= 0]
+    meant = [time for start, end, time in places if any(start <= one.start < end for one in mentions)]
+    mentions = [one for one in mentions if not any(start <= one.start < end for start, end, _ in places)]
     times = [
         time for one in mentions if (time := dates.event_time(one, said)) and time.end - time.start <= _MAX_SHOWN_SPAN
     ]
+    times = sorted([*meant, *times], key=lambda time: time.start)
     if any(time.end - time.start <= _ONE_DAY for time in times):  # "the proposal for Q4 by December 4"
         times = [time for time in times if time.end - time.start <= _MAX_DATED_SPAN]
     named = dict.fromkeys(written(time, said.tzinfo) for time in times)

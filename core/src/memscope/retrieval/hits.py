@@ -1,4 +1,12 @@
-"""Fetch the best candidates' records and make hits of them; the next best replace those forgotten meanwhile."""
+"""Fetch the best candidates' records and make hits of them; the next best replace those forgotten meanwhile.
+
+The line of a turn prints its words, facts in their place, or both:
+
+"He started school."                     ──▶ both: the fact says who ("Anna's son Tim started school.")
+"How long have you been married?"        ──▶ the fact: the answer is never shown as its question
+"I moved to Berlin."                     ──▶ the fact, which says all of it
+"My gran in Sweden gave me the necklace" ──▶ the words: the fact adds nothing to them
+"""
 
 from __future__ import annotations
 
@@ -8,28 +16,42 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
+from memscope.imports import pattern
+from memscope.languages.flags import Flag
+from memscope.languages.statements import asks, is_filling, sentences
+from memscope.languages.worded import worded
 from memscope.pipeline import worker
 from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
-from memscope.retrieval.changes import changed, expired, is_current, mark_restatements, share, was_said
+from memscope.retrieval.changes import changed, corrected, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.deduplicate import deduplicate, first_said, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
 from memscope.retrieval.query import Query
-from memscope.retrieval.rank import channels, lines
+from memscope.retrieval.rank import channels, lines, rank
+from memscope.retrieval.search import search
+from memscope.search.units import INSIGHT, MAX_WHOLE_CHARS
 from memscope.services import Services
+from memscope.text.language import has_cjk
+from memscope.text.terms import terms
+from memscope.text.tokens import fold, words
 
 NO_RECORDS = FetchResult({}, {})
+MAX_INSIGHTS = 2
+PLACES_PER_OWN = 2  # of so many places one is for the next best turn by its own words
 MAX_SHOWN_EVENT = timedelta(days=62)  # a longer time is no date of an event
+MIN_NEW_SHARE = 0.5  # share of a fact's words that the turn lacks, from which it is printed behind the turn's words
+MIN_COVERED_SHARE = 0.8  # share of a turn's words that its facts have, from which they are printed in its place
+MIN_OWN_WORDS = 3  # words; a turn of fewer ("Wow, Mel!") tells nothing but its numbers and names
+_NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
 
 
 @worker(
-    reads=("candidates", "order", "scores", "features", "values", "k", "list_k", "scope", "as_of", "now", "profile",
-           "exclude", "filter", "kinds", "periods", "terms", "weights"),
+    reads=(*search.reads, *rank.reads, "order", "scores", "features", "values", "profile", "reranked", "space"),
     writes=("hits", "gone", "left_out"),
 )  # fmt: skip
 async def build_hits(query: Query, ctx: Services) -> Query:
     """Return the ``k`` best: no two alike, a memory at the turn that said it first, changes marked."""
     found, shown = query.candidates, {hit.id for hit in query.profile}
-    waiting, most = list(query.order), query.list_k or query.k
+    waiting, most = await places(query, ctx), query.list_k or query.k
     hits: list[Hit] = []
     left_out: list[LeftOut] = []
     gone = 0
@@ -43,6 +65,7 @@ async def build_hits(query: Query, ctx: Services) -> Query:
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
     hits = mark_restatements(query, first_said(hits, await repeats(query, hits, ctx)))
     hits = await with_successors(query, hits, ctx)
+    hits = without_told(hits) if any(hit.insight for hit in hits) else hits
     return replace(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
 
@@ -72,42 +95,27 @@ def make_hit(query: Query, found: Candidates, row: int, fetched: FetchResult) ->
         return None
     observations = [memory for memory in derived if isinstance(memory, Observation) and was_said(memory, query)]
     current = tuple(memory for memory in observations if is_current(memory, query))
+    facts: tuple[Observation, ...] = ()
+    beside = False
+    if isinstance(record, Turn):
+        asking = bool(found.flags[row] & int(Flag.ASKING))
+        facts, beside = choose_facts(query, record, current, bool(found.attributed[row]), asking)
     hit = Hit(
         turn=record if isinstance(record, Turn) else None,
         insight=record if isinstance(record, Insight) else None,
         score=float(query.scores[row]),
         found_by=channels(found, row),
         observations=current,
-        matched=matched(query, record, current, bool(found.attributed[row])) if isinstance(record, Turn) else (),
+        matched=facts,
         superseded=tuple(memory for memory in observations if memory not in current),
         changed=changed(query, record, observations) if observations and isinstance(record, Turn) else None,
         part=int(found.part[row]),
         features=lines(query, row),
         zone=query.now.tzinfo,
+        beside=beside,
+        words=telling_words(record.text) if facts and beside else "",
     )
     return None if hit.id in query.exclude else hit  # a store leaves out turns; of a statement, hits have another id
-
-
-def matched(query: Query, turn: Turn, observations: Sequence[Observation], attributed: bool) -> tuple[Observation, ...]:
-    """Return the observations with as much of the query as the turn's own words, or of a period asked for.
-
-    One that the turn does not tell, since it only took in what the turn says, stands at the turn of its own.
-    """
-    own = share(query, turn.text) if attributed else 0.0
-    told = (one for one in observations if tells(turn, one))
-    return tuple(one for one in told if _timely(one, query) or (attributed and _worded(one, query, own)))
-
-
-def _worded(memory: Observation, query: Query, own: float) -> bool:
-    part = share(query, " ".join((memory.text, *memory.keywords)))
-    return part > 0 and part >= own
-
-
-def _timely(memory: Observation, query: Query) -> bool:
-    happened = memory.happened
-    if happened is None or happened.end - happened.start > MAX_SHOWN_EVENT:
-        return False
-    return any(happened.overlaps(period) for period in query.periods)
 
 
 def _left_out(query: Query, fetched: FetchResult, handle: Handle) -> list[LeftOut]:
@@ -122,3 +130,104 @@ def _why(memory: Memory, query: Query) -> Literal["superseded", "expired", "prop
     if expired(memory, query):
         return "expired"
     return "" if is_current(memory, query) else "superseded"
+
+
+# ----------------------------------------------------------------------------------------------------------- the order
+
+
+async def places(query: Query, ctx: Services) -> list[int]:
+    """Return the order of the rows with at most two insights, and the n-th best turn by own words by place 2 n.
+
+    A fact lends its words to its turn: what nobody took a note of would be shown less the more is noted around it. A
+    store that is asked over a network is asked once, and an order by a rerank model stays.
+    """
+    candidates, best = query.candidates, query.order[: query.k]
+    if candidates is None or "turn" not in query.kinds:
+        return [*query.order]
+    further = [row for row in query.order if candidates.kind[row] == INSIGHT][MAX_INSIGHTS:]
+    order = [row for row in query.order if row not in further]
+    fixed = candidates.brought is not None or query.reranked or query.about_user
+    if fixed or not any(candidates.attributed[row] for row in best):
+        return order
+    asked = replace(query, kinds=frozenset({"turn"}), candidates=None, order=())
+    alone = await rank(await search(asked, replace(ctx, embedder=ctx.embedder if query.space else None)), ctx)
+    assert alone.candidates is not None
+    row_of = {candidates.handle[row]: row for row in order}
+    handles = [alone.candidates.handle[row] for row in alone.order[: query.k]]
+    for number, row in enumerate([row_of[handle] for handle in handles if handle in row_of], 1):
+        latest = PLACES_PER_OWN * number - 1
+        if order.index(row) > latest:
+            order.remove(row)
+            order.insert(latest, row)
+    return order
+
+
+# ------------------------------------------------------------------------------------------- what a turn's line prints
+
+
+def choose_facts(
+    query: Query, turn: Turn, observations: Sequence[Observation], attributed: bool, asking: bool
+) -> tuple[tuple[Observation, ...], bool]:
+    """Return the observations that the line prints, and whether they stand beside the turn's words.
+
+    One that the turn does not tell, since it only took in what the turn says, stands at the turn of its own.
+    """
+    met = [one for one in observations if tells(turn, one) and _meets(one, query, attributed)]
+    if not met:
+        return (), False
+    if asking or any(corrected(query, turn, one) for one in met) or _covers(met, turn):
+        return tuple(met), False
+    return tuple(_adding(query, turn, met)), True
+
+
+def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
+    """Return whether the fact is of a period asked for, or has words of the query.
+
+    For its words no plan counts whose time is over: read today, it would seem ahead.
+    """
+    happened = memory.happened
+    if happened and happened.end - happened.start <= MAX_SHOWN_EVENT and any(map(happened.overlaps, query.periods)):
+        return True
+    part = share(query, " ".join((memory.text, *memory.keywords))) if attributed else 0.0
+    over = happened is not None and happened.end <= (query.as_of or query.now)
+    return part > 0 and not (over and worded("plan", memory.text))
+
+
+def _covers(facts: Sequence[Observation], turn: Turn) -> bool:
+    """Return whether the facts say nearly all that the turn says, its numbers and names included."""
+    noted = " ".join(one.text for one in facts)
+    content = set(words(turn.text))
+    if len(content) >= MIN_OWN_WORDS and len(content.intersection(words(noted))) < MIN_COVERED_SHARE * len(content):
+        return False
+    return all(fold(detail).strip(".,:") in fold(noted) for detail in _NAME_OR_NUMBER.findall(turn.text))
+
+
+def _adding(query: Query, turn: Turn, facts: Sequence[Observation]) -> list[Observation]:
+    """Return the facts that name somebody or something asked for, or say mostly what the turn does not say."""
+    text, adding = f"{turn.speaker} {turn.text}", []
+    for fact in sorted(facts, key=lambda one: -share(query, one.text)):
+        content = set(terms(fact.text))
+        details = " ".join(_NAME_OR_NUMBER.findall(f" {fact.text}"))
+        if len(content.difference(terms(text))) > MIN_NEW_SHARE * len(content) or share(
+            query, f"{text} {details}"
+        ) > share(query, text):
+            adding.append(fact)
+            text = f"{text} {fact.text}"
+    return adding
+
+
+def telling_words(text: str) -> str:
+    """Return the sentences of a short text that tell something; "" if those are all, or none."""
+    every = list(sentences(text)) if len(text) <= MAX_WHOLE_CHARS else []
+    telling = [one.strip() for one in every if not asks(one) and not is_filling(one)]
+    return ("" if has_cjk(text) else " ").join(telling) if 0 < len(telling) < len(every) else ""
+
+
+def without_told(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits without the facts, beside a turn's words, that a shown insight tells in their words."""
+    content = {id: set(words(hit.insight.text)) for hit in hits if hit.insight for id in hit.insight.sources}
+
+    def untold(hit: Hit) -> tuple[Observation, ...]:
+        return tuple(one for one in hit.matched if not set(words(one.text)) <= content.get(one.id, set()))
+
+    return [replace(hit, matched=untold(hit)) if hit.beside else hit for hit in hits]

@@ -1,0 +1,148 @@
+"""Lines of turns with facts: the words, a fact behind them or in their place, whichever says more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import ChangeSet, Insight, Interval, Quote, Scope
+from talk import START, note, say, talking
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[AsyncMemoryScope]:
+    async with talking() as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "query", "line"),
+    [
+        ("Hi, how are you? He started school and loves his new satchel.", "Anna's son Tim started school.",
+         "Who started school?", "user: He started school and loves his new satchel. — Anna's son Tim started school."),
+        ("你好吗？他上小学了，新书包可喜欢了。", "安娜的儿子小天上小学了。", "谁上小学了？",
+         "user: 他上小学了，新书包可喜欢了。 — 安娜的儿子小天上小学了。"),
+    ],
+)  # fmt: skip
+async def test_a_fact_that_says_of_whom_the_words_are_stands_behind_them(
+    memory: AsyncMemoryScope, said: str, fact: str, query: str, line: str
+) -> None:
+    await note(memory, "o", fact, await say(memory, said))
+    assert (await memory.context(query, user="u")).endswith(line)
+    assert fact not in await memory.context(query, user="u", lines="turns")
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "query"),
+    [
+        ("My gran in Malmö gave me the silver necklace when I left home.",
+         "The user has a necklace from their gran.", "Who gave me the necklace?"),
+        ("我离家时奶奶在青岛给了我一条银项链。", "我有奶奶给的项链。", "谁给了我项链？"),
+    ],
+)  # fmt: skip
+async def test_a_fact_that_says_less_than_the_words_does_not_take_their_place(
+    memory: AsyncMemoryScope, said: str, fact: str, query: str
+) -> None:
+    await note(memory, "o", fact, await say(memory, said))
+    assert (await memory.context(query, user="u")).endswith(f"user: {said}")
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "query"),
+    [
+        ("I moved to Bergen.", "The user moved to Bergen.", "Where did I move?"),
+        ("我搬到了青岛。", "用户搬到了青岛。", "我搬到了哪里？"),
+    ],
+)
+async def test_a_fact_that_says_all_of_the_words_stands_alone(
+    memory: AsyncMemoryScope, said: str, fact: str, query: str
+) -> None:
+    await note(memory, "o", fact, await say(memory, said))
+    assert (await memory.context(query, user="u")).endswith(f"] {fact}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "fact", "query"),
+    [
+        ("How long have you been married?", "Five years already, can you believe it?",
+         "Melanie has been married for five years.", "How long has Melanie been married?"),
+        ("你结婚多久了？", "都五年了，你敢信？", "小梅结婚五年了。", "小梅结婚多久了？"),
+    ],
+)  # fmt: skip
+async def test_an_answer_is_not_shown_as_its_question(
+    memory: AsyncMemoryScope, asked: str, answered: str, fact: str, query: str
+) -> None:
+    keys = [await say(memory, asked, "assistant"), await say(memory, answered)]
+    quotes = tuple(Quote(key, words) for key, words in zip(keys, (asked, answered), strict=True))
+    await note(memory, "o", fact, *keys, quotes=quotes)
+    lines = await memory.context(query, user="u")
+    assert lines.count(fact) == 1
+    assert asked not in lines
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "query"),
+    [
+        ("Can't stay long, tomorrow I'm off to the dentist again, that molar keeps hurting.",
+         "The user plans to see the dentist.", "When do I see the dentist?"),
+        ("不多聊了，明天又要去看牙医，那颗牙一直疼。", "用户打算去看牙医。", "我什么时候看牙医？"),
+    ],
+)  # fmt: skip
+async def test_a_plan_for_a_day_that_is_past_is_not_told_as_one_ahead(
+    memory: AsyncMemoryScope, said: str, fact: str, query: str
+) -> None:
+    key, day = await say(memory, said), START + timedelta(days=1)
+    await note(memory, "o", fact, key, happened=Interval(day, day + timedelta(days=1)))
+    assert "2026-03-03" in await memory.context(query, user="u")
+    memory.days.now = START + timedelta(days=40)  # type: ignore[attr-defined]
+    lines = await memory.context(query, user="u")
+    assert fact not in lines
+    assert "2026-03-03" in lines
+
+
+async def test_the_day_that_a_fact_knows_stands_in_the_place_of_what_rules_make_of_the_words(
+    memory: AsyncMemoryScope,
+) -> None:
+    key, start = (
+        await say(memory, "It was ten years ago that we met in that tiny bar."),
+        datetime(2017, 1, 1, tzinfo=UTC),
+    )
+    year = Interval(start, start.replace(year=2018))
+    await note(memory, "o", "They met.", key, happened=year, quotes=(Quote(key, "ten years ago that we met"),))
+    assert (await memory.context("tiny bar", user="u")).endswith("in that tiny bar (2017).")
+
+
+@pytest.mark.parametrize(
+    ("other", "fact", "plain", "query"),
+    [
+        ("Nice weather, item {n}.", "The boat in the harbour was painted by crew {n}.",
+         "My uncle's boat is called Swallow.", "What is the boat in the harbour called?"),
+        ("今天天气不错{n}。", "港口的船是第{n}队刷的漆。", "我叔叔的船叫燕子号。", "港口的船叫什么？"),
+    ],
+)  # fmt: skip
+async def test_a_turn_without_facts_is_not_pushed_out_by_those_that_have_some(
+    memory: AsyncMemoryScope, other: str, fact: str, plain: str, query: str
+) -> None:
+    for n in range(15):
+        await note(memory, f"o{n}", fact.format(n=n), await say(memory, other.format(n=n), day=n))
+    await say(memory, plain, day=20)
+    hits = await memory.retrieve(query, user="u", k=10)
+    assert plain in [hit.text for hit in hits[:2]]
+
+
+async def test_no_more_than_two_insights_take_the_places_of_turns(memory: AsyncMemoryScope) -> None:
+    key = await say(memory, "The garden needs water, seeds, a fence and a shed.")
+    seen = await note(memory, "o", "The garden needs a lot.", key)
+    made = [
+        Insight(id=f"i{n}", scope=Scope("u"), text=f"garden {n}: the garden needs {thing}", sources=(seen.id,),
+                said=START, recorded=START, subject=f"garden {n}")
+        for n, thing in enumerate(("water", "seeds", "a fence", "a shed"))
+    ]  # fmt: skip
+    await memory.runtime.services.store.apply("u", ChangeSet(new=tuple(made)))
+    hits = await memory.retrieve("What does the garden need?", user="u")
+    assert sum(hit.insight is not None for hit in hits) == 2
+    assert any(hit.turn and hit.turn.key == key for hit in hits)
+    assert len(await memory.retrieve("What does the garden need?", user="u", kinds=["insight"])) == 4
