@@ -48,6 +48,15 @@ SEVERAL = (
     "The boiler in the cellar leaks, the boiler upstairs hums, the boiler next door burns, and a boiler is not cheap."
 )
 QUIET = ("user", "Nothing new today.")
+REQUEST = (
+    "Hi again! I did what you told me about the balcony garden, and the tomatoes look fine now. I built the box from "
+    "the wood of the shed and filled it with soil. So let us go on with that plan. Which seeds do I buy next, and how "
+    "do I water them all while I travel in the summer?"
+)
+IN_PASSING = (
+    "There was next to no water in the fountain, the tickets to travel on were sold out, nobody could look inside the "
+    "church for the scaffolding, and the whole summer it was said to be fine in the paper while in fact it rained."
+)
 # feature: query, the turn that comes before another, the other, all sessions
 SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
     "window": (
@@ -176,6 +185,15 @@ SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
         "They fixed the lamp.",
         [[("user", "They fixed the motor.")], [("user", "They fixed the lamp.")]],
     ),
+    "recent": (
+        REQUEST,
+        "We chose tomatoes for the balcony.",
+        "We chose tomatoes for the balcony garden.",
+        [
+            [("user", "We chose tomatoes for the balcony garden.", "2026-01-12T10:00:00+00:00")],
+            [("user", "We chose tomatoes for the balcony.", "2026-05-20T10:00:00+00:00")],
+        ],
+    ),
 }
 
 
@@ -184,3 +202,10 @@ async def test_a_turn_comes_first_by_the_feature(feature: str) -> None:
     query, better, worse, sessions = SCENARIOS[feature]
     texts = [hit.text for hit in await ranked(query, sessions)]
     assert better in texts and worse not in texts[: texts.index(better)]
+
+
+async def test_a_request_told_at_length_finds_the_short_turn_on_its_subject() -> None:
+    texts = [
+        hit.text for hit in await ranked(REQUEST, [[("user", "I'd like a balcony garden.")], [("user", IN_PASSING)]])
+    ]
+    assert texts[0] == "I'd like a balcony garden."

@@ -22,7 +22,7 @@ from memscope.retrieval.subjects import subjects
 from memscope.search.bm25 import bm25, rarity
 from memscope.search.matching import WINDOW_LENGTH
 from memscope.search.snapshot import NEIGHBOUR_LENGTH_DISCOUNT, TURN_BEFORE
-from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
+from memscope.search.units import INSIGHT, USER_ROLE
 from memscope.text.language import has_cjk
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
@@ -48,11 +48,10 @@ RANK_WEIGHTS: Mapping[str, float] = {
     "dated": 1.03,
     "lasting": 4.0,
     "kind": 4.0,
-    "asking": -1.26,
-    "unknowing": -3.0,
     "topic": 0.89,
     "meaning": 1.94,
     "cosine": 2.6,
+    "recent": 1.5,
 }
 
 HEADER_TERM_WEIGHT = 0.2  # a term in the header counts for a fifth of one in the body
@@ -62,6 +61,8 @@ MIN_WORD_COVERAGE = 0.3  # share of a question's words that some unit must have,
 CJK_TERMS_PER_WORD = 3  # per word: characters, and pairs of them
 # words of a question, of which a unit of usual length has a fair part: of more it needs no more
 MAX_EXPECTED_WORDS = 20
+MAX_TOLD_WORDS = 5  # words beside a question, more of which tell a request at length
+RECENT_US = 45 * 86_400_000_000  # microseconds, after which what was said lately counts half
 SPEAKERS_IN_DIALOGUE = 2  # speakers
 SPEAKER_LIST_WEIGHT = 3.0  # of the speaker whom a question for all of a class names
 OPEN_PERIOD_WEIGHT = 3.0  # of a question for whatever happens at a time
@@ -120,9 +121,19 @@ class FeatureInputs:
         return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
 
     @cached_property
+    def terms_per_word(self) -> int:
+        return CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1
+
+    @cached_property
+    def brevity(self) -> float:
+        """1 for a question, towards 0 for a request told at length, of whose many words any long unit has some."""
+        words = self.query.told_terms / self.terms_per_word
+        return min(1.0, (MAX_TOLD_WORDS / max(words, 1)) ** 2)
+
+    @cached_property
     def known(self) -> float:
         """The most of the query's words that a candidate has, over what is a fair part of them."""
-        words = np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
+        words = np.count_nonzero(self.query.weights) / self.terms_per_word
         return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * min(1.0, MAX_EXPECTED_WORDS / max(words, 1)))
 
     @cached_property
@@ -165,7 +176,7 @@ def _answers(e: FeatureInputs) -> Values:
     alone = bm25(e.own, found.length, found.average_length, e.weights)
     tf, length = found.tf_neighbours[:, TURN_BEFORE], found.length_neighbours[:, TURN_BEFORE]
     before = bm25(tf, length, found.average_length, e.weights)
-    return asked * (before / max(float(alone.max(initial=0)), 1e-9))
+    return e.brevity * asked * (before / max(float(alone.max(initial=0)), 1e-9))
 
 
 def _header(e: FeatureInputs) -> Values:
@@ -173,7 +184,13 @@ def _header(e: FeatureInputs) -> Values:
 
 
 def _covered(e: FeatureInputs) -> Values:
-    return np.minimum(1, (e.occurs * (e.weights > 0)).sum(axis=1) / 5)
+    return e.brevity * np.minimum(1, (e.occurs * (e.weights > 0)).sum(axis=1) / 5)
+
+
+def _recent(e: FeatureInputs) -> Values:
+    """Counts for a request told at length, which mostly goes on with what was done lately."""
+    age = (e.found.time.max(initial=0) - e.found.time) / RECENT_US
+    return (1 - e.brevity) / (1 + age)
 
 
 def _rare(e: FeatureInputs) -> Values:
@@ -236,17 +253,8 @@ def kind_asked(query: Query, found: Candidates) -> Values:
     return values
 
 
-def _asking(e: FeatureInputs) -> Values:
-    """Counts less for a long turn, whose questions are a small part of it."""
-    return e.has(Flag.ASKING) / (1 + e.found.length / 10)
-
-
-def _unknowing(e: FeatureInputs) -> Values:
-    return e.has(Flag.UNKNOWING) & (e.found.role == ASSISTANT_ROLE)
-
-
 def _meaning(e: FeatureInputs) -> Values:
-    return _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN, no vector, is 0
+    return e.brevity * _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN, no vector, is 0
 
 
 def _topic(e: FeatureInputs) -> Values:
@@ -297,18 +305,17 @@ FEATURES: tuple[Feature, ...] = tuple(
         Feature("user", _user, "said by the user"),
         Feature("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.found.has_roles, "a standing wish"),
         Feature("length", lambda e: np.log1p(e.found.length) / 5, "long"),
-        Feature("short", lambda e: 1 / (1 + e.found.length / 20), "very short"),
+        Feature("short", lambda e: e.brevity / (1 + e.found.length / 20), "very short"),
         Feature("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
         Feature("number", lambda e: e.has(Flag.DIGIT) & e.query.asks_number, "has a number, as asked"),
         Feature("event", _event, "is about the period asked for"),
         Feature("dated", lambda e: e.found.dated & e.query.asks_when, "names a day, as asked"),
         Feature("lasting", _lasting, "a lasting statement about oneself, for a personal question"),
         Feature("kind", _kind, "a lasting statement of the kind asked for"),
-        Feature("asking", _asking, "only asks"),
-        Feature("unknowing", _unknowing, "only says that it does not know"),
         Feature("topic", _topic, "shares everyday topics"),
         Feature("meaning", _meaning, "close in meaning, by built-in vectors"),
         Feature("cosine", _cosine, "close in meaning"),
+        Feature("recent", _recent, "said lately, for a request told at length"),
     )
 )
 

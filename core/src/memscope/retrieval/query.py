@@ -43,6 +43,7 @@ class Query(Request):
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less
+    told_terms: int = 0  # terms in sentences that ask nothing, where there are several of these
     undated: frozenset[int] = frozenset()  # terms that look like a date and are of none
     kinds_asked: frozenset[int] = frozenset()  # marks of the lasting statements that the query is about
     names: frozenset[int] = frozenset()  # every name key that the query may mention

@@ -23,7 +23,7 @@ from memscope.retrieval.undated import undated_terms
 from memscope.services import Services
 from memscope.text.language import spaced_rules
 from memscope.text.terms import names, piece_terms, term
-from memscope.text.tokens import ends_of, fold, pieces, words
+from memscope.text.tokens import ends_of, fold, has_words, pieces, words
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
@@ -41,6 +41,7 @@ MAX_ANALYSED_CHARS = 2000
 NOT_NEEDED = "nothing about the user is asked"
 FILLER_WEIGHT = 0.5  # of words about the conversation, not its content
 _CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "right now", "in 20 minutes", whose words tell nothing
+_ASKS = pattern(r"[?？]\W*$")
 _NAMED_TIME = pattern(r"[A-Z\d]")  # a month, a holiday, a number
 # Topics of a question about somebody or something of the user's.
 PEOPLE_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends")
@@ -55,7 +56,7 @@ _LIFE_TOPICS = (
 
 @worker(
     reads=("text", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile"),
-    writes=("terms", "weights", "undated", "kinds_asked", "names", "periods", "asks_number", "asks_when",
+    writes=("terms", "weights", "told_terms", "undated", "kinds_asked", "names", "periods", "asks_number", "asks_when",
             "asks_assistant", "asks_personally", "asks_ahead", "is_list_question", "asks_period", "said_then", "days",
             "topics", "meaning", "about_talk", "about_user", "list_k", "need", "reason"),
 )  # fmt: skip
@@ -99,6 +100,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         query,
         terms=(*terms, *marks, *days),
         weights=(*weights, *(0.0 for _ in (*marks, *days))),
+        told_terms=_count_told(ends, frozenset(terms)),
         undated=undated_terms(found, named),
         kinds_asked=kinds,
         names=names(ends_of(text, MAX_ANALYSED_CHARS)),
@@ -148,6 +150,12 @@ def searched(query: str) -> str:
         return query
     first, last = (list(sentences(part)) for part in (query[:MAX_ANALYSED_CHARS], query[-MAX_ANALYSED_CHARS:]))
     return " ".join(filter(is_question, (*first[:EDGE_SENTENCES], *last[-EDGE_SENTENCES:]))) or query
+
+
+def _count_told(query: str, terms: frozenset[int]) -> int:
+    """Return how many of the terms stand in sentences without a question mark; 0 unless there are several of these."""
+    statements = [one for one in sentences(query) if not _ASKS.search(one) and has_words(one)]
+    return len(terms.intersection(map(term, words("\n".join(statements))))) if len(statements) > 1 else 0
 
 
 def _has(sign: str, text: str, signs: Sequence[Questions]) -> bool:
