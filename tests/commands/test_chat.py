@@ -121,7 +121,7 @@ def test_names_cut_short_and_of_memoryscope(server):
     done = piped("/retrieve_memory tea", "/mem", "/re", "/nonsense", "/retrieve", "/exit", "Where do I live?")
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        "nothing is stored for this user yet: add_turns keeps what is said",
+        "nothing is stored for this user yet: /add keeps what is said",
         "no answer yet",
         "memscope: there is no '/re'; known: /reflect, /retrieve",
         f"memscope: there is no '/nonsense'; known: {', '.join(sorted(COMMANDS))}",

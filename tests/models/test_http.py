@@ -24,7 +24,8 @@ from memscope.errors import (
 )
 from memscope.models import Message
 from memscope.models.clients import OpenAIChat
-from memscope.models.endpoint import endpoint, key_variable
+from memscope.models.endpoint import endpoint
+from memscope.models.http import Http
 
 from .conftest import saying
 from servers.faults import FaultServer
@@ -190,7 +191,14 @@ async def test_a_key_that_was_not_sent_is_asked_for() -> None:
         with pytest.raises(ModelAuthError, match=f"at {server.base_url}; no key was sent: set key$"):
             await model.chat(HELLO)
         await model.close()
-    assert key_variable("https://api.openai.com/v1") == "OPENAI_API_KEY"
+
+
+async def test_a_missing_key_is_told_before_the_network_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Http, "_client", lambda _: pytest.fail("the network was tried"))
+    model = OpenAIChat(endpoint("chat", "openai", environ={}, model="m"))
+    with pytest.raises(ModelAuthError, match=r"no key is set for .*openai.*; set key, or OPENAI_API_KEY"):
+        await model.chat(HELLO)
+    assert not Http(endpoint("chat", "openai", environ={}, model="m", headers={"X-Key": "k"}))._missing_key
 
 
 async def test_nobody_listens(connect: Connect) -> None:

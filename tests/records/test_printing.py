@@ -14,7 +14,7 @@ def test_a_retrieval_prints_as_dated_lines_with_why():
         )
         found = memory.retrieve("Where do I live? Berlin?", user="alice")
     assert str(found).startswith("1. [2026-03-02] I live in Berlin.  (") and "text" in str(found)
-    assert repr(found) == f"Retrieval(1 hits of {found.considered}, reason='')"
+    assert repr(found) == f"Retrieval([{found[0]!r}], reason='')"
     assert repr(found[0]).startswith("Hit(") and "'I live in Berlin.'" in repr(found[0]) and len(repr(found[0])) < 150
 
 

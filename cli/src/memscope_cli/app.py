@@ -18,13 +18,23 @@ from typing import Any
 import click
 
 from memscope import __version__
-from memscope.errors import ConfigError, MemscopeError, install_hint
+from memscope.errors import ConfigError, InputError, MemscopeError, install_hint
 from memscope_cli.commands import register
 from memscope_cli.commands.language import say, say_error, speaking
 from memscope_cli.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
 from memscope_cli.commands.output import json_line, print_error
 
 COMMANDS_OF_EXTRAS = {"mcp": "mcp", "serve": "server", "token": "server"}
+#: What people type for a command, understood and not listed.
+COMMAND_ALIASES = {
+    **dict.fromkeys(("ask", "search", "find", "recall", "query"), "retrieve"),
+    **dict.fromkeys(("remember", "save", "store"), "add"),
+    **dict.fromkeys(("get", "cat"), "show"),
+    "ls": "list",
+}
+#: Words that are answered with the command that does it: nothing is removed by a guess.
+SEE_COMMAND = {**dict.fromkeys(("delete", "remove", "rm"), "forget"), "edit": "update", "talk": "chat"}
+NO_COMMANDS = ("q", "quit", "exit", "bye")
 
 
 class Program(Group):
@@ -37,9 +47,10 @@ class Program(Group):
         if found is None:
             self._discover(ctx)
             found = super().get_command(ctx, cmd_name)
-        if found is None and (extra := COMMANDS_OF_EXTRAS.get(cmd_name)):
-            message = say("{command} comes with the extra {extra}, which is not loaded", command=cmd_name, extra=extra)
-            raise ConfigError(message, hint=install_hint(extra))
+        if found is None and cmd_name in COMMAND_ALIASES:
+            found = super().get_command(ctx, COMMAND_ALIASES[cmd_name])
+        if found is None:
+            _explain_unknown(cmd_name)
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -74,6 +85,17 @@ class Program(Group):
         if not standalone:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain_unknown(name: str) -> None:
+    """Raise the error that helps with the name of no command, where it is known what was meant."""
+    if extra := COMMANDS_OF_EXTRAS.get(name):
+        message = say("{command} comes with the extra {extra}, which is not loaded", command=name, extra=extra)
+        raise ConfigError(message, hint=install_hint(extra))
+    if name in SEE_COMMAND:
+        raise InputError(say("there is no {name}; {hint}", name=name, hint=f"memscope {SEE_COMMAND[name]} --help"))
+    if name in NO_COMMANDS:
+        raise InputError(say("nothing is open: each command ends by itself, and /exit ends memscope chat"))
 
 
 def _asked_language(args: Sequence[str]) -> str | None:

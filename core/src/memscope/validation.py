@@ -84,8 +84,10 @@ class ValidatedTurns:
 
 def identifier(what: str, value: object) -> str:
     """An opaque name: not empty, no blanks around it, nothing invisible in it, at most 256 bytes."""
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str):
         raise ScopeError(f"{what} must be a text that is not empty, got {type(value).__name__}")
+    if not value:
+        raise ScopeError(f"{what} is empty", hint="give the id of whose memory it is" if what == "user" else "")
     if value != value.strip():
         raise ScopeError(f"{what} has blanks around it: {value!r}", hint="strip it")
     hidden = next((char for char in value if unicodedata.category(char) in HIDDEN_CATEGORIES), None)

@@ -116,6 +116,8 @@ def step(talk: Talk, text: str) -> None:
     try:
         if text.lstrip().startswith("/"):
             slash.run(talk, text)
+        elif text.strip().lower() in slash.LAST_WORDS:
+            raise EOFError
         else:
             answer(talk, text)
     except MemscopeError as error:

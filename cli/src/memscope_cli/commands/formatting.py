@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
@@ -16,6 +17,9 @@ from memscope_cli.commands.output import Display, StyledText, pad, visible
 
 STRONGEST = 3  # features named
 ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}
+_FEATURE = re.compile(r"( +\S+ = \S+ x \S+  \w+: )(.*)")  # lines of Retrieval.explanation
+_FOUND_HIT = re.compile(r"(\d+\. \S+ )score (\S+), found by (.*)")
+_CHANNEL = re.compile(r"(\w+) \(([^)]*)\)")
 KIND_OF_STAGE = {"consolidate": "turn", "reflect": "observation"}
 
 
@@ -59,6 +63,22 @@ def show_hits(show: Display, found: Sequence[Hit], *, explain: bool) -> None:
         show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), *([] if explain else [id]), hang=4)
         if explain:
             show.line((why(hit), "dim"), id, indent=4, hang=2)
+
+
+def reason(found: Retrieval, command: str) -> str:
+    """Return why nothing was found; ``command`` is what a person calls ``add_turns``."""
+    return say_sentence(found.reason or "nothing found").replace("add_turns", command)
+
+
+def explained(line: str) -> str:
+    """Return a line of the explanation in the language of the program, its numbers and names as they are."""
+    if feature := _FEATURE.fullmatch(line):
+        return feature[1] + say(feature[2])
+    if hit := _FOUND_HIT.fullmatch(line):
+        channels = ((say(name), say(meaning)) for name, meaning in _CHANNEL.findall(hit[3]))
+        found_by = join(say("{name} ({meaning})", name=name, meaning=meaning) for name, meaning in channels)
+        return hit[1] + say("score {score}, found by {channels}", score=hit[2], channels=found_by)
+    return say_sentence(line)
 
 
 def show_record(show: Display, record: Record) -> None:

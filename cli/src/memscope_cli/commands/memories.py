@@ -15,6 +15,8 @@ from memscope.reconciliation.approval import superseded_by
 from memscope.records import ForgetReport
 from memscope.sync import MemoryScope
 from memscope_cli.commands.formatting import (
+    explained,
+    reason,
     record_card,
     record_json,
     record_line,
@@ -68,10 +70,10 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
     show_hits(call.show, found.hits, explain=explain)
     if found.reason or not found:
-        print_error(f"memscope: {say(found.reason or 'nothing found')}")
+        print_error(f"memscope: {reason(found, 'memscope add')}")
     if explain:
         call.show.line("")
-        _show_lines(call, found.explanation)
+        _show_lines(call, "\n".join(map(explained, found.explanation.splitlines())))
 
 
 @command("context", short_help="Print dated lines for a prompt.")

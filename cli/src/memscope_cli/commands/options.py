@@ -62,7 +62,7 @@ class Call:
     @property
     def whose(self) -> dict[str, Any]:
         """The scope as the keywords ``user`` and ``agent``."""
-        if self.user is None:
+        if not (self.user or "").strip():
             raise click.UsageError(say("whose memory? Give --user NAME, or set MEMSCOPE_USER"))
         return {"user": self.user, "agent": self.agent}
 

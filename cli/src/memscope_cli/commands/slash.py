@@ -18,6 +18,7 @@ from memscope_cli.commands.block import show_block, show_blocks
 from memscope_cli.commands.formatting import (
     action_parts,
     hit_json,
+    reason,
     retrieval_json,
     show_hits,
     show_receipt,
@@ -99,6 +100,7 @@ def _ids(report: WorkReport) -> list[str]:
 def run(talk: Talk, line: str) -> None:
     """``/name argument``; a name may be cut short, and have MemoryScope's ending. ``EOFError`` for ``/exit``."""
     given, _, argument = line.strip().partition(" ")
+    given = SLASH_ALIASES.get(given.lower(), given)
     begun = [name for name in COMMANDS if name.startswith(given.lower().removesuffix("_memory"))]
     if len(begun) != 1 or given == "/":
         hint = say_sentence(nearest(given, begun or COMMANDS))
@@ -127,7 +129,7 @@ def retrieve(talk: Talk, query: str) -> None:
     talk.show.data(retrieval_json(query, found))
     _show_hits(talk, found.hits, explain=False)
     if found.reason or not found:
-        talk.note(say(found.reason or "nothing there"))
+        talk.note(reason(found, "/add"))
 
 
 def memories(talk: Talk, _: str) -> None:
@@ -291,3 +293,12 @@ COMMANDS: Mapping[str, tuple[Callable[[Talk, str], None], str, str]] = {
     "/help": (help_, "", "this"),
     "/exit": (exit_, "", "the end"),
 }
+#: What people type for a command.
+SLASH_ALIASES: Mapping[str, str] = {
+    **dict.fromkeys(("/q", "/quit", "/bye"), "/exit"),
+    **dict.fromkeys(("/ask", "/search", "/find", "/recall"), "/retrieve"),
+    **dict.fromkeys(("/remember", "/save"), "/add"),
+    **dict.fromkeys(("/delete", "/remove"), "/forget"),
+    "/?": "/help",
+}
+LAST_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # as a whole line, where no message is meant

@@ -56,6 +56,8 @@ class Http:
             raise ConfigError("a model endpoint needs httpx2", hint=install_hint("openai"))
         self.endpoint = endpoint
         self._clients = PerLoop(self._client)
+        keyed = endpoint.secret or endpoint.headers
+        self._missing_key = "" if keyed else key_variable(endpoint.base_url)
         self._certificates: ssl.SSLContext | None = None
 
     async def prepare(self) -> None:
@@ -109,6 +111,9 @@ class Http:
     @asynccontextmanager
     async def _answer(self, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
         """Return the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
+        if self._missing_key:  # said before the network is tried: this server answers nobody without one
+            message = f"no key is set for {self.endpoint.base_url}"
+            raise ModelAuthError(message, hint=f"set key, or {self._missing_key} in the environment")
         await self.prepare()
         client, failure = self._clients.get(), ""
         method, content = ("GET", None) if body is None else ("POST", _dumps(body))
@@ -159,9 +164,7 @@ class Http:
         detail = (text.replace(secret, "***") if secret else text)[:MAX_DETAIL_CHARS]
         message = f"the endpoint of {self.endpoint.model!r} answered {status}"
         if status in (401, 403):
-            variable = key_variable(self.endpoint.base_url)
-            unset = f"no key was sent: set key{variable and f', or {variable} in the environment'}"
-            hint = "check key, and whether it may use this model" if secret else unset
+            hint = "check key, and whether it may use this model" if secret else "no key was sent: set key"
             return ModelAuthError(f"{message} at {self.endpoint.base_url}", hint=hint, detail=detail)
         if status == 429:
             if "insufficient_quota" in text:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 MAX_SHORT_CHARS = 80
+MAX_SHOWN_HITS = 5  # hits in the ``repr`` of a result
 _STYLE = "text-align: left; vertical-align: top"
 
 
@@ -70,6 +71,12 @@ def memory(this: Any) -> str:
 
 def hit(this: PrintedHit) -> str:
     return f"Hit({this.id!r}, {this.score:.2f}, {_beginning(this.text)})"
+
+
+def retrieval(this: PrintedRetrieval) -> str:
+    parts = [*map(repr, this.hits[:MAX_SHOWN_HITS]), *(["..."] if len(this.hits) > MAX_SHOWN_HITS else [])]
+    profile = [f"profile of {len(this.profile)}"] if this.profile else []
+    return f"Retrieval([{', '.join(parts)}]{''.join(f', {one}' for one in profile)}, reason={this.reason!r})"
 
 
 def _beginning(text: str) -> str:

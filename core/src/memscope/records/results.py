@@ -126,7 +126,7 @@ class Retrieval(Sequence[Hit]):
         return len(self.hits)
 
     def __repr__(self) -> str:
-        return f"Retrieval({len(self.hits)} hits of {self.considered}, reason={self.reason!r})"
+        return printing.retrieval(self)
 
     __str__ = printing.as_text
     _repr_html_ = printing.as_html

@@ -123,10 +123,6 @@ async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[F
         if model is None:
             yield Finding("models", "ok", say(WITHOUT[section]))
             continue
-        if (variable := _key_variable(exam, section)) and not os.environ.get(variable):
-            told = say("{section}: no key is set; its preset takes it from {variable}", section=section,
-                       variable=variable)  # fmt: skip
-            yield Finding("models", "warn", told, f"export {variable}=...")
         yield await _asked(exam, section, model)
     for finding in _space(exam, ctx):
         yield finding

@@ -1,0 +1,87 @@
+"""The words that people type: understood, or answered with the command that does it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+import catalogue
+from memscope.retrieval import explain, features
+from memscope_cli.app import COMMAND_ALIASES, NO_COMMANDS, SEE_COMMAND, cli
+
+from servers.faults import FaultServer, Script
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+    return lambda *args, input=None: CliRunner().invoke(cli, args, input=input)
+
+
+def test_another_word_for_a_command_does_the_same(run):
+    assert run("remember", "My boat is called Aurora.", "--user", "alice").output.startswith("1 turn stored")
+    for word in ("ask", "search", "find"):
+        assert "Aurora" in run(word, "What is my boat called?", "--user", "alice").output
+    assert "Aurora" in run("ls", "--user", "alice").output
+
+
+def test_none_of_these_words_is_a_command_or_is_listed(run):
+    assert not {*COMMAND_ALIASES, *SEE_COMMAND, *NO_COMMANDS} & {*cli.commands}
+    assert {*COMMAND_ALIASES.values(), *SEE_COMMAND.values()} <= {*cli.commands}
+    assert "  ask " not in run("--help").output
+
+
+@pytest.mark.parametrize(("word", "hint"), [("rm", "memscope forget --help"), ("quit", "/exit"), ("q", "/exit")])
+def test_what_removes_or_ends_is_not_guessed(run, word, hint):
+    done = run(word)
+    assert done.exit_code == 2 and hint in done.stderr
+    assert CHINESE.search(run("--lang", "zh", word).stderr)
+
+
+def test_a_name_is_asked_for_where_it_is_empty(run):
+    assert "Give --user NAME" in run("add", "hello", "--user", "").stderr
+
+
+def test_a_user_without_memory_is_told_the_command(run):
+    run("add", "hello", "--user", "alice")
+    told = run("retrieve", "boat", "--user", "bob").stderr
+    assert told == "memscope: nothing is stored for this user yet: memscope add keeps what is said\n"
+    assert "memscope add" in run("--lang", "zh", "retrieve", "boat", "--user", "bob").stderr
+
+
+def test_the_explanation_of_a_ranking_is_wholly_chinese(run):
+    for text in ("我的船叫极光。", "我昨天去了菜市场。", "你喜欢船吗？"):
+        run("add", text, "--user", "小明")
+    told = run("--lang", "zh", "retrieve", "我的船叫什么？", "--user", "小明", "--explain").output
+    lines = told.partition("\n\n")[2].splitlines()
+    assert len(lines) > 8
+    assert not [line for line in lines if not CHINESE.search(line)]
+    assert "空" in run("--lang", "zh", "retrieve", "", "--user", "小明").stderr
+
+
+def test_every_meaning_that_is_explained_has_its_chinese():
+    known = {key[0] for key, text in catalogue.read().items() if text}
+    meanings = {one.meaning for one in features.FEATURES}
+    assert not (meanings | {*explain.BROUGHT_BY.values()}) - known
+
+
+@pytest.mark.parametrize("word", ["/quit", "/q", "/bye", "quit", "exit", "退出"])
+def test_a_talk_ends_by_the_words_people_type(run, monkeypatch, word):
+    with FaultServer(script=Script([{"match": ".", "reply": "Hello."}])) as server:
+        monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", server.base_url)
+        monkeypatch.setenv("MEMSCOPE_CHAT__MODEL", "test-chat")
+        done = run("chat", "--user", "alice", input=f"{word}\nhello\n")
+        assert (done.exit_code, done.output, server.requests) == (0, "", [])
+
+
+def test_a_talk_is_searched_by_the_words_people_type(run, monkeypatch):
+    monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("MEMSCOPE_CHAT__MODEL", "test-chat")
+    done = run("chat", "--user", "alice", input="/find boat\n/remember My boat is called Aurora.\n/ask boat\n")
+    assert "/add keeps what is said" in done.stderr and "Aurora" in done.stdout
