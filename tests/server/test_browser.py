@@ -23,8 +23,9 @@ from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 from memscope_server.tokens import TokenFile  # noqa: E402
 
-from .conftest import serving  # noqa: E402
+from .conftest import fill, serving  # noqa: E402
 from .story import tell_all  # noqa: E402
+from servers.faults import FaultServer  # noqa: E402
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = [
@@ -38,7 +39,7 @@ FLAGS = (
     "disable-component-update disable-dev-shm-usage window-size=1100,1000"
 ).split()
 PAGES = (
-    "", "records", "records?as_of=2026-03-03", "records/fact-berlin", "records/insight-home",
+    "", "records", "chat", "records?as_of=2026-03-03", "records/fact-berlin", "records/insight-home",
     "ask?q=Where+do+I+live%3F", "entities", "entities/Lisbon", "timeline?by=day", "blocks", "blocks/human", "review",
     "forget", "forget?id=fact-diet",
 )  # fmt: skip
@@ -274,16 +275,72 @@ def test_the_first_tab_leads_past_the_menu(browser, served):
     assert browser.switch_to.active_element.get_attribute("href").endswith("/records?kind=turn")
 
 
-def test_a_narrow_screen_needs_no_sideways_scrolling(browser, served):
-    sign_in(browser, served, served.alice)
-    browser.set_window_size(500, 900)
-    try:
-        for page in PAGES:
-            browser.get(f"{served.root}/u/alice/{page}")
-            width, inner = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
-            assert width <= inner, page
-    finally:
-        browser.set_window_size(1100, 1000)
+#: Of a page on a phone: whether it, or a table of it, is wider than the screen; whether its tab is out of sight; names
+#: that stand in a column too narrow for a word.
+NARROW = """
+const wide = [document.documentElement, ...document.querySelectorAll(".scroll")].filter(
+  (one) => one.scrollWidth > one.clientWidth + 1);
+const tab = document.querySelector("nav [aria-current]")?.getBoundingClientRect();
+const names = [...document.querySelectorAll("th[scope=row], .chip, .whose, .meta b, h1")].filter(
+  (one) => one.offsetHeight > 60 && one.offsetWidth < 80);
+return [wide.length, tab ? tab.left < 0 || tab.right > innerWidth : false, names.map((one) => one.textContent)];
+"""
+
+
+@pytest.fixture
+def phone(browser):
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    yield browser
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_phone_needs_no_sideways_scrolling_and_shows_the_tab_and_whole_names(phone, served):
+    sign_in(phone, served, served.operator)
+    for page in (*(f"u/alice/{page}" for page in PAGES), "u/nobody/", "jobs", ""):
+        phone.get(f"{served.root}/{page}")
+        assert phone.execute_script(NARROW) == [0, False, []], page
+
+
+@pytest.fixture
+def talking(tmp_path) -> Iterator[str]:
+    """The address that signs Alice in where a chat model answers."""
+    asyncio.run(fill(tmp_path / "memory.db"))
+    tokens = TokenFile(tmp_path / "tokens.json")
+    _, secret = tokens.add("user", "alice")
+    with FaultServer(script=[{"match": ".", "reply": "In March, <b>I think</b>."}]) as model:
+        chat = {"base_url": model.base_url, "model": "test-chat"}
+        with serving(tmp_path / "memory.db", tokens, {"chat": chat, "background": False}) as root:
+            yield f"{root}/login?token={secret}"
+
+
+def test_a_talk_shows_what_each_answer_was_shown_and_mends_it_there(browser, talking):
+    browser.delete_all_cookies()
+    browser.get(talking)
+    browser.get(talking.partition("/login")[0] + "/u/alice/chat")
+    browser.find_element(By.NAME, "text").send_keys("When did I move to Lisbon?", Keys.ENTER)
+    wait_for(browser, "In March, <b>I think</b>.")
+    wait_for(browser, "lines of memory were shown")
+    browser.find_element(By.CSS_SELECTOR, ".shown > summary").click()
+    assert "The user moved to Lisbon." in text(browser) and "found by words" in text(browser)
+    line = browser.find_element(
+        By.XPATH, "//li[.//a[contains(., 'The user moved to Lisbon.')]][contains(@class, 'row')]"
+    )
+    line.find_element(By.XPATH, ".//summary[text()='Correct']").send_keys(Keys.ENTER)
+    field = line.find_element(By.NAME, "text")
+    field.clear()
+    field.send_keys("The user moved to Porto.")
+    line.find_element(By.XPATH, ".//button[text()='Save']").send_keys(Keys.ENTER)
+    wait_for(browser, "Corrected.")
+    assert "The user moved to Porto." in line.text
+    other = browser.find_element(By.XPATH, "//li[@class='row'][.//a[contains(., 'vegetarian')]]")
+    other.find_element(By.XPATH, ".//summary[text()='Forget']").send_keys(Keys.ENTER)
+    other.find_element(By.XPATH, ".//button[text()='Forget it now']").send_keys(Keys.ENTER)
+    wait_for(browser, "Forgotten.")
+    assert "vegetarian" not in other.text
+    browser.get(talking.partition("/login")[0] + "/u/alice/ask?q=vegetarian")
+    assert "with my sister Kim" not in text(browser)
+    assert axe.Axe().run(browser)["violations"] == []
 
 
 @pytest.fixture(scope="module")

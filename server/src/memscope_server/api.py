@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import datetime
 from traceback import format_tb
@@ -236,15 +236,20 @@ async def chat(request: Request, caller: Anyone, user: str, given: schemas.ChatI
     """Answer with the chat model and what is remembered, as events: ``piece``, then ``done`` or ``error``."""
     scope = caller.scope(user, given.agent)
     answer = memory_of(request).chat(given.text, **scope, session=given.session, persona=given.persona)
-    return StreamingResponse(_events(answer), media_type="text/event-stream")
+
+    def done() -> dict[str, Any]:
+        return {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]}
+
+    return StreamingResponse(stream_events(answer, done), media_type="text/event-stream")
 
 
-async def _events(answer: Any) -> AsyncIterator[bytes]:
+async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> AsyncIterator[bytes]:
+    """Yield the pieces of an answer as events, then ``done`` with what it was shown, or ``error``."""
     async with aclosing(answer):
         try:
             async for piece in answer:
                 yield _event("piece", {"text": piece})
-            yield _event("done", {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]})
+            yield _event("done", done())
         except MemscopeError as error:
             yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
         except Exception as error:  # its message may hold what was said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,13 @@ PAGE_LANGUAGES = {"en": "English", "zh": "中文"}
 def phrases() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "phrases.json").read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def _sentences() -> list[tuple[re.Pattern[str], dict[str, str]]]:
+    """Return the sentences of the core that pages show: "{}" stands for what it names."""
+    entries = [phrase for name, phrase in phrases().items() if name.startswith("core_")]
+    return [(re.compile(re.escape(phrase["en"]).replace(r"\{\}", "(.+)")), phrase) for phrase in entries]
 
 
 def language_of(request: Request) -> str:
@@ -36,6 +44,13 @@ class Translation:
 
     def say(self, phrase: str, **values: object) -> str:
         return phrases()[phrase][self.language].format(**values)
+
+    def told(self, sentence: str) -> str:
+        """Return a sentence of the core in this language, as it is where that has none."""
+        for pattern, translations in _sentences():
+            if match := pattern.fullmatch(sentence):
+                return translations[self.language].format(*match.groups())
+        return sentence
 
     def name_of(self, family: str, name: str) -> str:
         """Return the phrase for a name of the core or of a plugin; the name itself where there is none."""

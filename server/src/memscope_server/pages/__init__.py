@@ -6,16 +6,17 @@ operators.py   users, jobs
 memories.py    overview, lists, one record, a question
 entities.py    people and things, their graph, the timeline
 blocks.py      core memory with its history
-changes.py     review, correct, forget
+changes.py     remember, review, correct, forget
+chat.py        an answer as it comes, and what it was shown
 """
 
 from fastapi import APIRouter
 
-from memscope_server.pages import blocks, changes, entities, memories, operators, signing_in
+from memscope_server.pages import blocks, changes, chat, entities, memories, operators, signing_in
 from memscope_server.pages.rendering import failed
 
 router = APIRouter()
-for part in (signing_in, operators, changes, blocks, entities, memories):
+for part in (signing_in, operators, changes, chat, blocks, entities, memories):
     router.include_router(part.router)
 
 __all__ = ["failed", "router"]

@@ -1,4 +1,4 @@
-"""Pages that change memories: review, correct, forget."""
+"""Pages that change memories: remember, review, correct, forget."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ async def judge(request: Request, here: Here, id: str, verdict: str) -> Response
         raise InputError("a proposal is accepted or rejected")
     await decide(memory_of(request), here.scope, [id], accept=verdict == "accept")
     return back(here, "review")
+
+
+@router.post("/u/{user:path}/remember")
+async def remember(request: Request, here: Here) -> Response:
+    """Remember a statement as it is."""
+    form: Mapping[str, str] = request.state.form
+    memory = await memory_of(request).add_memory(form.get("text", "").replace("\r\n", "\n"), **here.scope)
+    return back(here, "records", memory.id)
 
 
 @router.post("/u/{user:path}/records/{id:path}/correct")

@@ -8,6 +8,19 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from memscope.entities.results import Bucket, By
+from memscope.records import FeatureValue
+
+MIN_CONTRIBUTION = 0.005  # below it a feature says nothing
+FEATURE_GROUPS = {
+    "words": ("covered", "rare"),
+    "around": ("window", "wide", "session", "answers"),
+    "size": ("length", "short"),
+    "near": ("meaning", "cosine", "topic"),
+    "time": ("period", "after", "event", "dated"),
+    "oneself": ("first_person", "lasting", "kind", "user"),
+    "only": ("asking", "unknowing"),
+}
+GROUP_OF_FEATURE = {name: group for group, names in FEATURE_GROUPS.items() for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +35,28 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Features of a hit that say the same in several ways, as one: their sum, and the parts."""
+
+    name: str
+    contribution: float
+    parts: Sequence[FeatureValue]
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     slots: int
     columns: Sequence[Column]
+
+
+def reasons(features: Sequence[FeatureValue]) -> list[Reason]:
+    """Return the features by groups, the strongest first; a feature of a plugin is a group of its own."""
+    groups: dict[str, list[FeatureValue]] = {}
+    for one in features:
+        if abs(one.contribution) >= MIN_CONTRIBUTION:
+            groups.setdefault(GROUP_OF_FEATURE.get(one.name, one.name), []).append(one)
+    merged = [Reason(name, sum(one.contribution for one in parts), parts) for name, parts in groups.items()]
+    return sorted(merged, key=lambda one: -one.contribution)
 
 
 def columns(buckets: Sequence[Bucket], by: By) -> Columns:

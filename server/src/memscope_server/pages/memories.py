@@ -11,7 +11,7 @@ from memscope.records import Memory, Observation, Record, Retrieval, Turn
 from memscope_server.access import proposals_for
 from memscope_server.api import listings_of, memory_of
 from memscope_server.listing import fetch
-from memscope_server.pages.charts import columns
+from memscope_server.pages.charts import columns, reasons
 from memscope_server.pages.rendering import Here, day_start, show
 
 KIND_TABS = ("turn", "observation", "insight")
@@ -87,8 +87,9 @@ async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Res
     listing, _ = await listings_of(request).page(memory, 0, 0, **here.scope)
     if q:
         found = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
-    features = [abs(one.contribution) for hit in found for one in hit.features]
     why = {out.id: out.why for out in found.left_out}
+    grouped = {hit.id: reasons(hit.features) for hit in found}
+    most = max((abs(one.contribution) for groups in grouped.values() for one in groups), default=0) or 1.0
     left_out: list[Record] = await fetch(memory, here.user, tuple(why))
-    return show(request, "ask.html", here, q=q, as_of=as_of, found=found, most=max(features, default=0) or 1.0,
-                left_out=left_out, why=why, today=memory.runtime.services.now(), first=listing.first)  # fmt: skip
+    return show(request, "ask.html", here, q=q, as_of=as_of, found=found, grouped=grouped, most=most, left_out=left_out,
+                 why=why, today=memory.runtime.services.now(), first=listing.first)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from memscope.validation import ALL_TIME
 from memscope_server.access import Anyone, Caller
 from memscope_server.api import memory_of
 from memscope_server.listing import id_of, kind_of, said_of
+from memscope_server.pages.charts import reasons
 from memscope_server.translations import PAGE_LANGUAGES, Translation, language_of
 
 MOST_SHOWN = 100  # of any list
@@ -31,7 +33,7 @@ def render(
     """Render a template in the reader's language, times in the memory's zone."""
     words, zone = Translation(language_of(request)), memory_of(request).runtime.services.zone
     shared = {
-        "say": words.say, "name_of": words.name_of, "lang": words.language,
+        "say": words.say, "name_of": words.name_of, "told": words.told, "lang": words.language,
         "topic": languages.get(words.language).topic_name,
         "caller": caller, "csrf": caller.csrf if caller else "",
         "day": lambda time: f"{in_zone(time, zone):%Y-%m-%d}",
@@ -114,4 +116,12 @@ def split_quote(text: str, words: str) -> tuple[str, str, str]:
 
 
 templates.env.globals.update(address=address, languages=PAGE_LANGUAGES, descriptions=DESCRIPTIONS)
-templates.env.filters.update(kind=kind_of, said=said_of, title=title_of, id=id_of, split_quote=split_quote)
+templates.env.filters.update(
+    kind=kind_of,
+    said=said_of,
+    title=title_of,
+    id=id_of,
+    split_quote=split_quote,
+    reasons=reasons,
+    quoted=shlex.quote,
+)

@@ -1,4 +1,7 @@
 "use strict";
+// The tab of this page is in view on a narrow screen.
+const tab = document.querySelector("nav [aria-current]");
+if (tab) { tab.parentNode.scrollLeft = tab.offsetLeft - (tab.parentNode.clientWidth - tab.offsetWidth) / 2; }
 // Further rows before the end of a list comes into view.
 const rows = document.getElementById("rows");
 const seen = new IntersectionObserver(async (entries) => {
