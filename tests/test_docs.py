@@ -82,9 +82,8 @@ def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
 
 
 def first_cells(page: Path) -> list[str]:
-    """The words in code of the first cell of each table's rows, but for tables of other projects' tests."""
-    text = re.sub(r"## \w+'s own tests\n.*", "", page.read_text(encoding="utf-8"), flags=re.S)
-    rows = [row[1] for row in re.finditer(r"^\| ([^|\n]*`[^|\n]*) \|", text, re.M)]
+    """The words in code of the first cell of each table's rows."""
+    rows = [row[1] for row in re.finditer(r"^\| ([^|\n]*`[^|\n]*) \|", page.read_text(encoding="utf-8"), re.M)]
     return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
 
 
@@ -95,7 +94,7 @@ def test_a_chinese_page_says_what_the_english_one_says(page):
     assert len(first_cells(english)) >= 8 and not [
         word for word in first_cells(english) if word not in first_cells(chinese)
     ]
-    sections = [len(re.findall(r"^## (?!.*own tests)", one.read_text("utf-8"), re.M)) for one in (english, chinese)]
+    sections = [len(re.findall(r"^## ", one.read_text("utf-8"), re.M)) for one in (english, chinese)]
     assert sections[0] == sections[1]
     if page in ELSEWHERE:
         shown = [{text for _, text in blocks(one, r"python(?: v1)?")} for one in (english, chinese)]
@@ -118,10 +117,48 @@ def test_links_inside_the_project_lead_somewhere(page):
     assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
 
 
-def test_every_page_is_in_the_index():
-    index = (DOCS / "README.md").read_text(encoding="utf-8")
-    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
-    assert not [page for page in pages if page != "README.md" and f"({page})" not in index]
+def index(page: Path) -> dict[str, list[str]]:
+    """The pages that an index links to, by the heading above them."""
+    parts = re.split(r"^## (.+)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {
+        title: re.findall(r"^\| \[[^]]+\]\((\S+\.md)\)", text, re.M)
+        for title, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def listed(entries: list) -> dict[str, list[str]]:
+    """The same, of the site's navigation."""
+
+    def pages(entry) -> list[str]:
+        return [entry] if isinstance(entry, str) else [page for one in entry for page in pages(*one.values())]
+
+    return {title: pages(value) for entry in entries for title, value in entry.items() if not isinstance(value, str)}
+
+
+def test_every_page_is_in_one_group_of_both_indexes():
+    """Tutorial, how-to, reference, explanation (Diataxis), and what maintainers need; the same on the site."""
+    nav = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)["nav"]
+    english, chinese = index(DOCS / "README.md"), index(DOCS / "zh" / "README.md")
+    assert [*english] == ["Tutorial", "How-to guides", "Reference", "Explanation", "Maintaining", "中文"]
+    assert [*chinese] == ["教程", "操作指南", "参考", "说明"]
+    on_site = listed(nav)
+    assert {title: english[title] for title in english if title != "中文"} == {
+        title: pages for title, pages in on_site.items() if title != "中文"
+    }
+    assert listed(next(entry["中文"] for entry in nav if "中文" in entry)) == {
+        title: [f"zh/{page}" for page in pages] for title, pages in chinese.items()
+    }
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"README.md"}
+    found = [page for pages in on_site.values() for page in pages]
+    assert sorted(found) == sorted(pages)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=name)
+def test_a_page_begins_with_what_its_reader_can_do_after_it(page):
+    if page.name != "README.md":
+        title, first, *_ = page.read_text(encoding="utf-8").split("\n\n")
+        assert title.startswith("# ")
+        assert first.startswith("读完本页，你可以" if page.parent.name == "zh" else "After this page you can")
 
 
 def test_every_benchmark_is_listed_and_every_bar_has_one():

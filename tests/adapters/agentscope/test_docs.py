@@ -16,6 +16,7 @@ from servers.faults import FaultServer
 pytestmark = pytest.mark.slow
 
 GUIDE = (ROOT / "docs" / "agentscope.md").read_text(encoding="utf-8")
+TABLES = (ROOT / "docs" / "maintaining" / "agentscope-tests.md").read_text(encoding="utf-8")
 BLOCKS = [(kind, text) for kind, v1, text in BLOCK.findall(GUIDE) if bool(v1) == (generation() == 1)]
 SILENT = "ignore:unclosed:ResourceWarning"  # AgentScope never closes its client for the model
 ASSISTANT = "assistant_v1.py" if generation() == 1 else "assistant.py"
@@ -73,8 +74,7 @@ async def test_the_guide_for_1x(server, capsys):
 @pytest.mark.parametrize("name", ["mem0", "reme"])
 def test_the_guide_names_every_scenario(name):
     ours = Path(__file__).with_name(f"test_v2_{name}_scenarios.py").read_text(encoding="utf-8")
-    tables = GUIDE[GUIDE.index("## AgentScope's own tests") :].split("\n\n")
-    (table,) = [table for table in tables if table.startswith(f"| `tests/{name}_middleware_test.py`")]
+    (table,) = [table for table in TABLES.split("\n\n") if table.startswith(f"| `tests/{name}_middleware_test.py`")]
     rows = re.findall(r"^\| `(test_\w+)` \| `(test_\w+)` \|$", table, re.MULTILINE)
     written = re.findall(r'^(?:async )?def (test_\w+)\(.*?\):\n    """(test_\w+)', ours, re.MULTILINE)
     assert [(stands_for, test) for test, stands_for in written] == rows

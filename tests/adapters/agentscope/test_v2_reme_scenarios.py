@@ -1,6 +1,7 @@
 """AgentScope's tests of its own ReMe middleware (tests/reme_middleware_test.py), asked of ours.
 
-Each test names the upstream test it stands for; docs/agentscope.md lists them all, with those that cannot apply.
+Each test names the upstream test it stands for; docs/maintaining/agentscope-tests.md lists them all, with those that
+cannot apply.
 """
 
 from __future__ import annotations

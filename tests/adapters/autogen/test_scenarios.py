@@ -1,7 +1,7 @@
 """AutoGen's own tests of a memory, asked of ours. Each names the upstream test it stands for.
 
-C is autogen-core's tests/test_memory.py, A autogen-agentchat's tests/test_assistant_agent.py. docs/autogen.md lists
-them, and the three that cannot apply.
+C is autogen-core's tests/test_memory.py, A autogen-agentchat's tests/test_assistant_agent.py.
+docs/maintaining/autogen-tests.md lists them, and the three that cannot apply.
 """
 
 from __future__ import annotations
