@@ -16,9 +16,8 @@ FEATURE_GROUPS = {
     "around": ("window", "wide", "session", "answers"),
     "size": ("length", "short"),
     "near": ("meaning", "cosine", "topic"),
-    "time": ("period", "after", "event", "dated"),
+    "time": ("period", "after", "event", "dated", "recent"),
     "oneself": ("first_person", "lasting", "kind", "user"),
-    "only": ("asking", "unknowing"),
 }
 GROUP_OF_FEATURE = {name: group for group, names in FEATURE_GROUPS.items() for name in names}
 
