@@ -26,6 +26,8 @@ from memscope_cli.commands.slash import COMMANDS
 
 from servers.faults import FaultServer, Plan, Script
 
+pytestmark = pytest.mark.slow
+
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 PAGE = Path(__file__).parents[2] / "docs" / "chat.md"
 EXTRACTED = {

@@ -16,6 +16,8 @@ from memscope_cli.app import cli
 
 from servers.faults import FaultServer, Plan, Script
 
+pytestmark = pytest.mark.slow
+
 EXTRACTED = {
     "turns": [{"turn": 1, "level": 3}],
     "facts": [{"text": "The user moved to Berlin.", "about": "user", "when": "", "keywords": ["Berlin"],
