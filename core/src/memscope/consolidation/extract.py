@@ -33,13 +33,14 @@ from memscope.consolidation.transcript import (
 )
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
+from memscope.languages.statements import is_filling, is_question
 from memscope.languages.worded import calls_user
 from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
-from memscope.reconciliation.similarity import translated
+from memscope.reconciliation.similarity import form, translated
 from memscope.records import Observation, Quote, Scope, Turn
 from memscope.records.identity import memory_id
 from memscope.services import Services
@@ -59,6 +60,10 @@ MAX_REPORTED_REFUSALS = 20  # refused facts in a report
 REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "code"))
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+PEOPLE_ROLES = frozenset({"user", "person"})
+MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on a tool's words too
+MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
+_QUESTION_MARKS = frozenset("?？")
 USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
 
 
@@ -281,8 +286,35 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "not_said_by_user"
     if all(one.words not in _FENCED.sub(" ", one.turn.text) for one in cited):
         return "code"
+    if not _is_vouched_for(fact, cited):
+        return "not_said_by_user"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
+
+
+def _is_vouched_for(fact: Fact, cited: Sequence[Citation]) -> bool:
+    """Return whether people stand behind a fact that rests on a machine's words too.
+
+    What a tool returned, a page for instance, they have to state themselves. What the assistant said they may answer or
+    confirm in few words, of which thanks are none: "Are you allergic to nuts?", "Yes".
+    """
+    roles = {one.turn.role for one in cited if one.context} - PEOPLE_ROLES
+    if not roles:
+        return True
+    statements = [one.words for one in cited if not one.context and not _is_asked(one)]
+    content = form(fact.text).topics
+    shared = len(content & form(" ".join(statements)).topics)
+    if roles - {"assistant"}:
+        return shared > MIN_STATED_SHARE * len(content)
+    asked = any(one.context and _is_asked(one) for one in cited)
+    short = any(len(form(words).tokens) <= MAX_ASSENT_WORDS and not is_filling(words) for words in statements)
+    return bool(shared) or asked or short
+
+
+def _is_asked(one: Citation) -> bool:
+    """Return whether the quote is a question, or the end of one."""
+    end = one.turn.text.find(one.words) + len(one.words)
+    return is_question(one.words) or not _QUESTION_MARKS.isdisjoint(one.turn.text[max(end - 1, 0) : end + 1])
 
 
 def _citation(line: TranscriptLine, words: str) -> Citation:
