@@ -9,6 +9,7 @@ session and reflects before the question. A scenario is right when ``context(que
 ``want``, and none of ``unwanted`` in a line that is not marked as changed.
 
 Prints one JSON object: percent right over all, by mode, by mode and category; ``tokens``, the mean of those shown;
+``noise_lines``, the mean percentage of a scenario's lines that show nothing of it but what was mixed in;
 under "dump ..." the same of the newest statements alone; ``nonsense``: lines shown for questions about nothing that
 stands in a full store.
 
@@ -47,6 +48,7 @@ from memscope_testing.models import IdealChat
 
 MARKED = re.compile(r"[(（](changed later|superseded|后来有变)[^()（）]*[)）]\s*$")
 QUESTION = re.compile(r"[?？]\s*$")
+SPACE, HAN = re.compile(r"\s+"), re.compile(r"[\u4e00-\u9fff]")
 TOKENS = 1000  # what context() shows by default
 OWN_NOISE = Path(__file__).parent / "unseen"
 PASSING: Mapping[str, Any] = {"about": "user", "when": "", "level": 2, "keywords": []}
@@ -78,6 +80,7 @@ class Answer:
     category: str
     right: bool
     tokens: float
+    noise: float  # share of the lines
 
 
 Said = tuple[datetime, Mapping[str, Any]]
@@ -204,8 +207,27 @@ def tokens(text: str) -> float:
     return sum(1.0 if ord(char) > 0x2E7F else 0.25 for char in text)
 
 
-def answer(scenario: Mapping[str, Any], mode: str, lines: Sequence[str]) -> Answer:
-    return Answer(mode, scenario["category"], right(scenario, lines), sum(map(tokens, lines)))
+def noise_share(scenario: Mapping[str, Any], setup: Setup, lines: Sequence[str]) -> float:
+    """Return the share of the lines that show only what was mixed in."""
+    own = _runs(scenario["turns"]) | _runs(scenario.get("facts", []))
+    mixed_in = _runs([turn for _, turn in history(scenario, setup)[0] if turn not in scenario["turns"]]) - own
+    runs = [_runs([{"text": line}]) for line in lines]
+    return sum(not own & one and bool(mixed_in & one) for one in runs) / max(1, len(runs))
+
+
+def _runs(texts: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the runs of characters by which a line is known, five of Chinese, else fourteen."""
+    return {run for one in texts for run in _cut(SPACE.sub(" ", one["text"].casefold()))}
+
+
+def _cut(text: str) -> Iterator[str]:
+    size = 5 if HAN.search(text) else 14
+    return (text[at : at + size] for at in range(max(1, len(text) - size + 1)))
+
+
+def answer(scenario: Mapping[str, Any], mode: str, setup: Setup, lines: Sequence[str]) -> Answer:
+    noise = noise_share(scenario, setup, lines)
+    return Answer(mode, scenario["category"], right(scenario, lines), sum(map(tokens, lines)), noise)
 
 
 def figures(answers: Sequence[Answer], prefix: str = "") -> dict[str, float]:
@@ -214,7 +236,9 @@ def figures(answers: Sequence[Answer], prefix: str = "") -> dict[str, float]:
         for key in ("all", one.mode, f"{one.mode} {one.category}"):
             groups[prefix + key].append(one.right)
     shares = {key: round(100 * statistics.mean(values), 1) for key, values in sorted(groups.items())}
-    return {**shares, f"{prefix}tokens": round(statistics.mean(one.tokens for one in answers))}
+    shown = round(statistics.mean(one.tokens for one in answers))
+    noise = round(100 * statistics.mean(one.noise for one in answers), 1)
+    return {**shares, f"{prefix}tokens": shown, f"{prefix}noise_lines": noise}
 
 
 # ------------------------------------------------------------------------------------------------------------- running
@@ -230,8 +254,8 @@ def cases(scenarios: Sequence[Mapping[str, Any]], mode: str | None) -> Iterator[
 
 
 async def measure(scenarios: Sequence[Mapping[str, Any]], mode: str | None, setup: Setup) -> dict[str, float]:
-    ours = [answer(one, each, await remembered(one, each, setup)) for one, each in cases(scenarios, mode)]
-    dump = [answer(one, each, dumped(one, setup)) for one, each in cases(scenarios, mode)]
+    ours = [answer(one, each, setup, await remembered(one, each, setup)) for one, each in cases(scenarios, mode)]
+    dump = [answer(one, each, setup, dumped(one, setup)) for one, each in cases(scenarios, mode)]
     lines = [await nonsense(language, setup) for language in sorted({one["lang"] for one in scenarios})]
     return {**figures(ours), **figures(dump, "dump "), "nonsense": sum(lines)}
 

@@ -121,19 +121,15 @@ class FeatureInputs:
         return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
 
     @cached_property
-    def terms_per_word(self) -> int:
-        return CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1
-
-    @cached_property
     def brevity(self) -> float:
         """1 for a question, towards 0 for a request told at length, of whose many words any long unit has some."""
-        words = self.query.told_terms / self.terms_per_word
+        words = self.query.told_terms / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
         return min(1.0, (MAX_TOLD_WORDS / max(words, 1)) ** 2)
 
     @cached_property
     def known(self) -> float:
         """The most of the query's words that a candidate has, over what is a fair part of them."""
-        words = np.count_nonzero(self.query.weights) / self.terms_per_word
+        words = np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
         return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * min(1.0, MAX_EXPECTED_WORDS / max(words, 1)))
 
     @cached_property
@@ -185,12 +181,6 @@ def _header(e: FeatureInputs) -> Values:
 
 def _covered(e: FeatureInputs) -> Values:
     return e.brevity * np.minimum(1, (e.occurs * (e.weights > 0)).sum(axis=1) / 5)
-
-
-def _recent(e: FeatureInputs) -> Values:
-    """Counts for a request told at length, which mostly goes on with what was done lately."""
-    age = (e.found.time.max(initial=0) - e.found.time) / RECENT_US
-    return (1 - e.brevity) / (1 + age)
 
 
 def _rare(e: FeatureInputs) -> Values:
@@ -315,7 +305,11 @@ FEATURES: tuple[Feature, ...] = tuple(
         Feature("topic", _topic, "shares everyday topics"),
         Feature("meaning", _meaning, "close in meaning, by built-in vectors"),
         Feature("cosine", _cosine, "close in meaning"),
-        Feature("recent", _recent, "said lately, for a request told at length"),
+        Feature(
+            "recent",
+            lambda e: (1 - e.brevity) / (1 + (e.found.time.max(initial=0) - e.found.time) / RECENT_US),
+            "said lately, for a request told at length",  # it mostly goes on with what was done lately
+        ),
     )
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import filterfalse
 
 from memscope import dates, languages
 from memscope.dates.calendar import ONE_DAY
@@ -23,7 +24,7 @@ from memscope.retrieval.undated import undated_terms
 from memscope.services import Services
 from memscope.text.language import spaced_rules
 from memscope.text.terms import names, piece_terms, term
-from memscope.text.tokens import ends_of, fold, has_words, pieces, words
+from memscope.text.tokens import ends_of, fold, pieces, words
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
@@ -154,7 +155,7 @@ def searched(query: str) -> str:
 
 def _count_told(query: str, terms: frozenset[int]) -> int:
     """Return how many of the terms stand in sentences without a question mark; 0 unless there are several of these."""
-    statements = [one for one in sentences(query) if not _ASKS.search(one) and has_words(one)]
+    statements = [*filterfalse(_ASKS.search, sentences(query))]
     return len(terms.intersection(map(term, words("\n".join(statements))))) if len(statements) > 1 else 0
 
 
