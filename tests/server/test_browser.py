@@ -322,10 +322,8 @@ def test_a_talk_shows_what_each_answer_was_shown_and_mends_it_there(browser, tal
     wait_for(browser, "In March, <b>I think</b>.")
     wait_for(browser, "lines of memory were shown")
     browser.find_element(By.CSS_SELECTOR, ".shown > summary").click()
-    assert "The user moved to Lisbon." in text(browser) and "found by words" in text(browser)
-    line = browser.find_element(
-        By.XPATH, "//li[.//a[contains(., 'The user moved to Lisbon.')]][contains(@class, 'row')]"
-    )
+    assert "I moved to Lisbon two weeks ago." in text(browser) and "found by words" in text(browser)
+    line = browser.find_element(By.XPATH, "//li[.//a[contains(., 'I moved to Lisbon')]][contains(@class, 'row')]")
     line.find_element(By.XPATH, ".//summary[text()='Correct']").send_keys(Keys.ENTER)
     field = line.find_element(By.NAME, "text")
     field.clear()

@@ -41,8 +41,8 @@ async def test_an_answer_comes_in_pieces_and_with_what_it_was_shown(talking):
     pieces = events(client.post("/u/alice/chat", data=said).text)
     assert "".join(value["text"] for name, value in pieces if name == "piece") == "In March."
     name, last = pieces[-1]
-    assert name == "done" and "The user moved to Lisbon." in last["html"] and "found by" in last["html"]
-    assert 'action="/u/alice/records/fact-lisbon/correct"' in last["html"] and 'value="fact-lisbon"' in last["html"]
+    assert name == "done" and "I moved to Lisbon two weeks ago." in last["html"] and "found by" in last["html"]
+    assert 'action="/u/alice/records/fact-lisbon/correct"' in last["html"] and 'value="insight-home"' in last["html"]
     again = client.get("/u/alice/chat", params={"session": session}).text
     assert "When did I move to Lisbon?" in again and "In March." in again
 

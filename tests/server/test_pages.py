@@ -55,7 +55,7 @@ def test_a_corrected_memory_is_shown_on_the_page_that_asks(alice):
     """A correction brings a hit that no leg of the search found."""
     new = {"text": "The user lives in Potsdam."}
     alice.patch("/api/v1/users/alice/memories/fact-lisbon", json=new).raise_for_status()
-    asked = {"q": "Where do I live since I moved to Lisbon?"}
+    asked = {"q": "What did I say about Lisbon?"}
     shown = alice.get("/u/alice/ask", params=asked)
     assert shown.status_code == 200 and "The user lives in Potsdam." in shown.text
     assert "in place of a changed one" in shown.text
