@@ -7,6 +7,7 @@ import json
 
 import pytest
 from agents import Runner, SQLiteSession
+from agents.memory import SessionSettings
 from agents.run import ModelInputData, RunConfig
 
 from adapters.served import ServedScript
@@ -180,3 +181,12 @@ def test_a_closed_memory_says_so(tmp_path):
     session = MemoryScopeSession("one", user="alice", memory=memory, strict=True)
     with pytest.raises(MemscopeError, match="closed"):
         asyncio.run(session.add_items([{"role": "user", "content": FACT}]))
+
+
+async def test_the_sessions_own_settings_bound_what_is_read(core):
+    session = MemoryScopeSession("one", user="alice", memory=core)
+    await session.add_items([{"role": "user", "content": text} for text in ("one", "two", "three")])
+    session.session_settings = SessionSettings(limit=2)
+    assert [item["content"] for item in await session.get_items()] == ["two", "three"]
+    assert len(await session.get_items(3)) == 3
+    await session.close()

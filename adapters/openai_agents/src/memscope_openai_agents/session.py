@@ -94,6 +94,8 @@ class MemoryScopeSession:
         self._memory = None
         self._said.clear()
         self._added.clear()
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
         if self._history is not None:
             return await self._history.get_items(limit)
         return [item_of(turn) for turn in await self._recent(limit)]
