@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps.app import App
@@ -46,6 +48,16 @@ async def test_a_session_is_kept_once_and_searched(core):
     assert len(await core.list(user="alice", kinds=["turn"])) == 4
     best = (await found(service))[0]
     assert best.content.parts[0].text == FACT and best.author == "user" and best.timestamp
+
+
+async def test_what_is_added_later_keeps_the_time_at_which_it_was_said(core):
+    service = MemoryScopeMemoryService(core)
+    said, session = datetime(2026, 1, 5, 9, tzinfo=UTC), await session_with(FACT)
+    session.events[0].timestamp = said.timestamp()
+    await service.add_session_to_memory(session)
+    (turn,) = [one for one in await core.list(user="alice", kinds=["turn"]) if one.text == FACT]
+    assert turn.time == said
+    assert datetime.fromisoformat((await found(service))[0].timestamp) == said
 
 
 async def test_memory_is_one_per_app_and_user_unless_it_is_shared(core):

@@ -18,13 +18,19 @@ def agent_of(agent: str | None, app_name: str) -> str | None:
     return agent.replace(APP_NAME, app_name) if agent else agent
 
 
-def turns_of(events: Iterable[Event]) -> list[kit.TurnInput]:
-    """Convert what the user or an agent said; tool calls, their results and thoughts are left out."""
+def turns_of(events: Iterable[Event], *, dated: bool = False) -> list[kit.TurnInput]:
+    """Convert what the user or an agent said; tool calls, their results and thoughts are left out.
+
+    Args:
+        events: The events of a session.
+        dated: Take the time of each event, where it was said before now.
+    """
     turns: list[kit.TurnInput] = []
     for event in events:
         text = "" if event.partial else words_of(event.content)
         if text.strip():
             more: dict[str, Any] = {"id": event.id} if event.id else {}
+            more |= {"time": event.timestamp} if dated else {}
             role, speaker = ("user", None) if event.author == USER_AUTHOR else ("assistant", event.author)
             turns.append(kit.to_turn(role, text, speaker=speaker, **more))  # type: ignore[arg-type]  # one of two
     return turns

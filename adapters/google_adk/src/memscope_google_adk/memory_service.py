@@ -60,7 +60,7 @@ class MemoryScopeMemoryService(BaseMemoryService):
 
     async def add_session_to_memory(self, session: Session) -> None:
         memory = self.memory_session(session.app_name, session.user_id, session.id)
-        await memory.record(turns_of(session.events))
+        await memory.record(turns_of(session.events, dated=True))
 
     async def add_events_to_memory(
         self,
@@ -71,7 +71,7 @@ class MemoryScopeMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        await self.memory_session(app_name, user_id, session_id).record(turns_of(events))
+        await self.memory_session(app_name, user_id, session_id).record(turns_of(events, dated=True))
 
     async def add_memory(
         self,
