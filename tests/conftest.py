@@ -19,15 +19,14 @@ settings.load_profile("untimed")
 memscope_register_languages(languages.register)  # for tests of functions that no memory calls
 os.environ["LANGUAGE"] = "en"  # of the program, wherever the tests run
 pytest.register_assert_rewrite("memscope_testing")  # or the shipped suites' asserts lose their diff
-SERVERS = {"elasticsearch", "postgres"}  # folders whose tests share one server: slow, and one after another
+SERVERS = {"elasticsearch", "postgres"}  # folders whose tests need a server
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in SERVERS:
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
 
 
 @pytest.fixture
