@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from memscope.errors import ModelUnavailable
-from memscope.records import ChangeSet, Revision, Supersession
+from memscope.records import ChangeSet, Insight, Observation, Revision, Scope, Supersession
+from memscope.reflection.update import nearest_in_turn
 from memscope_testing.models import data
 from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflected
 
@@ -185,3 +186,23 @@ async def test_what_a_person_changes_meanwhile_is_not_overwritten(world):
 
     await reflected(world, slow)
     assert [one.text for one in await insights(world)] == ["living situation: mine"]
+
+
+@pytest.mark.parametrize(
+    ("insight", "crowd", "needy", "needed", "things"),
+    [
+        ("Caroline loves a {0} among Caroline's things", ("Caroline", "Caroline loves her things."),
+         ("Melanie", "Melanie asked an agency."), "Melanie will adopt through an agency",
+         "kiln easel racket canoe lute drum loom kite sled bike harp globe dome".split()),
+        ("小红有一把{0}，小红很喜欢", ("小红", "小红很喜欢。"),
+         ("小梅", "小梅问了收养机构。"), "小梅要通过机构收养孩子", [*"琴棋弓剑伞扇刀锁尺壶枪椅梳"]),
+    ],
+)  # fmt: skip
+def test_the_insight_that_one_fact_needs_is_not_crowded_out_by_those_near_another(
+    insight, crowd, needy, needed, things
+):
+    shared = {"scope": Scope("alice"), "said": NOW, "recorded": NOW}
+    texts = {**{f"i{n:02}": insight.format(thing) for n, thing in enumerate(things)}, "needed": needed}
+    known = [Insight(id=id, text=text, sources=("o",), subject=id, **shared) for id, text in texts.items()]
+    facts = [Observation(id=about, text=text, sources=("t",), about=about, **shared) for about, text in (crowd, needy)]
+    assert "needed" in [one.id for one in nearest_in_turn(known, facts)[:2]]

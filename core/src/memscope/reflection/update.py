@@ -101,11 +101,23 @@ async def _shown(batch: TopicBatch, ctx: Services) -> ShownFacts:
     rated = sorted((-max(closeness(fact.text, text) for text in texts), fact.id, fact) for fact in near)
     earlier = [fact for score, _, fact in rated[:MAX_EARLIER_FACTS] if -score >= MIN_TOPIC_COSINE]
     lost = {insight.id for insight in batch.insights if over(batch, insight)}
-    insights = sorted(
-        batch.insights,
-        key=lambda one: (one.id not in lost, -max(closeness(one.text, text) for text in texts), one.id),
-    )
+    insights = sorted(nearest_in_turn(batch.insights, batch.observations), key=lambda one: one.id not in lost)
     return ShownFacts((*batch.observations, *earlier), insights[:MAX_NAMED_INSIGHTS], max(MAX_SHOWN_VALUES, len(lost)))
+
+
+def nearest_in_turn(insights: Sequence[Insight], facts: Sequence[Observation]) -> list[Insight]:
+    """Return the insights, the one nearest to each fact first, then the second nearest, ...
+
+    What many insights share with one fact, the name of a person for one, crowds out none that another fact needs.
+    """
+    order: dict[str, Insight] = {}
+    rankings = [
+        sorted(insights, key=lambda one: (-closeness(one.text, fact.text, without=fact.about), one.id))
+        for fact in facts
+    ]
+    for group in zip(*rankings, strict=True):
+        order |= {one.id: one for one in group if one.id not in order}
+    return [*order.values()]
 
 
 def over(batch: TopicBatch, insight: Insight) -> list[str]:
