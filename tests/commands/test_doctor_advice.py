@@ -338,3 +338,17 @@ def test_a_quota_that_is_used_up_is_not_waited_for(server):
     server.plan = Faults([{"fault": "server_error", "status": 429, "code": "insufficient_quota"}])
     (one,) = examined(check="models")
     assert one["mend"] == "the account's quota is used up"
+
+
+def test_vectors_of_another_model_are_made_anew(server, store, monkeypatch):
+    for name in ("BASE_URL", "KEY"):
+        monkeypatch.setenv(f"MEMSCOPE_EMBEDDING__{name}", os.environ[f"MEMSCOPE_CHAT__{name}"])
+    monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-chat")
+    with MemoryScope(store) as memory:
+        memory.add_turns([{"role": "user", "content": "hello"}], user="alice b")
+        memory.flush()
+    assert examined() == []
+    monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-embed")
+    (one,) = examined(check="models")
+    carry_out(one["mend"])
+    assert examined() == []
