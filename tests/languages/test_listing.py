@@ -74,15 +74,15 @@ async def test_of_two_people_the_one_named_tells_all_of_a_class(question: str, v
 
 
 @pytest.mark.parametrize(
-    ("said", "fact", "keyword", "question"),
+    ("said", "fact", "keyword", "question", "shown"),
     [
-        ("how warm must a gecko's spot be?", "The user has a gecko.", "pets", "Do we have a gecko?"),
-        ("The gecko's spot must be warm", "The user has a gecko.", "pets", "Which pets do we have?"),
-        ("壁虎的灯要多热？", "用户养了一只壁虎。", "宠物", "家里的宠物有哪些？"),
+        ("how warm must a gecko's spot be?", "The user has a gecko.", "pets", "Do we have a gecko?", "fact"),
+        ("The gecko's spot must be warm", "The user has a gecko.", "pets", "Which pets do we have?", "words"),
+        ("壁虎的灯要多热？", "用户养了一只壁虎。", "宠物", "家里的宠物有哪些？", "fact"),
     ],
 )
-async def test_a_fact_is_found_by_its_keywords_and_on_a_mere_question(
-    said: str, fact: str, keyword: str, question: str
+async def test_a_fact_makes_its_turn_found_by_its_keywords_and_is_shown_for_a_mere_question(
+    said: str, fact: str, keyword: str, question: str, shown: str
 ) -> None:
     turns = [{"role": "user", "content": said}, *({"role": "user", "content": f"{n} {said[:3]}"} for n in range(40))]
     noted = {"turns": [0], "text": fact, "about": "user", "when": "", "level": 2, "keywords": [keyword], "quote": said}
@@ -90,7 +90,9 @@ async def test_a_fact_is_found_by_its_keywords_and_on_a_mere_question(
     async with AsyncMemoryScope(":memory:", chat=IdealChat(told, [noted], [])) as memory:
         await memory.add_turns(turns, user="u")
         await memory.consolidate(user="u")
-        assert (await memory.retrieve(question, user="u", k=1)).hits[0].text == fact
+        hit = (await memory.retrieve(question, user="u", k=1)).hits[0]
+        assert [one.text for one in hit.observations] == [fact]
+        assert hit.text == (fact if shown == "fact" else said)
 
 
 def test_keywords_count_once_and_tell_nothing_of_the_user() -> None:
