@@ -3,7 +3,8 @@
 A task is a function of a transaction. It runs in a thread, in pipeline mode: a statement is sent without waiting for
 the answers of those before, and only a read waits. Writes of one user that come while another is under way wait for it
 and then share one transaction; if it fails, each runs again in its own. A connection that is lost before COMMIT was
-sent costs another try; after it the server is asked whether the transaction was committed (``pg_xact_status``).
+sent costs another try; after it the server is asked whether the transaction was committed (``pg_xact_status``). A
+server that took over meanwhile cannot know.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from memscope.errors import ClosedError, StoreBusy, StoreUnavailable
 from memscope_postgres import schema
 from memscope_postgres.failures import RETRIED_CODES, is_lost, typed
 from memscope_postgres.options import PostgresOptions
-from memscope_postgres.statements import CommitUnknown, Database, read_at_once, settings
+from memscope_postgres.statements import TIMELINE, CommitUnknown, Database, Sent, read_at_once, settings
 from memscope_postgres.transaction import Exclusive, PostgresTransaction
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the ne
     "keepalives_count": "2",
     "tcp_user_timeout": "20000",
 }
+_HOW_IT_ENDED = f"SELECT pg_xact_status(%s::xid8), {TIMELINE}"
 RECONNECT_PAUSE_S = 0.05  # before the next attempt to connect; doubled each time
 MAX_RECONNECT_PAUSE_S = 1.0
 
@@ -175,7 +177,7 @@ class TransactionRunner:
             db: Database | None = None
             try:
                 db = self._take_connection()
-                if unknown is not None and self._was_committed(db, unknown.xid, deadline):
+                if unknown is not None and self._was_committed(db, unknown.sent, deadline):
                     result: T = unknown.result
                     return result
                 unknown = None
@@ -198,19 +200,29 @@ class TransactionRunner:
     def _typed(self, error: BaseException, unknown: CommitUnknown | None) -> BaseException:
         if unknown is None or not isinstance(error, psycopg.Error):
             return typed(error, self.options.address)
+        return self._lost_while_it_committed()
+
+    def _lost_while_it_committed(self) -> StoreUnavailable:
         hint = "it may have been done: read before you try again"
         reason = f"PostgreSQL at {self.options.address} was lost while it committed"
         return StoreUnavailable(reason, hint=hint, retry_after=1.0)
 
-    def _was_committed(self, db: Database, xid: str, deadline: float) -> bool:
-        """Ask the server how a transaction ended whose COMMIT had no answer."""
+    def _was_committed(self, db: Database, sent: Sent, deadline: float) -> bool:
+        """Ask the server how a transaction ended whose COMMIT had no answer.
+
+        Raises:
+            StoreUnavailable: Another server took over since, which may have given the id to another transaction.
+        """
         deadline = max(
             deadline, time.monotonic() + self.options.statement_timeout_s + 2
         )  # then the server has ended it
         while True:
-            row = db.execute("SELECT pg_xact_status(%s::xid8)", (xid,)).fetchone()
-            if row is None or row[0] != "in progress":
-                return row is not None and row[0] == "committed"
+            row = db.execute(_HOW_IT_ENDED, (sent.xid,)).fetchone()
+            assert row is not None
+            if row[1] != sent.timeline:
+                raise self._lost_while_it_committed()
+            if row[0] != "in progress":
+                return bool(row[0] == "committed")
             if time.monotonic() > deadline:
                 raise psycopg.OperationalError("the transaction does not end")
             time.sleep(RECONNECT_PAUSE_S)
