@@ -31,6 +31,15 @@ def test_another_word_for_a_command_does_the_same(run):
     assert "Aurora" in run("ls", "--user", "alice").output
 
 
+def test_ask_shows_what_an_assistant_would_be_shown_or_says_why_nothing(run):
+    run("add", "My boat is called Aurora and I live in Leipzig.", "--user", "alice")
+    assert "Aurora" in run("ask", "What do you know about me?", "--user", "alice").stdout
+    assert "Aurora" in run("retrieve", "What do you know about me?", "--user", "alice").stdout
+    poem = run("ask", "Write a poem about the sea.", "--user", "alice")
+    assert (poem.stdout, poem.stderr) == ("", "memscope: nothing about the user is asked\n")
+    assert run("ask", "", "--user", "alice").stderr == "memscope: empty query\n"
+
+
 def test_none_of_these_words_is_a_command_or_is_listed(run):
     assert not {*COMMAND_ALIASES, *SEE_COMMAND, *NO_COMMANDS} & {*cli.commands}
     assert {*COMMAND_ALIASES.values(), *SEE_COMMAND.values()} <= {*cli.commands}

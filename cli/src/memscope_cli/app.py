@@ -27,7 +27,8 @@ from memscope_cli.commands.output import json_line, print_error
 COMMANDS_OF_EXTRAS = {"mcp": "mcp", "serve": "server", "token": "server"}
 #: What people type for a command, understood and not listed.
 COMMAND_ALIASES = {
-    **dict.fromkeys(("ask", "search", "find", "recall", "query"), "retrieve"),
+    "ask": "context",
+    **dict.fromkeys(("search", "find", "recall", "query"), "retrieve"),
     **dict.fromkeys(("remember", "save", "store"), "add"),
     **dict.fromkeys(("get", "cat"), "show"),
     "ls": "list",

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -68,7 +68,7 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     found = call.open().retrieve(query, **call.scope, **asked, explain=explain)
     answer = retrieval_json(query, found)
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
-    show_hits(call.show, found.hits, explain=explain)
+    show_hits(call.show, found.hits or found.profile, explain=explain)
     if found.reason or not found:
         print_error(f"memscope: {reason(found, 'memscope add')}")
     if explain:
@@ -82,11 +82,14 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
 @click.option("--tokens", type=int, default=1000, show_default=True, help="The most that the lines may hold.")
 @click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True,
               help="What stands in a line: memories, or the turns they come from.")  # fmt: skip
-def context(call: Call, /, query: str, **asked: Any) -> None:
+def context(call: Call, /, query: str, tokens: int, lines: Literal["memories", "turns"], **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
-    lines = call.open().context(query, **call.scope, **asked)
-    call.show.data({"query": query, "context": lines})
-    _show_lines(call, lines, "nothing found")
+    memory = call.open()
+    text = memory.context(query, **call.scope, **asked, tokens=tokens, lines=lines)
+    call.show.data({"query": query, "context": text})
+    _show_lines(call, text)
+    if not text:
+        print_error(f"memscope: {reason(memory.retrieve(query, **call.scope, **asked, speak=None), 'memscope add')}")
 
 
 @command("profile", short_help="Show what is known about the user.")

@@ -69,7 +69,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     only_named = asked != text and not any(piece_terms(one, rules) for one in pieces(wording))  # "Who is Alice?"
     if query.asks_profile or only_named or about_user(ends):
         return profile_question(query)
-    wanted = need(query.text) if query.speak == "when_needed" else "user"
+    wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if wanted == "nothing":
         return replace(query, need=wanted, reason=NOT_NEEDED)
     reference = query.as_of or query.now
