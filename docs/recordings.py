@@ -138,17 +138,13 @@ def picture(name: str, lines: Sequence[str]) -> str:
         for row, share in enumerate(shares)
         if row >= ROWS
     )
-    rules = [
-        f"@keyframes {name}-roll {{ {roll} }}",
-        f".{name}-matrix {{ animation: {name}-roll {whole:.1f}s step-end infinite }}",
-    ]
+    play = f"{whole:.1f}s step-end {REST_S - whole:.1f}s infinite"  # begin with the end: the picture is never empty
+    rules = [f"@keyframes {name}-roll {{ {roll} }}", f".{name}-matrix {{ animation: {name}-roll {play} }}"]
     for row, share in enumerate(shares):
         rules.append(
             f"@keyframes {name}-{row} {{ 0% {{ visibility: hidden }} {share:.1f}% {{ visibility: visible }} }}"
         )
-        rules.append(
-            f"[clip-path='url(#{name}-line-{row})'] {{ animation: {name}-{row} {whole:.1f}s step-end infinite }}"
-        )
+        rules.append(f"[clip-path='url(#{name}-line-{row})'] {{ animation: {name}-{row} {play} }}")
     rules.append("@media (prefers-reduced-motion: reduce) { * { animation: none !important } }")
     motion = "\n".join(rules).replace("{", "{{").replace("}", "}}")
     height = min(rows, ROWS) * LINE
