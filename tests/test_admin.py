@@ -14,7 +14,7 @@ from memscope.records import ChangeSet, Observation, Select, Turn, TurnInsert
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.transfer import copy, jsonl
-from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli.sqlite_recovery import recover, restore
 from memscope_elasticsearch import ElasticsearchStore, parse_location
 from memscope_testing.records import ids, inserts, insight, observation, remember, turn
 from stores.elasticsearch.node import location, needs_node, remove

@@ -13,7 +13,7 @@ from memscope import AsyncMemoryScope, MemoryScope, errors
 from memscope.admin import AsyncAdmin
 from memscope.blocks import AsyncBlocks
 from memscope.entities.operations import AsyncEntities
-from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli.sqlite_recovery import recover, restore
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
 CLASSES = (AsyncMemoryScope, AsyncBlocks, AsyncEntities, AsyncAdmin)

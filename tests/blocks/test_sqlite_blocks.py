@@ -14,7 +14,7 @@ import pytest
 from memscope.errors import Conflict
 from memscope.records import Select
 from memscope.stores.sqlite import SQLiteStore, schema
-from memscope.transfer.sqlite_recovery import recover
+from memscope_cli.sqlite_recovery import recover
 from memscope_testing.records import block, ids, inserts
 from stores.sqlite_file import made, opened
 

@@ -12,7 +12,7 @@ import pytest
 
 from memscope.errors import ConfigError, StoreCorrupt
 from memscope.stores.sqlite import SQLiteStore
-from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli.sqlite_recovery import recover, restore
 from memscope_testing.records import ids, inserts
 from stores.sqlite_file import digest, made, needs_posix, opened
 

@@ -22,7 +22,7 @@ KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from memscope import AsyncMemoryScope
-from memscope.transfer.sqlite_recovery import restore
+from memscope_cli.sqlite_recovery import restore
 Path.replace = os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 async def main():
     if sys.argv[2] == "restore":

@@ -12,8 +12,8 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt
-from memscope.stores.sqlite import page_reader
-from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli import page_reader
+from memscope_cli.sqlite_recovery import recover, restore
 from transfer import damage
 from transfer.verdict import filled, store_verdicts
 

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError, InputError, StoreBusy, StoreCorrupt, StoreTooNew
-from memscope.stores.sqlite import page_reader
-from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli import page_reader
 from memscope_cli.app import cli
+from memscope_cli.sqlite_recovery import recover, restore
 from stores.sqlite_file import needs_posix
 
 PAGE = 8192

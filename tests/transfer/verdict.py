@@ -9,7 +9,7 @@ from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError
 from memscope.stores.sqlite import SQLiteStore
 from memscope.transfer import copy
-from memscope.transfer.sqlite_recovery import recover, restore
+from memscope_cli.sqlite_recovery import recover, restore
 from transfer.samples import CANARY, FOUND, Sample, as_json
 
 

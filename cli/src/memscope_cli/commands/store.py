@@ -40,7 +40,7 @@ def backup(call: Call, file: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def restore(call: Call, file: str, yes: bool) -> None:
     """Put the backup FILE in the place of the store. What was added or forgotten since is undone by that."""
-    from memscope.transfer import sqlite_recovery
+    from memscope_cli import sqlite_recovery
 
     if (target := file_of(call.location)) is None:
         raise InputError(say("only a SQLite store can be restored"), hint=say("give its file as --store"))
@@ -61,7 +61,7 @@ def recover(call: Call, damaged: str, new: str) -> None:
 
     The damaged file is only read. 'memscope restore NEW' puts the new store in its place.
     """
-    from memscope.transfer import sqlite_recovery
+    from memscope_cli import sqlite_recovery
 
     with call.show.progress(say("recovering")) as progress:
         report = asyncio.run(sqlite_recovery.recover(damaged, new, progress=progress))

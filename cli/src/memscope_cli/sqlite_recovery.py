@@ -21,10 +21,11 @@ from memscope import validation
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records.serialization import to_json
 from memscope.stores import checksummed
-from memscope.stores.sqlite import SQLiteStore, files, page_reader
-from memscope.stores.sqlite.page_reader import RawRow, Value
+from memscope.stores.sqlite import SQLiteStore, files
 from memscope.stores.unfinished import part_of
 from memscope.transfer import Progress, jsonl
+from memscope_cli import page_reader
+from memscope_cli.page_reader import RawRow, Value
 
 T = TypeVar("T")
 Take: TypeAlias = "Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]"
