@@ -68,6 +68,13 @@ def test_a_token_that_is_added_works_and_one_revoked_does_not(home):
         assert client.get("/api/v1/me").status_code == 401
 
 
+def test_its_lines_are_in_the_language_of_the_program(home):
+    with running("--lang", "zh") as said:
+        assert "以运维者身份登录：http" in said and "Ctrl-C 结束" in said and "sign in" not in said
+    assert "不会再次显示" in run("--lang", "zh", "--user", "小明", "token", "add").stdout
+    assert "有效" in run("--lang", "zh", "token", "list").stdout
+
+
 def test_another_address_wants_tls_or_insecure(home):
     refused = run("serve", "--address", "0.0.0.0", "--port", "0")
     assert refused.returncode != 0 and "--insecure" in refused.stderr and "--cert" in refused.stderr

@@ -13,6 +13,7 @@ import click
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError
+from memscope_cli.commands.language import say
 from memscope_cli.commands.options import Call, Group, command
 from memscope_server.tokens import TOKEN_ROLES, Role, TokenFile
 
@@ -73,10 +74,10 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
             tokens, root = TokenFile(), f"{'https' if tls else 'http'}://{shown}:{port}/"
             app = create_app(memory, tokens=tokens, hosts=hosts)
             config = uvicorn.Config(app, log_level="warning", **options(), **tls)
-            call.show.line(f"memscope serves {memory.runtime.location} on {root}")
+            call.show.line(say("memscope serves {store} on {address}", store=memory.runtime.location, address=root))
             if _local(address):  # whoever reads this could read the store as well
-                call.show.line(f"sign in as operator: {root}login?token={tokens.add_temporary()}")
-            call.show.line("others need a token: 'memscope token add'; Ctrl-C ends it")
+                call.show.line(say("sign in as operator: {link}", link=f"{root}login?token={tokens.add_temporary()}"))
+            call.show.line(say("others need a token: 'memscope token add'; Ctrl-C ends it"))
             sys.stdout.flush()  # what starts this process may read it through a pipe
             await Server(config).serve(sockets=[listening])
 
@@ -95,7 +96,9 @@ def add(call: Call, role: str, name: str) -> None:
     made, secret = TokenFile().add(cast("Role", role), owner, call.agent if owner else None, name)
     call.show.data({"id": made.id, "token": secret, "role": made.role, "user": made.user})
     call.show.line(secret)
-    call.show.line((f"token {made.id}, for {made.user or 'all users'}; it is not shown again", "dim"))
+    call.show.line(
+        (say("token {id}, for {user}; it is not shown again", id=made.id, user=made.user or say("all users")), "dim")
+    )
 
 
 @command("list", group=token)
@@ -103,7 +106,7 @@ def list_(call: Call) -> None:
     """List all tokens without their secrets."""
     for one in TokenFile().tokens():
         call.show.data({name: value for name, value in asdict(one).items() if name != "digest"})
-        state = f"revoked {one.revoked}" if one.revoked else "valid"
+        state = say("revoked {time}", time=one.revoked) if one.revoked else say("valid")
         call.show.line(
             f"{one.id}  {one.role:<8}  {one.user or '-'}  {one.agent or '-'}  {one.created}  {state}  {one.name}"
         )
@@ -115,4 +118,4 @@ def revoke(call: Call, id: str) -> None:
     """Revoke the token ID; a server refuses it from its next request on."""
     gone = TokenFile().revoke(id)
     call.show.data({"id": gone.id, "revoked": gone.revoked})
-    call.show.line(f"token {gone.id} is revoked")
+    call.show.line(say("token {id} is revoked", id=gone.id))
