@@ -53,5 +53,5 @@ def load_tables() -> None:
         vectors.sentence_vector("word")
         vectors.synonyms("word")
         for one in registered():
-            one.facts.score("word", ())
+            one.facts.scores(["word"], [()])
             one.names.known()

@@ -7,12 +7,15 @@ any store finds them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby, repeat
 
+from memscope.languages.fact_rules import FactRules
+from memscope.languages.language import Language
 from memscope.languages.registry import of_sentence
 from memscope.languages.statements import is_question, sentences
-from memscope.text.language import depends_on_languages, has_cjk
+from memscope.text.language import depends_on_languages, has_cjk, is_usual
 from memscope.text.terms import term
 
 KIND_WEIGHTS = {
@@ -66,12 +69,16 @@ def statement_score(sentence: str) -> float | None:
 @lru_cache(maxsize=1 << 10)
 def _stated(sentence: str) -> tuple[tuple[str, ...], float | None]:
     """Return the ``kinds`` and the ``statement_score`` of a sentence."""
-    rules = of_sentence(sentence).facts
-    stated = tuple(dict.fromkeys(rules.kinds(sentence)))
-    score = rules.score(sentence, stated)
+    ((stated, score),) = _read([sentence], of_sentence(sentence).facts)
     if (stated or score is not None) and is_question(sentence):
         return (), None if score is None else -math.inf
     return stated, score
+
+
+def _read(parts: Sequence[str], rules: FactRules) -> Iterator[tuple[tuple[str, ...], float | None]]:
+    """Yield the kinds and the log odds of sentences of one language as if none were a question."""
+    stated = [tuple(dict.fromkeys(rules.kinds(part))) for part in parts]
+    return zip(stated, rules.scores(parts, stated) or repeat(None), strict=False)
 
 
 def is_durable(sentence: str) -> bool:
@@ -86,14 +93,27 @@ def marks(text: str) -> tuple[tuple[int, ...], int]:
     The terms are those of its kinds, else the one of what is told; the durability grades the log odds of its likeliest
     sentence, and is 0 in a language that is read by kinds alone.
     """
-    read = list(map(_stated, sentences(text)))
-    terms = [KIND_TERMS[kind] for kind in dict.fromkeys(kind for stated, _ in read for kind in stated)]
-    best = max((score for _, score in read if score is not None), default=-math.inf)
+    best, told = GRADED_SCORES[0], dict[str, None]()
+    for language, parts in _by_language(text):
+        for part, (stated, score) in zip(parts, _read(parts, language.facts), strict=True):
+            better = score is not None and score > best
+            if (stated or better) and not is_question(part):
+                told.update(dict.fromkeys(stated))
+                best = score if score is not None and better else best
+    terms = [KIND_TERMS[kind] for kind in told]
     if not (terms or has_cjk(text)) and best >= MIN_STATEMENT_SCORE:
         terms.append(TOLD_TERM)
     return (*terms, DURABLE_TERM) if terms else (), _graded(best)
 
 
+def _by_language(text: str) -> Iterator[tuple[Language, list[str]]]:
+    """Yield the sentences of a text in order, together where one language reads them."""
+    if text.isascii() and is_usual(text):
+        yield of_sentence(text), list(sentences(text))
+    else:
+        yield from ((language, list(parts)) for language, parts in groupby(sentences(text), of_sentence))
+
+
 def _graded(score: float) -> int:
     low, high = GRADED_SCORES
-    return round(MAX_DURABILITY * (min(max(score, low), high) - low) / (high - low))
+    return round(MAX_DURABILITY * (min(score, high) - low) / (high - low))

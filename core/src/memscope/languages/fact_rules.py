@@ -16,9 +16,9 @@ class FactRules:
         """Return whether a sentence has a word of the moment ("tonight"), or tells what somebody else said."""
         return False
 
-    def score(self, sentence: str, kinds: Sequence[str]) -> float | None:
-        """Return the log odds that a sentence of these kinds, no question, tells something lasting of its speaker.
+    def scores(self, sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> Sequence[float] | None:
+        """Return the log odds that each sentence, no question, tells something lasting of its speaker.
 
-        None: the language is read by kinds alone.
+        ``kinds``: those of each sentence. None: the language is read by kinds alone.
         """
         return None

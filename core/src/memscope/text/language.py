@@ -194,15 +194,20 @@ def spaced_language(text: str) -> str:
     """As ``language``, of the words between spaces alone; "" for letters of scripts that no language here is in."""
     if not text.isascii() and _OTHER_LETTER.search(text) and not _LATIN_LETTER.search(text):
         return ""
+    return _usual("latin") if is_usual(text) else clear_language(text) or _usual("latin")
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 4)
+def is_usual(text: str) -> bool:
+    """Return whether too few function words speak against the first language; if so, they do in none of its parts."""
     _, others = _known_words()
     lowered = text.lower()
     if "'" not in lowered:
         words = lowered.split()
     else:
         words = lowered.translate(_NO_LETTERS).split() if text.isascii() else _WORD_LETTERS.findall(lowered)
-    if len(others.intersection(words)) < MIN_FUNCTION_WORDS:  # most texts
-        return _usual("latin")
-    return clear_language(text) or _usual("latin")
+    return len(others.intersection(words)) < MIN_FUNCTION_WORDS
 
 
 @depends_on_languages

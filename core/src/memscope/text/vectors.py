@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import count
+from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -76,11 +76,32 @@ def scaled(vector: Floats) -> bytes:
 
 def summed(tokens: Sequence[int]) -> Floats:
     """Return the weighted sum of the rows of at least one token."""
+    scales, rows = _rows(tokens)
+    vector: Floats = scales @ rows
+    return vector
+
+
+def along(texts: Sequence[Sequence[int]], direction: Floats) -> list[float]:
+    """Return the component of each text's unit vector along a direction, 0 without tokens; ``texts``: their tokens."""
     import numpy as np
 
-    table, rows = _table(), np.array(tokens, np.intp)
-    vector: Floats = table.scales.take(rows) @ table.rows.take(rows, 0).astype(np.float32)
-    return vector
+    known = list(filter(None, texts))
+    if not known:
+        return [0.0] * len(texts)
+    scales, rows = _rows(list(chain.from_iterable(known)))
+    rows *= scales[:, None]
+    vectors = np.add.reduceat(rows, [0, *accumulate(map(len, known[:-1]))])
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    found = iter((vectors @ direction / lengths).tolist())
+    return [next(found) if tokens else 0.0 for tokens in texts]
+
+
+def _rows(tokens: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return the scales and the rows of tokens."""
+    import numpy as np
+
+    table, at = _table(), np.array(tokens, np.intp)
+    return table.scales.take(at), table.rows.take(at, 0).astype(np.float32)
 
 
 def synonyms(word: str) -> Sequence[str]:

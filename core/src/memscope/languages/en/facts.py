@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from memscope.languages.en.statement_score import statement_score
+from memscope.languages.en.statement_score import statement_scores
 from memscope.languages.en.stemmer import stem
 from memscope.languages.en.words import WORDS
 from memscope.languages.fact_rules import FactRules
@@ -182,8 +182,8 @@ class EnglishFacts(FactRules):
     def is_momentary(self, sentence: str) -> bool:
         return not _PASSING.isdisjoint(_FACT_WORD.findall(sentence.lower()))
 
-    def score(self, sentence: str, kinds: Sequence[str]) -> float:
-        return statement_score(sentence, kinds)
+    def scores(self, sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> Sequence[float]:
+        return statement_scores(sentences, kinds)
 
 
 FACTS = EnglishFacts()

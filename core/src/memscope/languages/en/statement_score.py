@@ -12,7 +12,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
-from operator import or_
+from itertools import chain
+from operator import add, itemgetter, or_
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,12 +22,13 @@ from memscope.languages.en.words import WORDS
 from memscope.text.analysis import known_words
 from memscope.text.tokens import fold, pieces
 from memscope.text.topics import names as topic_names
-from memscope.text.vectors import normal_vector
+from memscope.text.vectors import along
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_MOST_SIGNED_WORDS = 1 << 16
 MAX_COUNTED_WORDS = 30  # words; a longer sentence counts as so long
 
 _COUNTED = ("bias", "long", "kind")  # signs of any sentence, with a value
@@ -44,16 +46,13 @@ class _Table(NamedTuple):
     meaning: NDArray[np.float32]  # [DIMENSIONS]
 
 
-def statement_score(sentence: str, kinds: Sequence[str]) -> float:
-    """Return the log odds of a sentence of these kinds of lasting statement."""
-    words = pieces(fold(sentence))
-    return _by_signs(sentence, words, kinds) + _by_meaning(words)
-
-
-def _by_meaning(words: Sequence[str]) -> float:
-    known = known_words(WORDS)
-    vector = normal_vector([token for piece in words if (word := known[piece]) for token in word.tokens])
-    return 0.0 if vector is None else float(vector @ _table().meaning)
+def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[float]:
+    """Return the log odds of sentences of these kinds of lasting statement."""
+    words = [pieces(fold(sentence)) for sentence in sentences]
+    told = map(_by_signs, sentences, words, kinds)
+    known = _words().__getitem__
+    tokens = [list(chain.from_iterable(map(_tokens, map(known, one)))) for one in words]
+    return list(map(add, told, along(tokens, _table().meaning)))
 
 
 def _by_signs(sentence: str, words: Sequence[str], lasts: Sequence[str]) -> float:
@@ -86,21 +85,39 @@ def _without_fillers(words: Sequence[str]) -> Sequence[str]:
 
 def _signs(sentence: str, words: Sequence[str]) -> int:
     """Return a bit per sign but for those that are counted."""
-    bits, had = _table().bits, reduce(or_, map(_signs_of, words), 0)
+    bits, had = _table().bits, reduce(or_, map(_bits, map(_words().__getitem__, words)), 0)
     opening = _table().openings.get(words[0], bits["elided"]) if words else 0
     if opening == bits["elided"] and had & bits["own"]:
         opening = 0
     return had | opening | (bits["name"] if _INNER_NAME.search(sentence) else 0)
 
 
-@lru_cache(maxsize=1 << 14)
-def _signs_of(piece: str) -> int:
+class _SignedWords(dict[str, tuple[int, Sequence[int]]]):
+    """Signs and tokens of words, emptied when full."""
+
+    def __missing__(self, piece: str) -> tuple[int, Sequence[int]]:
+        if len(self) >= _MOST_SIGNED_WORDS:
+            self.clear()
+        word = known_words(WORDS)[piece]
+        self[piece] = entry = (_signs_of(piece, word.topics), word.tokens) if word else (_signs_of(piece, 0), ())
+        return entry
+
+
+@lru_cache(maxsize=1)
+def _words() -> _SignedWords:
+    return _SignedWords()
+
+
+_bits, _tokens = itemgetter(0), itemgetter(1)
+
+
+def _signs_of(piece: str, topics: int) -> int:
     """Return the signs of a word's lists, else that of its form, and those of its topics."""
-    table, word = _table(), known_words(WORDS)[piece]
+    table = _table()
     had = table.listed.get(piece, 0)
     if not had:
         had = table.bits["past"] if piece.endswith("ed") else table.bits["number"] if piece[0].isdigit() else 0
-    return reduce(or_, (bit for members, bit in table.groups if word and word.topics & members), had)
+    return reduce(or_, (bit for members, bit in table.groups if topics & members), had)
 
 
 @lru_cache(maxsize=1)
