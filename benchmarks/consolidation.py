@@ -62,12 +62,12 @@ def noted(facts: list[tuple[int, str, str, str]], turns: list[int]) -> dict[str,
 
 
 NO_LONGER = [(1, "The user got a job at Bosch as a test engineer.", "I got a job at Bosch as a test engineer", "job")]
-VALUE = "The user sails and repairs boats."
+TOLD = "The user sails and repairs boats."
 UPDATES = {
-    "insights": [
-        {"insight": 1, "subject": "", "value": VALUE, "facts": [*range(1, 8)]},
-        {"insight": 2, "subject": "", "value": VALUE, "facts": [*range(8, 14)]},
-        {"insight": 0, "subject": "boats", "value": VALUE, "facts": [*range(14, 19)]},
+    "sentences": [
+        {"insight": 1, "subject": "", "text": TOLD, "facts": [*range(1, 8)], "replaces": []},
+        {"insight": 2, "subject": "", "text": TOLD, "facts": [*range(8, 14)], "replaces": []},
+        {"insight": 0, "subject": "boats", "text": TOLD, "facts": [*range(14, 19)], "replaces": []},
     ],
     "alone": [19, 20],
     "relations": [],
@@ -164,7 +164,7 @@ def taking_notes(messages: Any) -> dict[str, Any]:
     """Note a fact of each of the user's turns; call every pair unrelated; put each fact alone."""
     shown = data(messages)
     if isinstance(shown, dict):
-        return {"insights": [], "alone": [one["n"] for one in shown["facts"]], "relations": []}
+        return {"sentences": [], "alone": [one["n"] for one in shown["facts"]], "relations": []}
     if "pair" in shown[0]:
         return {"pairs": [{"pair": one["pair"], "relation": "unrelated"} for one in shown]}
     heard = [line for line in shown if not line.get("context")]

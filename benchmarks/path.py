@@ -100,10 +100,12 @@ def model() -> ScriptedChat:
 def placed(shown: Mapping[str, Any]) -> Mapping[str, Any]:
     about_home = [one["n"] for one in shown["facts"] if any(word in one["text"] for word in HOME)]
     known = next((one for one in shown["insights"] if one["subject"] == "home"), {"n": 0})
-    value = " ".join(one["text"] for one in shown["facts"] if one["n"] in about_home)
-    insights = [{"insight": known["n"], "subject": "home", "value": value, "facts": about_home}] if about_home else []
+    told = [
+        {"insight": known["n"], "subject": "home", "text": one["text"], "facts": [one["n"]], "replaces": []}
+        for one in shown["facts"] if one["n"] in about_home
+    ]  # fmt: skip
     alone = [one["n"] for one in shown["facts"] if one["n"] not in about_home]
-    return {"insights": insights, "alone": alone, "relations": []}
+    return {"sentences": told, "alone": alone, "relations": []}
 
 
 # ------------------------------------------------------------------------------------------------------------- running

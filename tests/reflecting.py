@@ -44,24 +44,37 @@ class Placing:
     def tell(self, shown):
         new, facts = shown["facts"], [*shown["facts"], *shown["earlier"]]
         numbers = {one["text"]: one["n"] for one in facts}
-        entries = [self.entry(name, shown, facts) for name in self.subjects]
-        told = [(older, newer, how) for older, newer, how in self.relations if {older, newer} <= numbers.keys()]
+        entries = [one for name in self.subjects for one in self.entries(name, shown, facts)]
+        pairs = [(older, newer, how) for older, newer, how in self.relations if {older, newer} <= numbers.keys()]
         return {
-            "insights": [one for one in entries if one],
+            "sentences": entries,
             "alone": [one["n"] for one in new if not self.home_of(one)],
-            "relations": [{"older": numbers[o], "newer": numbers[n], "relation": how} for o, n, how in told],
+            "relations": [{"older": numbers[o], "newer": numbers[n], "relation": how} for o, n, how in pairs],
         }
 
     def home_of(self, one):
         return next((name for name, words in self.subjects.items() if any(w in one["text"] for w in words)), None)
 
-    def entry(self, name, shown, facts):
+    def entries(self, name, shown, facts):
+        """A sentence per fact that still holds; those of a known subject that a new fact says take its place."""
         known = next((one for one in shown["insights"] if one["subject"] == name), {})
-        own = [one for one in facts if self.home_of(one) == name]
-        if not known.get("over") and not {one["n"] for one in own} & {one["n"] for one in shown["facts"]}:
-            return None
-        value = " ".join([known.get("value", ""), *(one["text"] for one in own)]).strip()
-        return {"insight": known.get("n", 0), "subject": name, "value": value, "facts": [one["n"] for one in own]}
+        own = [one for one in facts if self.home_of(one) == name and "until" not in one]
+        if not {one["n"] for one in own} & {one["n"] for one in shown["facts"]}:
+            return []
+        old = {text: [number] for number, text in known.get("sentences", ())}
+        return [
+            told(one["text"], one["n"], insight=known.get("n", 0), subject=name, replaces=old.get(one["text"], ()))
+            for one in own
+        ]
+
+
+def told(text, *facts, insight=1, subject="", replaces=()):
+    """A sentence of a reply."""
+    return {"insight": insight, "subject": subject, "text": text, "facts": [*facts], "replaces": [*replaces]}
+
+
+def answer(*sentences, alone=(), relations=()):
+    return {"sentences": [*sentences], "alone": [*alone], "relations": [*relations]}
 
 
 HOME = {"living situation": ["Berlin", "Munich", "flat"]}

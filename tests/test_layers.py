@@ -31,7 +31,6 @@ NAMED_TWICE = {
     "Row": "the stores' row of a record; a row of the tables of dates, known in that folder alone",
     "Batch": "the Elasticsearch store's has more fields than the one of the rules, which it inherits",
     "Memory": "the class of both kinds of memory; the union of the two, for type checkers",
-    "Part": "of an insight that is split, as the model is sent it; of a rule of dates, in that folder alone",
     "Values": "columns of numbers, in two files of retrieval",
     "_Table": "two tables of data, each known in its file alone",
 }

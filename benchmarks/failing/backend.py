@@ -45,8 +45,9 @@ EXTRACTION = {
         for turn, text, words, word in FACTS
     ],
 }
-HOME = {"insight": 0, "subject": "home", "value": "The user lives in Munich with Bo.", "facts": [1, 2]}
-UPDATES = {"insights": [HOME], "alone": [3, 4], "relations": []}
+TOLD = "The user lives in Munich with Bo."
+HOME = {"insight": 0, "subject": "home", "text": TOLD, "facts": [1, 2], "replaces": []}
+UPDATES = {"sentences": [HOME], "alone": [3, 4], "relations": []}
 SCRIPT = [
     {"in": "user", "match": '"earlier":', "reply": UPDATES},
     {"in": "user", "match": '"by":', "reply": EXTRACTION},

@@ -41,10 +41,10 @@ def model(slowest_s: float) -> ScriptedChat:
         await asyncio.sleep(chance.uniform(0, slowest_s) if chance.random() < 0.3 else 0.001)
         shown = data(messages)
         known = next((one["n"] for one in shown["insights"] if one["subject"] == SUBJECT), 0)
-        value = f"Alice told about {chance.randrange(10**9)} things."
+        text = f"Alice told about {chance.randrange(10**9)} things."
         facts = [one["n"] for one in shown["facts"]]
-        return {"insights": [{"insight": known, "subject": SUBJECT, "value": value, "facts": facts}], "alone": [],
-                "relations": []}  # fmt: skip
+        told = {"insight": known, "subject": SUBJECT, "text": text, "facts": facts, "replaces": []}
+        return {"sentences": [told], "alone": [], "relations": []}
 
     return ScriptedChat(place)
 

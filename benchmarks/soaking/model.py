@@ -66,11 +66,12 @@ def _extraction(lines: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _reflection(shown: Mapping[str, Any]) -> Any:
-    """One insight, "things", that names some of the items; it never grows so long that it must be split."""
+    """One insight, "things", of a sentence that names the latest items; it takes the place of those before."""
     facts = [one["n"] for one in shown["facts"]]
-    known = next((one["n"] for one in shown["insights"] if one["subject"] == "things"), 0)
+    known = next((one for one in shown["insights"] if one["subject"] == "things"), {})
     items = list(dict.fromkeys(ITEM.findall(json.dumps(shown["facts"]))))[-SHOWN:]
     if not items or (len(facts) < 2 and not known):
-        return {"insights": [], "alone": facts, "relations": []}
-    placed = {"insight": known, "subject": "things", "value": f"The user keeps {', '.join(items)}.", "facts": facts}
-    return {"insights": [placed], "alone": [], "relations": []}
+        return {"sentences": [], "alone": facts, "relations": []}
+    text, old = f"The user keeps {', '.join(items)}.", [number for number, _ in known.get("sentences", ())]
+    placed = {"insight": known.get("n", 0), "subject": "things", "text": text, "facts": facts, "replaces": old}
+    return {"sentences": [placed], "alone": [], "relations": []}

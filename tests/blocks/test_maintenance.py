@@ -38,11 +38,17 @@ class Model:
             return said if isinstance(said, Exception) else {"lines": said}
         if isinstance(shown, list):
             return self.verdicts(shown) if "pair" in shown[0] else self.facts(shown)
-        insights = [
-            {"insight": 0, "subject": f"{self.subject(one)} basics", "value": one["text"], "facts": [one["n"]]}
+        sentences = [
+            {
+                "insight": 0,
+                "subject": f"{self.subject(one)} basics",
+                "text": one["text"],
+                "facts": [one["n"]],
+                "replaces": [],
+            }
             for one in shown["facts"]
         ]
-        return {"insights": insights, "alone": [], "relations": []}
+        return {"sentences": sentences, "alone": [], "relations": []}
 
     def subject(self, one):
         return next((subject for subject, text in TEXTS.values() if text == one["text"]), one["text"][:20])

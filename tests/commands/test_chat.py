@@ -37,7 +37,7 @@ EXTRACTED = {
 }  # fmt: skip
 SCRIPT = [
     {"in": "user", "match": '"by":', "reply": EXTRACTED},
-    {"in": "user", "match": '"earlier":', "reply": {"insights": [], "alone": [1], "relations": []}},
+    {"in": "user", "match": '"earlier":', "reply": {"sentences": [], "alone": [1], "relations": []}},
     {"in": "user", "match": "tabs", "reply": "one\ttwo\n\x1b[31mthree"},
     {"in": "user", "match": "moved", "reply": "Nice!"},
     {"in": "user", "match": "Where", "reply": "In Berlin."},

@@ -25,7 +25,7 @@ EXTRACTED = {
 }  # fmt: skip
 SCRIPT = [
     {"in": "user", "match": '"by":', "reply": EXTRACTED},
-    {"in": "user", "match": '"earlier":', "reply": {"insights": [], "alone": [1], "relations": []}},
+    {"in": "user", "match": '"earlier":', "reply": {"sentences": [], "alone": [1], "relations": []}},
 ]
 
 

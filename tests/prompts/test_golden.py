@@ -23,14 +23,14 @@ from memscope.models import Usage
 from memscope.models.structured_output import schema_text
 from memscope.prompts.loader import Prompts
 from memscope.records import Block, Insight, Interval, Observation, Scope, Turn
-from memscope.reflection.batch import Topic, TopicBatch
-from memscope.reflection.split import Parts, split_data
+from memscope.reflection.batch import TopicBatch
+from memscope.reflection.shown import shown as shown_facts
 from memscope.reflection.summary import Summary, summary_data
-from memscope.reflection.update import ShownFacts, Updates, update_data
+from memscope.reflection.update import Updates
 from memscope.services import Services
 from memscope.stores.memory import InMemoryStore
 
-WORKERS = ("extract", "reconcile", "update", "split", "block", "summary")
+WORKERS = ("extract", "reconcile", "update", "block", "summary")
 SUBJECT = {"en": "living situation", "zh": "居住情况"}
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -57,14 +57,12 @@ def sent(worker: str, language: str) -> str:
         shown, schema = [pair_data(1, make_pair(new, old))], verdicts(1)
     elif worker == "update":
         reflected = TopicBatch("b", Scope("alice"), (new,), (home,), {old.id: old})
-        shown, schema = update_data(reflected, ShownFacts((new, old), (home,), 1)), Updates
+        shown, schema = shown_facts(reflected, NOW).data, Updates
     elif worker == "block":
         kept = Block(scope=Scope("alice"), label="human", recorded=NOW, value=f"{old.text}\n...", limit=500)
         shown, schema = block_data(BlockState(kept, (old.text,), (new.text,)), [home]), BlockLines
-    elif worker == "summary":
-        shown, schema = summary_data(context(), old.text, batch(SAID[language]).turns), Summary
     else:
-        shown, schema = split_data(Topic(home.subject, home, old.text, (new, old)), (new, old)), Parts
+        shown, schema = summary_data(context(), old.text, batch(SAID[language]).turns), Summary
     system = Prompts().text(worker, language, boundary="<boundary>")
     return "\n\n".join((system, json.dumps(shown, ensure_ascii=False, indent=1), schema_text(schema))) + "\n"
 

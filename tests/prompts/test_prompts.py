@@ -22,7 +22,7 @@ from memscope.prompts.loader import Prompts, built_in, enclose, fill
 from memscope.records import Scope, Turn
 from memscope_testing.models import data
 
-WORKERS = ("extract", "reconcile", "update", "split", "block", "summary")
+WORKERS = ("extract", "reconcile", "update", "block", "summary")
 FOLDER = Path(memscope.prompts.__file__).parent
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 

@@ -7,20 +7,22 @@ from datetime import timedelta
 
 import pytest
 
-from memscope.errors import ModelUnavailable
 from memscope.records import ChangeSet, Insight, Observation, Revision, Scope, Supersession
-from memscope.reflection.update import nearest_in_turn
+from memscope.reflection.batch import TopicBatch
+from memscope.reflection.shown import shown
 from memscope_testing.models import data
-from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflected
+from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, answer, insights, know, reflected, told
 
 from workbench import NOW
 
 
 async def test_an_insight_keeps_every_fact_that_was_ever_placed_under_it(world):
     def brief(messages):
-        reply = Placing({"boats": ["boat"]})(messages)
-        reply["insights"][0]["value"] = f"The user has {len(ids)} boats."
-        return reply
+        shown = data(messages)
+        old = [n for one in shown["insights"] for n, _ in one.get("sentences", ())]
+        facts = [one["n"] for one in (*shown["facts"], *shown["earlier"])]
+        boats = f"The user has many boats, the last are number {len(ids)}."
+        return answer(told(boats, *facts, insight=len(shown["insights"]), subject="boats", replaces=old))
 
     ids = []
     for year in range(3):
@@ -40,19 +42,18 @@ async def test_an_earlier_fact_joins_a_subject_that_is_there(world):
     assert alone in insight.sources
 
 
-async def test_a_value_that_comes_back_with_its_heading_has_one(world):
+async def test_a_sentence_that_comes_with_its_heading_loses_it(world):
     await know(world, BERLIN, FLAT)
     await reflected(world, Placing(HOME))
     await know(world, MUNICH)
 
     def with_headings(messages):
-        reply = Placing(HOME)(messages)
-        reply["insights"][0]["value"] = "living situation: Living situation: The user lives in Munich."
-        return reply
+        return answer(told("living situation: Living situation: The user lives in Munich.", 1))
 
     await reflected(world, with_headings)
-    assert data(world.chat.prompts[0])["insights"][0]["value"] == f"{BERLIN} {FLAT}"
-    assert [one.text for one in await insights(world)] == ["living situation: The user lives in Munich."]
+    assert data(world.chat.prompts[0])["insights"][0]["sentences"] == [[1, BERLIN], [2, FLAT]]
+    text = f"living situation: {BERLIN} {FLAT} The user lives in Munich."
+    assert [one.text for one in await insights(world)] == [text]
 
 
 async def test_a_repeat_that_was_merged_is_not_shown_as_over(world):
@@ -61,7 +62,7 @@ async def test_a_repeat_that_was_merged_is_not_shown_as_over(world):
     (more,) = await know(world, "The user lives in Berlin by the river.", said=JUNE)
     await world.store.apply("alice", ChangeSet(closed=(Supersession(old, more, NOW, JUNE),)))
     await reflected(world, Placing(HOME))
-    assert "over" not in data(world.chat.prompts[0])["insights"][0]
+    assert data(world.chat.prompts[0])["earlier"] == []
     (insight,) = await insights(world)
     assert more in insight.sources
     assert old not in insight.sources
@@ -73,10 +74,7 @@ async def test_facts_that_say_nothing_new_are_added_to_the_insight_as_it_is(worl
     (before,) = await insights(world)
     (again,) = await know(world, "In Berlin the user has a flat.")
 
-    def nothing_new(messages):
-        return {"insights": [{"insight": 1, "subject": "", "value": "", "facts": [1]}], "alone": [], "relations": []}
-
-    report = await reflected(world, nothing_new)
+    report = await reflected(world, lambda messages: answer(told("", 1)))
     (after,) = await insights(world)
     assert (report.new, after.id, after.text) == (0, before.id, before.text)
     assert after.sources == (*first, again)
@@ -85,20 +83,17 @@ async def test_facts_that_say_nothing_new_are_added_to_the_insight_as_it_is(worl
 async def test_a_value_in_another_language_loses_no_placement(world):
     ids = await know(world, "用户住在北京。", "用户和阿波合租。")
 
-    def english(messages):
-        one = {"insight": 0, "subject": "居住情况", "value": "The user lives in Beijing with Bo.", "facts": [1, 2]}
-        return {"insights": [one], "alone": [], "relations": []}
-
-    report = await reflected(world, english)
+    english = told("The user lives in Beijing with Bo.", 1, 2, insight=0, subject="居住情况")
+    report = await reflected(world, lambda messages: answer(english))
     (insight,) = await insights(world)
     assert (dict(report.rejected), report.pending, insight.sources) == ({"translated": 1}, 0, tuple(ids))
-    assert insight.text == "居住情况：用户住在北京。 用户和阿波合租。"
+    assert insight.text == "居住情况：用户住在北京。用户和阿波合租。"
 
 
 async def test_a_new_subject_in_another_language_leaves_its_facts_to_be_asked_again(world):
     await know(world, "用户住在北京。", "用户和阿波合租。", "用户今天很累。")
-    one = {"insight": 0, "subject": "living situation", "value": "The user lives in Beijing.", "facts": [1, 2]}
-    report = await reflected(world, lambda messages: {"insights": [one], "alone": [3], "relations": []})
+    one = told("The user lives in Beijing.", 1, 2, insight=0, subject="living situation")
+    report = await reflected(world, lambda messages: answer(one, alone=[3]))
     assert (report.done, report.pending, await insights(world)) == (1, 2, [])
 
 
@@ -108,8 +103,7 @@ async def test_a_new_subject_in_another_language_leaves_its_facts_to_be_asked_ag
 )  # fmt: skip
 async def test_a_lone_lasting_fact_founds_the_basics(world, text, subject):
     (id,) = await know(world, text)
-    one = {"insight": 0, "subject": subject, "value": text, "facts": [1]}
-    report = await reflected(world, lambda messages: {"insights": [one], "alone": [], "relations": []})
+    report = await reflected(world, lambda messages: answer(told(text, 1, insight=0, subject=subject)))
     (insight,) = await insights(world)
     assert (report.calls, insight.subject, insight.sources) == (1, subject, (id,))
 
@@ -123,66 +117,52 @@ async def test_any_other_subject_needs_two_facts(world):
 # ---- too long
 
 
-LONG = {"boats": ["boat"]}
-
-
-def sail_or_oar(messages):
-    """Places all under one long value, and divides it by sails and oars."""
-    shown = data(messages)
-    if "insights" in shown:
-        reply = Placing(LONG)(messages)
-        reply["insights"][0]["value"] = "The user has a boat. " * 60
-        return reply
-    facts = {side: [one["n"] for one in shown["facts"] if side in one["text"]] for side in ("sail", "oar")}
-    return {
-        "insights": [
-            {"subject": f"boats with {side}s", "value": f"The user has boats with a {side}.", "facts": own[1:]}
-            for side, own in facts.items()
-        ]
-    }
-
-
-async def test_an_insight_that_is_too_long_is_split_and_keeps_every_fact(world):
-    ids = await know(world, *(f"The user has boat {n} with a {side}." for n in range(4) for side in ("sail", "oar")))
-    report = await reflected(world, sail_or_oar)
+async def test_the_oldest_sentences_of_an_insight_that_is_too_long_become_one_of_their_own(world):
+    ids = [
+        *await know(
+            world, *(f"The user's boat number {n} lies in the harbour of Genoa." for n in range(20)), said=JANUARY
+        ),
+        *await know(world, *(f"The user's boat number {n} was sold in Genoa." for n in range(20, 40)), said=JUNE),
+    ]
+    report = await reflected(world, Placing({"boats": ["boat"]}))
     made = {one.subject: one for one in await insights(world)}
-    assert (report.calls, report.pending, set(made)) == (2, 0, {"boats with sails", "boats with oars"})
-    assert set(made["boats with sails"].sources) == set(ids[::2])
-    assert set(made["boats with oars"].sources) == set(ids[1::2])
+    assert (report.pending, set(made)) == (0, {"boats", "boats (2026-01-10 – 2026-01-10)"})
+    sentences = [one for insight in made.values() for one in insight.sentences]
+    assert sorted(id for one in sentences for id in one.sources) == sorted(ids)
+    assert max(len(one.text) for one in made.values()) < 1_600
+    assert len(made["boats"].text) > 1_300
 
 
-async def test_a_split_takes_the_place_of_the_insight_that_was(world):
-    await know(world, "The user has a boat with a sail.", "The user has a boat with an oar.")
-    await reflected(world, Placing(LONG))
-    await know(world, "The user has a second boat with a sail.")
-    report = await reflected(world, sail_or_oar)
-    current = await insights(world)
-    assert (report.new, report.superseded, len(current)) == (2, 1, 2)
-    assert sum(len(one.sources) for one in current) == 3
+async def test_the_model_parts_a_long_subject_by_numbers(world):
+    await know(world, *(f"The user's boat number {n} has a sail made in Genoa by Rossi." for n in range(8)))
+    await know(world, *(f"The user's boat number {n} has an oar made in Turin by Bianchi." for n in range(8)))
+    await reflected(world, Placing({"boats": ["boat"]}))
+    (before,) = await insights(world)
+    await know(world, "The user's boat has an oar.")
 
+    def part(messages):
+        (shown,) = data(messages)["insights"]
+        assert shown["long"]
+        oars = [number for number, text in shown["sentences"] if "oar" in text]
+        return answer(told("", insight=0, subject="oars", replaces=oars), alone=[1])
 
-async def test_an_insight_whose_split_fails_stays_long_and_whole(world):
-    ids = await know(world, "The user has a boat with a sail.", "The user has a boat with an oar.")
-
-    def no_split(messages):
-        return sail_or_oar(messages) if "insights" in data(messages) else ModelUnavailable("down")
-
-    report = await reflected(world, no_split)
-    (insight,) = await insights(world)
-    assert (report.pending, dict(report.errors), insight.sources) == (0, {"model_unavailable": 1}, tuple(ids))
-    assert len(insight.text) > 1_000
+    report = await reflected(world, part)
+    made = {one.subject: [sentence.text for sentence in one.sentences] for one in await insights(world)}
+    assert (report.calls, set(made)) == (1, {"boats", "oars"})
+    assert len(made["oars"]) == 8 and all("oar" in text for text in made["oars"])
+    assert sorted(made["boats"] + made["oars"]) == sorted(one.text for one in before.sentences)
 
 
 async def test_what_a_person_changes_meanwhile_is_not_overwritten(world):
     await know(world, BERLIN, FLAT)
     await reflected(world, Placing(HOME))
-    await know(world, MUNICH)
+    await know(world, "Berlin is where the user lives.")
 
     async def slow(messages):
         (insight,) = await insights(world)
         mine = replace(insight, text="living situation: mine", recorded=NOW + timedelta(hours=1))
         await world.store.apply("alice", ChangeSet(revised=(Revision(mine, insight.version),)))
-        return {"insights": [{"insight": 1, "subject": "", "value": "", "facts": [1]}], "alone": [], "relations": []}
+        return answer(told("", 1))
 
     await reflected(world, slow)
     assert [one.text for one in await insights(world)] == ["living situation: mine"]
@@ -205,4 +185,5 @@ def test_the_insight_that_one_fact_needs_is_not_crowded_out_by_those_near_anothe
     texts = {**{f"i{n:02}": insight.format(thing) for n, thing in enumerate(things)}, "needed": needed}
     known = [Insight(id=id, text=text, sources=("o",), subject=id, **shared) for id, text in texts.items()]
     facts = [Observation(id=about, text=text, sources=("t",), about=about, **shared) for about, text in (crowd, needy)]
-    assert "needed" in [one.id for one in nearest_in_turn(known, facts)[:2]]
+    batch = TopicBatch("b", Scope("alice"), tuple(facts), tuple(known))
+    assert "needed" in [one.id for one in shown(batch, NOW).insights[:2]]

@@ -19,7 +19,22 @@ from memscope.records import (
     Supersession,
 )
 from memscope_testing.models import ScriptedChat, data
-from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflect, reflected, unseen
+from reflecting import (
+    BERLIN,
+    FLAT,
+    HOME,
+    JANUARY,
+    JUNE,
+    MUNICH,
+    Placing,
+    answer,
+    insights,
+    know,
+    reflect,
+    reflected,
+    told,
+    unseen,
+)
 
 from workbench import NOW, answering, fact, noted
 
@@ -71,8 +86,7 @@ async def test_a_name_that_is_there_is_the_subject_that_is_there(world):
     await know(world, MUNICH)
 
     def rename(messages):
-        update = {"insight": 0, "subject": "Living  Situation", "value": "The user lives in Munich.", "facts": [1]}
-        return {"insights": [update], "alone": [], "relations": []}
+        return answer(told("The user lives in Munich.", 1, insight=0, subject="Living  Situation"))
 
     await reflected(world, rename)
     assert [one.subject for one in await insights(world)] == ["living situation"]
@@ -82,7 +96,7 @@ async def test_the_language_of_the_facts_is_that_of_the_prompt(world):
     await know(world, "用户住在北京。", "用户和阿波合租。")
     await reflected(world, Placing({"居住情况": ["北京", "合租"]}))
     assert "主题" in world.chat.prompts[0][0]["content"]
-    assert (await insights(world))[0].text == "居住情况：用户住在北京。 用户和阿波合租。"
+    assert (await insights(world))[0].text == "居住情况：用户住在北京。用户和阿波合租。"
 
 
 # ---- nothing is lost
@@ -144,9 +158,10 @@ async def test_what_waits_for_either_stage_counts_once_and_so_do_its_errors(worl
 @pytest.mark.parametrize(
     "reply",
     [
-        {"insights": [], "alone": [], "relations": []},
-        {"insights": [], "alone": [99, -1, 0], "relations": []},
-        {"insights": [{"insight": 0, "subject": "x", "value": "Out of nowhere.", "facts": []}], "alone": []},
+        answer(),
+        answer(alone=[99, -1, 0]),
+        answer(told("Out of nowhere.", insight=0, subject="x")),
+        answer(told("Out of nowhere.", 1, 2, insight=7)),
         "no",
     ],
 )
@@ -162,13 +177,13 @@ async def test_numbers_that_were_not_given_are_counted(world):
 
     def wild(messages):
         reply = Placing(HOME)(messages)
-        more = [{"insight": 9, "subject": "", "value": "x", "facts": [1]}]
-        more += [{"insight": 0, "subject": "n" * 81, "value": "x", "facts": [1, 2]}]
-        reply["insights"][0]["facts"] += [77]
-        return {**reply, "insights": reply["insights"] + more}
+        more = [told("x", 1, insight=9), told("x", 1, 2, insight=0, subject="n" * 81)]
+        reply["sentences"][0]["facts"] += [77]
+        reply["sentences"][0]["replaces"] += [55]
+        return {**reply, "sentences": reply["sentences"] + more}
 
     report = await reflected(world, wild)
-    assert dict(report.rejected) == {"unknown_number": 2, "too_long": 1}
+    assert dict(report.rejected) == {"unknown_number": 3, "too_long": 1}
 
 
 # ---- bounds
@@ -179,8 +194,10 @@ async def test_defect_31_prompts_are_bounded_however_much_there_is(world):
 
     def all_of_them(messages):
         shown = data(messages)
-        one = {"insight": len(shown["insights"]), "subject": "boats", "value": "The user has boats."}
-        return {"insights": [{**one, "facts": [fact["n"] for fact in shown["facts"]]}], "alone": [], "relations": []}
+        boats = [
+            told(fact["text"], fact["n"], insight=len(shown["insights"]), subject="boats") for fact in shown["facts"]
+        ]
+        return answer(*boats)
 
     report = await reflected(world, all_of_them)
     assert report.pending == 0
@@ -206,7 +223,10 @@ async def test_defect_17_fifty_insights_and_nothing_new_cost_nothing(world):
     assert (await reflected(world, [])).calls == 0
 
 
-THINGS = "piano garden chess sailing baking pottery archery yoga fishing knitting skiing painting cycling stars".split()
+THINGS = (
+    "piano garden chess sailing baking pottery archery yoga fishing knitting skiing painting cycling stars opera "
+    "karate gliding poker ballet tennis"
+).split()
 UNSEEN = [
     ("en", "The user likes {} on weekends.", "The user owns gear for {}.", "{}", "The user won a silver cup.", ""),
     ("zh", "用户周末喜欢{}。", "用户有{}的装备。", "{}", "用户得了银杯。", "。"),
@@ -214,26 +234,25 @@ UNSEEN = [
 
 
 @pytest.mark.parametrize(("language", "one", "other", "subject", "news", "stop"), UNSEEN)
-async def test_an_insight_whose_value_was_not_shown_keeps_it(world, language, one, other, subject, news, stop):
-    things = THINGS if language == "en" else [*"琴棋书画茶花鱼鸟船车弓瓷山星"]
+async def test_an_insight_whose_sentences_were_not_shown_keeps_them(world, language, one, other, subject, news, stop):
+    things = THINGS if language == "en" else [*"琴棋书画茶花鱼鸟船车弓瓷山星鼓笛剑帆棒网"]
     subjects = {subject.format(thing): [thing] for thing in things}
     await know(world, *(text.format(thing) for thing in things for text in (one, other)))
     await reflected(world, Placing(subjects))
-    assert len(await insights(world)) == 14
+    assert len(await insights(world)) == len(things)
     (cup,) = await know(world, news)
-    told = []
+    closed_ones = []
 
     def add(messages):
         shown = data(messages)
-        told.append(next(known for known in shown["insights"] if "value" not in known))
-        again = one.format(told[0]["subject"])  # known already, and told in other words' company
-        update = {"insight": told[0]["n"], "subject": "", "value": f"{news} {again}", "facts": [1]}
-        return {"insights": [update], "alone": [], "relations": []}
+        closed_ones.append(next(known for known in shown["insights"] if "sentences" not in known))
+        return answer(told(news, 1, insight=closed_ones[0]["n"]))
 
     await reflected(world, add)
-    (insight,) = [one for one in await insights(world) if one.subject == told[0]["subject"]]
+    (insight,) = [one for one in await insights(world) if one.subject == closed_ones[0]["subject"]]
     old = [text.format(insight.subject) for text in (one, other)]
-    assert insight.text.partition("：" if stop else ": ")[2] == " ".join([*old, news])
+    assert [sentence.text for sentence in insight.sentences] == [*old, news]
+    assert insight.text.partition("：" if stop else ": ")[2] == ("" if stop else " ").join([*old, news])
     assert insight.sources[-1] == cup and len(insight.sources) == 3
 
 
@@ -247,10 +266,9 @@ async def test_an_insight_that_lost_a_fact_is_told_anew_whatever_the_model_place
     await world.store.apply("alice", ChangeSet(closed=(Supersession(old, new, NOW, JUNE, JUNE),)))
 
     def tell(messages):
-        (insight,) = data(messages)["insights"]
-        assert insight["over"] == [BERLIN]
-        value = "The user has left Berlin; the user shares a flat with Bo."
-        return {"insights": [{"insight": 1, "subject": "", "value": value, "facts": []}], "alone": [1], "relations": []}
+        shown = data(messages)
+        assert [(one["text"], one["until"]) for one in shown["earlier"]] == [(BERLIN, "2026-06-10")]
+        return answer(told("The user has left Berlin; the user shares a flat with Bo.", replaces=[1, 2]), alone=[1])
 
     report = await reflected(world, tell)
     assert (report.calls, report.superseded) == (1, 1)

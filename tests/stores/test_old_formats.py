@@ -109,10 +109,9 @@ def answer(messages):
         facts = [fact(f"Known: {line['text']}", (line["n"], line["text"])) for line in lines]
         return noted(*facts, levels={line["n"]: 3 for line in lines})
     facts = [*shown["facts"], *shown["earlier"]]
-    value = " ".join(one["text"] for one in facts)
     insight = next((one["n"] for one in shown["insights"]), 0)
-    one = {"insight": insight, "subject": "everyday life", "value": value, "facts": [fact["n"] for fact in facts]}
-    return {"insights": [one], "alone": [], "relations": []}
+    one = {"insight": insight, "subject": "everyday life", "text": "", "facts": [fact["n"] for fact in facts]}
+    return {"sentences": [{**one, "replaces": []}], "alone": [], "relations": []}
 
 
 async def texts(memory, user="alice", **conditions):

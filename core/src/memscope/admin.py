@@ -171,11 +171,14 @@ class AsyncAdmin:
         Raises:
             NotFound: an id is no proposal of this user.
         """
+        from memscope.blocks.corrections import remove_outdated_lines
         from memscope.reconciliation import approval
 
         validation.scope(user)
         async with self._runtime.operation("accept") as services:
-            return await approval.accept(services.store, user, validation.ids("ids", ids), clock=services.clock)
+            accepted = await approval.accept(services.store, user, validation.ids("ids", ids), clock=services.clock)
+            await remove_outdated_lines(services, user)
+            return accepted
 
     async def reject(self, ids: Sequence[str], *, user: str) -> int:
         """Close proposals; they stay in the history, so that their turns are not read again.

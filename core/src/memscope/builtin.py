@@ -87,7 +87,7 @@ def memscope_register_workers(register: Register) -> None:
     register("consolidate.filter", "memscope.consolidation.filter:by_level")
     register("consolidate.date", "memscope.consolidation.date:by_rules")
     register("consolidate.reconcile", "memscope.consolidation.reconcile:reconcile")
-    for name in ("update", "split", "reconcile"):
+    for name in ("update", "reconcile"):
         register(f"reflect.{name}", f"memscope.reflection.{name}:{name}")
 
 

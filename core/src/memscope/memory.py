@@ -23,7 +23,6 @@ from memscope.entities.operations import AsyncEntities
 from memscope.errors import InputError, NotFound, hint_arguments
 from memscope.records import (
     AddReport,
-    ChangeSet,
     ForgetReport,
     Insight,
     Interval,
@@ -298,6 +297,8 @@ class AsyncMemoryScope:
             Conflict: ``version`` is outdated.
             InputError: the id is a turn's; turns are never altered.
         """
+        from memscope.blocks.corrections import apply_correction
+
         where = validation.scope(user, agent)
         async with self.runtime.operation("update") as services:
             old = await self._memory(id, where)
@@ -310,7 +311,7 @@ class AsyncMemoryScope:
                 origin="user", recorded=services.clock(),
             )  # fmt: skip
             expected = old.version if version is None else version
-            await services.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
+            await apply_correction(services, old, Revision(changed, expected))
             self.runtime.work.wake()
             return await self._memory(id, where)
 
@@ -523,12 +524,14 @@ class AsyncMemoryScope:
         Raises:
             NotFound: there is none, or it is another's.
         """
+        from memscope.reconciliation.insight_sentences import with_own_sentences
+
         where = validation.scope(user, agent)
         async with self.runtime.operation("get") as services:
             record = (await services.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
                 raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
-            return record
+            return with_own_sentences(record)
 
     async def list(
         self,

@@ -201,13 +201,14 @@ class Runtime:
         """Consolidate and reflect with the workers of the settings: for a call, the background, or a process."""
         if self._stage_jobs is None:
             from memscope import consolidation, reflection
+            from memscope.blocks.corrections import remove_outdated_lines
             from memscope.blocks.maintenance import maintain
             from memscope.reflection.summary import with_summary
 
             names, known = self.services.settings.pipelines, self.plugins.workers
             consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.FactBatch)
             reflect = steps("reflect", names.reflect, known("reflect"), reflection.TopicBatch)
-            first = consolidation.job(self.services, consolidate, self.plugins)
+            first = consolidation.job(self.services, consolidate, self.plugins, remove_outdated_lines)
             if self.services.settings.context.budget is not None:
                 first = with_summary(first)
             self._stage_jobs = first, reflection.job(self.services, reflect, self.plugins, maintain)

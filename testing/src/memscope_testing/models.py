@@ -137,7 +137,7 @@ class IdealChat(ScriptedChat):
             for old, new in permutations((*shown["facts"], *shown["earlier"]), 2)
             if (relation := self._relations.get((old["text"], new["text"])))
         ]
-        return {"insights": [], "alone": [fact["n"] for fact in shown["facts"]], "relations": related}
+        return {"sentences": [], "alone": [fact["n"] for fact in shown["facts"]], "relations": related}
 
 
 def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from memscope.blocks.corrections import NO_LONGER, remove_outdated_lines
 from memscope.blocks.visible import View, visible
 from memscope.errors import Conflict
 from memscope.jobs.costs import change_counters, read_counters, user_counters
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_SHOWN_INSIGHTS, MAX_INSIGHT_CHARS = 40, 600  # latest insights in the prompt, cut to so many characters
 MAX_REMOVED_LINES = 20  # latest removed lines in the prompt
-NO_LONGER = "no insight says so any more"
 
 
 class BlockLine(BaseModel):
@@ -66,6 +66,7 @@ class BlockState:
 
 async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
     """Update the maintained blocks from the user's insights; return the actions for a report."""
+    await remove_outdated_lines(ctx, user)
     if not ctx.settings.blocks.maintain or ctx.chat is None:
         return []
     select = Select(user, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())

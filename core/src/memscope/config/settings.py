@@ -111,7 +111,7 @@ class PipelineSettings(Section):
         "understand", "search", "rank", "second_hop", "list_coverage", "limit_lines", "rerank", "profile", "build_hits",
     )  # fmt: skip
     consolidate: Names = ("extract", "filter", "date", "reconcile")
-    reflect: Names = ("update", "split", "reconcile")
+    reflect: Names = ("update", "reconcile")
 
 
 class ConsolidationSettings(Section):

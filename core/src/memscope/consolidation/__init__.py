@@ -19,9 +19,10 @@ from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import MAX_CONTEXT_CHARS, MAX_TRANSCRIPT_CHARS, spoken_text
-from memscope.jobs.runner import RETRY_FIRST_ITEM_ALONE, Hooks, StageJob
+from memscope.jobs.runner import RETRY_FIRST_ITEM_ALONE, Finish, Hooks, StageJob
 from memscope.languages.worded import every
 from memscope.pipeline import Worker, run
+from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, in_zone
 from memscope.services import Services
 
@@ -30,8 +31,8 @@ MAX_CONTEXT_AGE = timedelta(days=1)  # what was said longer ago is no context
 MIN_CONVERSATION_GAP = timedelta(hours=6)  # what is said after one is said apart
 
 
-def job(ctx: Services, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> StageJob:
-    return StageJob("consolidate", partial(_plan, steps=steps, hooks=hooks), ctx.settings.batch_turns, hooks)
+def job(ctx: Services, steps: Sequence[Worker[FactBatch]], hooks: Hooks, finish: Finish | None = None) -> StageJob:
+    return StageJob("consolidate", partial(_plan, steps=steps, hooks=hooks), ctx.settings.batch_turns, hooks, finish)
 
 
 async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> ChangeSet:
@@ -52,7 +53,8 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]],
     batch = FactBatch(
         id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), excluded
     )
-    return change_set(await run(steps, resumed(batch, claim.change_set), ctx), done, propose=ctx.settings.approve)
+    changes = change_set(await run(steps, resumed(batch, claim.change_set), ctx), done, propose=ctx.settings.approve)
+    return await with_corrections(ctx.store, claim.user, changes, ctx.clock())
 
 
 def in_user_zone(turn: Turn, ctx: Services) -> Turn:

@@ -27,6 +27,7 @@ from memscope.records import (
     Revision,
     Scope,
     Select,
+    Sentence,
     Turn,
     TurnInsert,
 )
@@ -105,10 +106,10 @@ class Redaction:
         return lambda name: digest(secret, "redacted", name).hex()[:4]
 
     def value(self, value: Any) -> Any:
-        """Return a text, a quote or a JSON object with its secrets masked; anything else as it is."""
+        """Return a text, a quote, a sentence or a JSON object with its secrets masked; anything else as it is."""
         if isinstance(value, str):
             return mask(value, self.kinds)
-        if isinstance(value, Quote):
+        if isinstance(value, Quote | Sentence):
             return replace(value, text=mask(value.text, self.kinds))
         if isinstance(value, tuple):
             return tuple(map(self.value, value))

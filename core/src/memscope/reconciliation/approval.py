@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from memscope.errors import NotFound
+from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Select, Supersession, Turn
 from memscope.stores import Store
 
@@ -49,7 +50,7 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
     revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
     rows = [row for memory in waiting.values() for row in memory.data.get(SUPERSESSIONS, ())]
     closed = tuple(dict.fromkeys(_read(row, clock()) for row in rows))
-    await store.apply(user, ChangeSet(revised=revised, closed=closed))
+    await store.apply(user, await with_corrections(store, user, ChangeSet(revised=revised, closed=closed), clock()))
     return len(revised)
 
 

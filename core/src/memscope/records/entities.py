@@ -127,11 +127,23 @@ class Observation(Memory):
     fiction: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an insight, and the ids of the observations that it rests on."""
+
+    text: str
+    sources: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Insight(Memory):
-    """A summary of several observations about one subject. ``sources`` are observation ids."""
+    """A summary of several observations about one subject. ``sources`` are observation ids.
+
+    ``text`` is the subject and the ``sentences``; without any it is a person's own, or of an earlier version.
+    """
 
     subject: str
+    sentences: tuple[Sentence, ...] = ()
 
 
 Record: TypeAlias = Turn | Observation | Insight

@@ -31,6 +31,7 @@ from memscope.records import (
     Record,
     Revision,
     Scope,
+    Sentence,
     Supersession,
     Turn,
 )
@@ -141,6 +142,14 @@ def _to_quotes(value: list[list[str]]) -> tuple[Quote, ...]:
     return tuple(Quote(_TEXT_CODER(turn), _TEXT_CODER(text)) for turn, text in value)
 
 
+def _sentences(sentences: tuple[Sentence, ...]) -> list[list[Json]]:
+    return [[sentence.text, list(sentence.sources)] for sentence in sentences]
+
+
+def _to_sentences(value: list[list[Json]]) -> tuple[Sentence, ...]:
+    return tuple(Sentence(_TEXT_CODER(text), _texts(sources)) for text, sources in value)
+
+
 def _exactly(cls: type) -> Coder:
     def check(value: Json) -> Json:
         if type(value) is not cls:
@@ -184,6 +193,7 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
     "Interval | None": (_interval, _to_interval),
     "tuple[str, ...]": (list, _texts),
     "tuple[Quote, ...]": (_quotes, _to_quotes),
+    "tuple[Sentence, ...]": (_sentences, _to_sentences),
     "Mapping[str, Json]": (dict, _object),
 }
 

@@ -1,9 +1,9 @@
 """observations → insights. Nothing new: no call.
 
-update ─────────────────▶ split ──────────▶ reconcile        each from TopicBatch to TopicBatch
-one call: where each      what grew too     which facts end
-new one belongs, and      long becomes      or repeat others
-what is known now         several
+update ─────────────────▶ reconcile          each from TopicBatch to TopicBatch
+one call: where each      which facts end
+new one belongs, and      or repeat others
+which sentences change
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from functools import partial
 
 from memscope.jobs.runner import Finish, Hooks, StageJob
 from memscope.pipeline import Worker, run
+from memscope.reconciliation.insight_sentences import with_corrections
+from memscope.reconciliation.related import related
 from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Claim, Insight, Observation, Scope, Select
 from memscope.reflection.batch import TopicBatch, change_set
 from memscope.reflection.insights import with_insights
 from memscope.reflection.reconcile import reconcile
-from memscope.reflection.split import split
 from memscope.reflection.update import update
 from memscope.services import Services
 
-REFLECTION_STEPS: tuple[Worker[TopicBatch], ...] = (update, split, reconcile)
+REFLECTION_STEPS: tuple[Worker[TopicBatch], ...] = (update, reconcile)
 
 
 def job(ctx: Services, steps: Sequence[Worker[TopicBatch]], hooks: Hooks, finish: Finish | None = None) -> StageJob:
@@ -34,18 +35,22 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]]
     found = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
     chosen = [one for one in found if one.scope.agent == found[0].scope.agent]
     gone = frozenset(claim.items) - {one.id for one in found}
+    chosen.sort(key=lambda one: (one.said, one.id))
     given = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
     if not given:
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
     batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
     batch = with_insights(await run(steps, await _with_known(ctx, batch), ctx), ctx.clock())
-    return change_set(
-        batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=ctx.settings.approve
-    )
+    gone |= {one.id for one in chosen} - {one.id for one in given}
+    changes = change_set(batch, gone, propose=ctx.settings.approve)
+    return await with_corrections(ctx.store, claim.user, changes, ctx.clock())
 
 
 async def _with_known(ctx: Services, batch: TopicBatch) -> TopicBatch:
-    """Add the current insights about the user, and the observations they rest on."""
+    """Add the current insights about the user, the observations they rest on, and those near that stand alone.
+
+    What waits for a later batch of a backlog is not known yet.
+    """
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
     insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
@@ -53,7 +58,11 @@ async def _with_known(ctx: Services, batch: TopicBatch) -> TopicBatch:
     ids = dict.fromkeys(id for insight in insights for id in insight.sources)
     records = (await ctx.store.fetch(scope.user, list(ids))).records.values()
     sources = {one.id: one for one in records if isinstance(one, Observation)}
-    return replace(batch, insights=tuple(insights), sources=sources)
+    pages = ctx.store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"}), pending="reflect"))
+    waiting = {one.id async for page in pages for one in page if isinstance(one, Observation)}
+    texts = [one.text for one in batch.observations]
+    near = [one for one in await related(ctx, scope, texts) if one.id not in sources and one.id not in waiting]
+    return replace(batch, insights=tuple(insights), sources=sources, near=tuple(near))
 
 
-__all__ = ["REFLECTION_STEPS", "TopicBatch", "job", "reconcile", "split", "update"]
+__all__ = ["REFLECTION_STEPS", "TopicBatch", "job", "reconcile", "update"]

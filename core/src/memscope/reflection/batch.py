@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from memscope.prompts import visible
 from memscope.reconciliation.approval import proposed
 from memscope.reconciliation.settlement import FactRelation, WorkBatch
-from memscope.records import ChangeSet, Insight, Observation, Scope
+from memscope.records import ChangeSet, Insight, Observation, Scope, Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject to be brought up to date: its insight so far, the value without its heading, the facts placed now.
+    """A subject to be written: its insight so far, its sentences from now on, ids of the facts placed under it now.
 
-    ``placed`` are ids of new ones among them. ``whole``: the facts are all that the subject rests on, those of the old
-    insight that are not among them left it with a split.
+    ``worded``: those of the sentences that the reply brought.
     """
 
     subject: str
     insight: Insight | None
-    value: str
-    facts: tuple[Observation, ...]
+    sentences: tuple[Sentence, ...]
     placed: frozenset[str] = frozenset()
-    whole: bool = False
+    worded: frozenset[Sentence] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class TopicBatch(WorkBatch):
     """Observations of one agent that were not reflected on yet, and the topics and verdicts made of them so far.
 
-    ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be written,
-    ``alone`` are ids of observations that belong to no subject. ``failed`` are codes of calls that brought nothing,
-    ``relations`` verdicts on facts.
+    ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``near`` are facts that stand
+    alone. ``topics`` are to be written, ``alone`` are ids of observations that belong to no subject. ``relations`` are
+    verdicts on facts.
     """
 
     id: str
@@ -42,27 +38,16 @@ class TopicBatch(WorkBatch):
     observations: tuple[Observation, ...]
     insights: tuple[Insight, ...] = ()
     sources: Mapping[str, Observation] = field(default_factory=dict)
+    near: tuple[Observation, ...] = ()
     topics: tuple[Topic, ...] = ()
     alone: frozenset[str] = frozenset()
-    failed: tuple[str, ...] = ()
     new: tuple[Insight, ...] = ()
     relations: tuple[FactRelation, ...] = ()
 
-    def facts_of(self, insight: Insight | None) -> list[Observation]:
-        return [self.sources[id] for id in insight.sources if id in self.sources] if insight else []
-
-
-def value_of(insight: Insight) -> str:
-    """Return what the insight says, without its heading."""
-    return without_heading(insight.text, insight.subject)
-
-
-def without_heading(value: str, subject: str) -> str:
-    """Return the value in one line; a heading that it begins with, once or more often, is taken off."""
-    value = " ".join(visible(value).split())
-    while value.casefold().startswith(subject.casefold()) and value[len(subject) : len(subject) + 1] in (":", "："):
-        value = value[len(subject) + 1 :].strip()
-    return value
+    @property
+    def facts(self) -> dict[str, Observation]:
+        """Return all facts of the batch, by id."""
+        return {**self.sources, **{one.id: one for one in (*self.near, *self.observations)}}
 
 
 def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
@@ -72,5 +57,5 @@ def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new
     own = {memory.id for memory in batch.new}
     closed = tuple(closing for closing in batch.closed if not propose or closing.by not in own)
-    report = {**batch.report(), "errors": dict(Counter(batch.failed))}
-    return ChangeSet(new, closed, batch.revised, tuple(sorted(placed | batch.alone | gone)), report=report)
+    done = tuple(sorted(placed | batch.alone | gone))
+    return ChangeSet(new, closed, batch.revised, done, report=batch.report())

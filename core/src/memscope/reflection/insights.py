@@ -1,39 +1,94 @@
-"""Insights made of topics: each rests on every fact that was ever placed under it."""
+"""Insights made of topics: the sentences, and in the sources every fact that was ever placed under the subject."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from memscope import languages
-from memscope.reconciliation.similarity import same
+from memscope.reconciliation.insight_sentences import attributed, composed, corrected, headed
 from memscope.reconciliation.supersession import replaced
-from memscope.records import ChangeSet, Insight, Observation, Revision, Select
+from memscope.records import ChangeSet, Insight, Observation, Revision, Select, Sentence, Supersession
 from memscope.records.identity import memory_id
-from memscope.reflection.batch import Topic, TopicBatch, value_of
+from memscope.reflection.batch import Topic, TopicBatch
 from memscope.stores import Store
 from memscope.text.tokens import fold
 
+MAX_INSIGHT_VALUE_CHARS = 1_500  # of the sentences; the oldest of a longer one become an insight of their own
+
 
 def with_insights(batch: TopicBatch, now: datetime) -> TopicBatch:
-    """Write the batch's topics: a new value supersedes the old insight, the same one only gains sources."""
-    for ordinal, topic in enumerate(batch.topics):
+    """Write the batch's topics: other sentences supersede the old insight, further sources alone revise it."""
+    known = {topic.insight.id for topic in batch.topics if topic.insight}
+    others = [Topic(one.subject, one, attributed(one, batch.facts)) for one in batch.insights if one.id not in known]
+    settled = [_settled(batch, topic, now) for topic in (*batch.topics, *others)]
+    topics = [part for topic in settled for part in _parts(batch, topic)]
+    for ordinal, topic in enumerate(topics):
         batch = _written(batch, topic, ordinal, now)
     return batch
 
 
+def _settled(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
+    """Return the topic without what ended facts say; merged facts stand by their survivors."""
+    facts = batch.facts
+    ended = {one.id: one.by for one in batch.closed if one.valid_to is not None}
+    ended |= {one.id: one.superseded_by for one in ended_since(batch, topic.insight, now)}
+    over = {id: [facts[by]] if by in facts else [] for id, by in ended.items()}
+    sentences = corrected(topic.sentences, over, facts, topic.worded)
+    ids = [dict.fromkeys(_survivor(batch, id) for id in one.sources) for one in sentences]
+    named = (replace(one, sources=tuple(own)) for one, own in zip(sentences, ids, strict=True))
+    return replace(topic, sentences=tuple(named))
+
+
+def ended_since(batch: TopicBatch, insight: Insight | None, now: datetime) -> list[Observation]:
+    """Return the facts under an insight that have ended since it was written."""
+    facts = [batch.sources[id] for id in insight.sources if id in batch.sources] if insight else []
+    return [
+        fact for fact in facts
+        if fact.valid_to is not None and insight is not None
+        and ((fact.closed and fact.closed > insight.recorded) or (fact.ended(now) and fact.valid_to > insight.recorded))
+    ]  # fmt: skip
+
+
+def _survivor(batch: TopicBatch, id: str) -> str:
+    merged = {one.id: one.by for one in batch.closed if one.valid_to is None and one.by}
+    fact = batch.sources.get(id)
+    if fact is not None and fact.superseded_by and fact.valid_to is None:
+        return fact.superseded_by
+    return merged.get(id, id)
+
+
+def _parts(batch: TopicBatch, topic: Topic) -> Iterator[Topic]:
+    """Yield the topic, and before it one per part of its older sentences where all are too long for one."""
+    parts: list[list[Sentence]] = [[]]
+    for sentence in reversed(topic.sentences):
+        if parts[-1] and sum(len(one.text) for one in (*parts[-1], sentence)) > MAX_INSIGHT_VALUE_CHARS:
+            parts.append([])
+        parts[-1].insert(0, sentence)
+    for older in reversed(parts[1:]):
+        ids = [id for one in older for id in one.sources]
+        days = sorted(fact.said for id in ids if (fact := batch.facts.get(id)))
+        when = f" ({days[0]:%Y-%m-%d} – {days[-1]:%Y-%m-%d})" if days else ""
+        yield Topic(f"{topic.subject}{when}", None, tuple(older))
+    yield replace(topic, sentences=tuple(parts[0]))
+
+
 def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> TopicBatch:
-    old, sources = topic.insight, _sources(batch, topic)
-    if not sources:
-        return batch
-    said = max([fact.said for fact in topic.facts] + ([old.said] if old and not topic.whole else []))
-    if old and same(value_of(old), topic.value) and not topic.whole:
-        if set(sources) <= set(old.sources):
+    old = topic.insight
+    if not topic.sentences:
+        gone = (Supersession(old.id, None, now, old.said, old.said),) if old else ()
+        return replace(batch, closed=(*batch.closed, *gone))
+    sources = _sources(batch, topic)
+    said = max([batch.facts[id].said for id in sources if id in batch.facts] + ([old.said] if old else []))
+    if old and [one.text for one in attributed(old, batch.facts)] == [one.text for one in topic.sentences]:
+        grown = replace(old, sources=sources, sentences=topic.sentences, said=said, recorded=now)
+        if set(sources) <= set(old.sources) and old.sentences in ((), topic.sentences):
             return batch
-        grown = replace(old, sources=tuple(dict.fromkeys((*old.sources, *sources))), said=said, recorded=now)
         return replace(batch, revised=(*batch.revised, Revision(grown, old.version)))
-    insight = _made(batch, topic, sources, said, ordinal, now)
+    insight = Insight(
+        id=memory_id(batch.id, ordinal), scope=batch.scope, text=composed(topic.subject, topic.sentences),
+        sources=sources, said=said, recorded=now, origin="reflect", subject=topic.subject, sentences=topic.sentences,
+    )  # fmt: skip
     batch = replace(batch, new=(*batch.new, insight))
     if old is None:
         return batch
@@ -41,17 +96,12 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
     return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
 
 
-def _sources(batch: TopicBatch, topic: Topic) -> Sequence[str]:
-    """Return the facts' ids, those of the old insight first; for one that was merged, the fact it was merged into."""
-    before = () if topic.insight is None or topic.whole else topic.insight.sources
-    ids = [_survivor(batch, id) for id in (*before, *(fact.id for fact in topic.facts))]
-    return tuple(dict.fromkeys(ids))
-
-
-def _survivor(batch: TopicBatch, id: str) -> str:
-    fact = batch.sources.get(id)
-    merged = fact is not None and fact.superseded_by is not None and fact.valid_to is None
-    return str(fact.superseded_by) if fact is not None and merged else id
+def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
+    """Return the ids of the facts under the topic, those of the old insight first."""
+    before: Iterable[str] = topic.insight.sources if topic.insight else ()
+    own = [id for one in topic.sentences for id in one.sources]
+    placed = [one.id for one in batch.observations if one.id in topic.placed]
+    return tuple(dict.fromkeys(_survivor(batch, id) for id in (*before, *own, *placed)))
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
@@ -62,23 +112,9 @@ async def stated_insight(store: Store, fact: Observation, subject: str) -> Chang
         one for one in found if one.scope == fact.scope and fold(one.subject) == fold(subject) and one.said <= fact.said
     ]
     insight = Insight(
-        id=memory_id(fact.id, 0), scope=fact.scope, text=_headed(subject, fact.text), sources=(fact.id,),
+        id=memory_id(fact.id, 0), scope=fact.scope, text=headed(subject, fact.text), sources=(fact.id,),
         said=fact.said, recorded=fact.recorded, origin=fact.origin, subject=subject, name=fact.name,
         namespace=fact.namespace, data=fact.data, expires=fact.expires,
     )  # fmt: skip
     closed = [replace(replaced(one, insight, fact.recorded), valid_to=fact.said) for one in old]
     return ChangeSet((replace(fact, name=None, namespace=None, data={}), insight), tuple(closed))
-
-
-def _made(
-    batch: TopicBatch, topic: Topic, sources: Sequence[str], said: datetime, ordinal: int, now: datetime
-) -> Insight:
-    id = memory_id(batch.id, ordinal)
-    return Insight(
-        id=id, scope=batch.scope, text=_headed(topic.subject, topic.value), sources=tuple(sources), said=said,
-        recorded=now, origin="reflect", subject=topic.subject,
-    )  # fmt: skip
-
-
-def _headed(subject: str, value: str) -> str:
-    return f"{subject}{languages.main(value).phrases.colon}{value}"

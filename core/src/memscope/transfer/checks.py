@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError
-from memscope.records import BLOCK_ORDERS, Block, Interval, Quote, Receipt, Record, Turn
+from memscope.records import BLOCK_ORDERS, Block, Insight, Interval, Quote, Receipt, Record, Sentence, Turn
 from memscope.validation import Limits
 
 R = TypeVar("R", bound=Record | Block | Receipt)
@@ -29,6 +29,8 @@ def check_record(record: R, limits: Limits, *, keyless: bool = False) -> R:
             validation.identifier(column.name, value)
         elif column.name not in NAME_FIELDS:
             _check(column.name, value, limits)
+    if isinstance(record, Insight) and not {id for one in record.sentences for id in one.sources} <= {*record.sources}:
+        raise InputError("a sentence rests on what is no source of its insight")
     return record
 
 
@@ -45,6 +47,8 @@ def _check(name: str, value: Any, limits: Limits) -> None:
         raise InputError(f"{name} is out of range")
     elif isinstance(value, Quote):
         _check(name, (value.turn, value.text), limits)
+    elif isinstance(value, Sentence):
+        _check(name, (value.text, *value.sources), limits)
     elif isinstance(value, tuple):
         for item in value:
             _check(name, item, limits)

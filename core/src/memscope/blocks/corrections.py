@@ -1,0 +1,103 @@
+"""Lines of the back end in blocks that say what no longer holds: taken out by rules, without a call.
+
+Derived from what is stored, so that it may be repeated: a line rests on insights, these on facts, and some of these
+have ended or were corrected by a person since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memscope.errors import Conflict
+from memscope.languages.worded import worded
+from memscope.reconciliation.insight_sentences import details, says, with_corrections
+from memscope.reconciliation.similarity import form
+from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
+from memscope.stores.block_rules import by_key
+from memscope.text.tokens import fold
+
+if TYPE_CHECKING:
+    from memscope.services import Services
+
+NO_LONGER = "no insight says so any more"
+MIN_OLD_WORDS_SHARE = 0.5  # share of the words that only the old fact has, from which a line tells it
+
+
+async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> None:
+    """Apply a person's change of a memory, and take what no longer holds out of insights and blocks."""
+    user, new = old.scope.user, revision.memory
+    if isinstance(new, Insight) and new.text != old.text:
+        revision = replace(revision, memory=replace(new, sentences=()))
+    changes = ChangeSet(revised=(revision,))
+    await ctx.store.apply(user, await with_corrections(ctx.store, user, changes, ctx.clock()))
+    await remove_outdated_lines(ctx, user)
+
+
+async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[str, Json]]:
+    """Write a version without outdated lines of each block that has some; return no action for a report."""
+    for history in by_key(await ctx.store.blocks(user, versions=True)).values():
+        lines = _sourced_lines(history)
+        outdated = await _outdated(ctx, user, lines) if lines else set()
+        if outdated:
+            last = history[-1]
+            value = "\n".join(line for line in last.value.split("\n") if line not in outdated)
+            new = replace(
+                last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend", reason=NO_LONGER,
+                sources=(),
+            )  # fmt: skip
+            with suppress(Conflict):  # edited meanwhile; looked at again after the next batch
+                await ctx.store.put_blocks(user, [new])
+    return ()
+
+
+def _sourced_lines(history: Sequence[Block]) -> dict[str, tuple[str, ...]]:
+    """Return the current lines that the back end wrote, with the insights that they rest on."""
+    written: dict[str, tuple[str, ...]] = {}
+    before: set[str] = set()
+    for version in history:
+        lines = set(version.value.split("\n"))
+        for line in lines - before - {""}:
+            written[line] = version.sources if version.author == "backend" else ()
+        before = lines
+    return {line: sources for line, sources in written.items() if sources and line in before}
+
+
+async def _outdated(ctx: Services, user: str, lines: Mapping[str, Sequence[str]]) -> set[str]:
+    ids = {id for sources in lines.values() for id in sources}
+    insights = (await ctx.store.fetch(user, sorted(ids))).records
+    facts = {id for one in insights.values() if isinstance(one, Insight) for id in one.sources}
+    records = (await ctx.store.fetch(user, sorted(facts))).records
+    heirs = {one.superseded_by for one in records.values() if isinstance(one, Observation)} - {None}
+    records = {**records, **(await ctx.store.fetch(user, sorted(map(str, heirs)))).records}
+    old = {id: [*await _replaced_texts(ctx, records, id)] for id in facts}
+    return {
+        line for line, sources in lines.items()
+        if any(_tells(line, text, new) for one in map(insights.get, sources) if isinstance(one, Insight)
+               for id in one.sources for text, new in old[id])
+    }  # fmt: skip
+
+
+async def _replaced_texts(ctx: Services, records: Mapping[Handle, Record], id: str) -> Iterable[tuple[str, str]]:
+    """Return what a fact said that has ended or was corrected, each with what is said in its place."""
+    fact = records.get(id)
+    if not isinstance(fact, Observation):
+        return ()
+    if fact.closed is not None and fact.valid_to is not None:
+        heir = records.get(fact.superseded_by or "")
+        return ((fact.text, heir.text if isinstance(heir, Observation) else ""),)
+    if fact.origin != "user":
+        return ()
+    versions = await ctx.store.history(fact.scope.user, id)
+    return [(one.text, fact.text) for one in versions if one.id == id and one.version < fact.version]
+
+
+def _tells(line: str, old: str, new: str) -> bool:
+    """Return whether a line says what only the old fact says: its words, a name or a number, or that it is so."""
+    lost = form(old).topics - form(new).topics
+    if not lost:
+        return says(line, old) and worded("denies", line) != worded("denies", new)
+    named = any(one in fold(line) for one in details(old) - details(new))
+    return named or len(lost & form(line).topics) >= MIN_OLD_WORDS_SHARE * len(lost)

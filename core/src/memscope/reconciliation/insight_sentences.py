@@ -1,0 +1,203 @@
+"""The sentences of insights, each with the facts it rests on, kept in step with these facts.
+
+A fact that has ended leaves no sentence behind: what took its place, and the other facts of the sentence that still
+hold, stand there in their own words until ``reflect`` words them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import chain
+
+from memscope import languages
+from memscope.imports import pattern
+from memscope.languages.names import names
+from memscope.languages.statements import sentences as split
+from memscope.languages.worded import every, worded
+from memscope.prompts import visible
+from memscope.reconciliation.similarity import closeness, form
+from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Insight, Memory, Observation, Record, Sentence, Supersession
+from memscope.records.identity import memory_id
+from memscope.stores import Store
+from memscope.text.language import has_cjk
+from memscope.text.tokens import fold
+
+MIN_SAID_ALREADY = 0.8  # share of a fact's words from which a sentence says it already
+_DIGITS_OF_NUMBER = pattern(r"\d[\d.,:/-]*")
+
+
+def value_of(insight: Insight) -> str:
+    """Return what the insight says, without its heading."""
+    return without_heading(insight.text, insight.subject)
+
+
+def without_heading(value: str, subject: str) -> str:
+    """Return the value in one line; a heading that it begins with, once or more often, is taken off."""
+    value = " ".join(visible(value).split())
+    while value.casefold().startswith(subject.casefold()) and value[len(subject) : len(subject) + 1] in (":", "："):
+        value = value[len(subject) + 1 :].strip()
+    return value
+
+
+def headed(subject: str, value: str) -> str:
+    return f"{subject}{languages.main(value).phrases.colon}{value}"
+
+
+def composed(subject: str, sentences: Sequence[Sentence]) -> str:
+    """Return the text of an insight; behind a sentence without a mark stands a comma."""
+    texts = [one.text for one in sentences]
+    phrases = languages.main(" ".join(texts)).phrases
+    parts = [part for one in texts for part in (one, phrases.separator if one[-1:].isalnum() else phrases.space)]
+    return headed(subject, "".join(parts[:-1]))
+
+
+def with_own_sentences(record: Record) -> Record:
+    """Return a record, an insight with sentences; those of a value as it was written before rest on all its sources."""
+    if not isinstance(record, Insight) or record.sentences or record.namespace == SUMMARY_NAMESPACE:
+        return record
+    return replace(record, sentences=own_sentences(record))
+
+
+def own_sentences(insight: Insight) -> tuple[Sentence, ...]:
+    value = value_of(insight)
+    return insight.sentences or tuple(Sentence(part.strip(), insight.sources) for part in [*split(value)] or [value])
+
+
+def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sentence, ...]:
+    """Return the sentences of an insight; each of a value that had none rests on the facts that are close to it."""
+    parts = own_sentences(insight)
+    if insight.sentences or len(parts) == 1:
+        return parts
+    nearest: dict[int, list[str]] = {at: [] for at in range(len(parts))}
+    for id in insight.sources:
+        text = facts[id].text if id in facts else ""
+        rated = [closeness(one.text, text) for one in parts]
+        for at, score in enumerate(rated):
+            if score >= MIN_SAID_ALREADY or score == max(rated):
+                nearest[at].append(id)
+    return tuple(replace(one, sources=tuple(nearest[at]) or one.sources) for at, one in enumerate(parts))
+
+
+# ---- what a text must not lose
+
+
+def details(text: str) -> frozenset[str]:
+    """Return the names and numbers of a text, folded."""
+    named = (one.text for one in names(text) if one.weight and one.kind != "topic")
+    numerals = (one for one in text if one in "".join(every("digits"))) if has_cjk(text) else ()
+    numbers = (one.strip(".,:/-") for one in _DIGITS_OF_NUMBER.findall(text))
+    return frozenset(fold(one) for one in chain(named, numerals, numbers))
+
+
+def keeps(text: str, old: Sentence, facts: Mapping[str, Observation]) -> bool:
+    """Return whether a text has the names and numbers of an old sentence; those of ended facts alone may go."""
+    lost = {one for one in details(old.text) if one not in fold(text)}
+    known = [facts[id] for id in old.sources if id in facts]
+    if any(fact.closed for fact in known):
+        lost &= set().union(*(details(fact.text) for fact in known if not fact.closed))
+    return not lost
+
+
+def says(sentence: str, text: str, least: float = MIN_SAID_ALREADY) -> bool:
+    """Return whether a sentence has nearly all words of a text, all its names and numbers, and denies the same."""
+    content, known = form(text).topics, form(sentence).topics
+    if len(content & known) < least * len(content) or worded("denies", text) != worded("denies", sentence):
+        return False
+    return all(one in fold(sentence) for one in details(text))
+
+
+def with_fact(
+    sentences: Sequence[Sentence], text: str, sources: Iterable[str], least: float = MIN_SAID_ALREADY
+) -> list[Sentence]:
+    """Return the sentences with a further one, or with its sources at the one that says it already."""
+    at = next((at for at, one in enumerate(sentences) if says(one.text, text, least)), None)
+    if at is None:
+        return [*sentences, Sentence(text, tuple(dict.fromkeys(sources)))]
+    whole = replace(sentences[at], sources=tuple(dict.fromkeys((*sentences[at].sources, *sources))))
+    return [*sentences[:at], whole, *sentences[at + 1 :]]
+
+
+# ---- corrections
+
+
+def corrected(
+    sentences: Sequence[Sentence],
+    over: Mapping[str, Sequence[Observation]],
+    facts: Mapping[str, Observation],
+    worded: Collection[Sentence] = (),
+) -> tuple[Sentence, ...]:
+    """Return the sentences without those that rest on an ended fact, and the facts that stand for these.
+
+    ``over``: by the id of an ended fact, what took its place. ``facts``: the others, by id. ``worded``: sentences that
+    were written in knowledge of the end; what they rest on needs no other.
+    """
+    known = {id for one in worded for id in one.sources}
+    result: list[Sentence] = []
+    for one in sentences:
+        if one in worded or over.keys().isdisjoint(one.sources):
+            result.append(one)
+            continue
+        for id in one.sources:
+            current = [facts[id]] if id in facts and not facts[id].closed else []
+            for fact in over.get(id, current):
+                result = result if fact.id in known else with_fact(result, fact.text, [fact.id])
+    return tuple(result)
+
+
+async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: datetime) -> ChangeSet:
+    """Return the change set with new insights in the place of those that rest on facts which it ends or corrects."""
+    ended = {one.id: one for one in change_set.closed if one.valid_to is not None}
+    memories = [one.memory for one in change_set.revised]
+    revised = {one.id: one for one in memories if isinstance(one, Observation) and one.origin == "user"}
+    if not ended and not revised:
+        return change_set
+    derived = (await store.fetch(user, [*ended, *revised])).derived
+    current = {one.id: one for group in derived.values() for one in group if isinstance(one, Insight) and one.current}
+    gone = {one.id for one in change_set.closed}
+    insights = [one for one in current.values() if one.id not in gone]
+    if not insights:
+        return change_set
+    facts = await _facts(store, user, insights, change_set)
+    over = {id: [facts[one.by]] if one.by in facts else [] for id, one in ended.items() if id in facts}
+    over |= {id: [memory] for id, memory in revised.items() if memory.text != facts[id].text}
+    return _replacing(change_set, insights, over, facts | revised, now)
+
+
+async def _facts(store: Store, user: str, insights: Sequence[Insight], change_set: ChangeSet) -> dict[str, Observation]:
+    """Return the stored facts of the insights and those that take the place of others, stored or new."""
+    ids = {id for one in insights for id in one.sources} | {one.by for one in change_set.closed if one.by}
+    memories: Iterable[Memory] = (*(await store.fetch(user, sorted(ids))).records.values(), *change_set.new)  # type: ignore[arg-type]
+    return {one.id: one for one in memories if isinstance(one, Observation)}
+
+
+def _replacing(
+    change_set: ChangeSet,
+    insights: Sequence[Insight],
+    over: Mapping[str, Sequence[Observation]],
+    facts: Mapping[str, Observation],
+    now: datetime,
+) -> ChangeSet:
+    new, closed = list[Insight](), list[Supersession]()
+    for old in insights:
+        sentences = corrected(attributed(old, facts), over, facts)
+        if sentences == attributed(old, facts):
+            continue
+        heirs = [fact for id in old.sources for fact in over.get(id, ())]
+        said = max([old.said, *(fact.said for fact in heirs)])
+        if sentences:
+            new.append(superseding(old, sentences, [one.id for one in heirs], said, now))
+        closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said, said))
+    return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
+
+
+def superseding(
+    old: Insight, sentences: tuple[Sentence, ...], more: Iterable[str], said: datetime, now: datetime
+) -> Insight:
+    """Return an insight for the place of the old one; it rests on all that this rested on, and on ``more``."""
+    return replace(
+        old, id=memory_id(f"{old.id}/{old.version}/{'/'.join(more)}", 0), text=composed(old.subject, sentences),
+        sentences=sentences, sources=tuple(dict.fromkeys((*old.sources, *more))), said=said, recorded=now, version=1,
+        origin="reflect",
+    )  # fmt: skip

@@ -1,0 +1,167 @@
+"""The view of the model beside new facts: insights near them with their sentences, and facts that stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from memscope.dates.iso import written
+from memscope.reconciliation.insight_sentences import attributed
+from memscope.reconciliation.similarity import closeness
+from memscope.reconciliation.subjects import meet
+from memscope.records import Insight, Json, Memory, Observation, Sentence
+from memscope.reflection.batch import TopicBatch
+from memscope.reflection.insights import ended_since
+from memscope.text.topics import topics
+from memscope.text.vectors import sentence_vector
+
+M = TypeVar("M", bound=Memory)
+MAX_EARLIER_FACTS = 15  # facts near the new ones that stand alone
+MAX_NAMED_INSIGHTS, MAX_OPEN_INSIGHTS = 40, 16  # insights that are named; those shown with sentences
+MAX_SENTENCES = 12  # shown of one insight, the nearest to the new facts
+MAX_SENTENCE_CHARS = 5_000  # of all sentences that are shown
+MAX_SHOWN_FACT_CHARS = 300  # characters that are shown
+LONG_INSIGHT_CHARS = 800  # from which the model is to part an insight
+MIN_NEARNESS = 0.3
+MEANING_WEIGHT, TOPIC_WEIGHT, PERSON_WEIGHT, HEADING_WEIGHT = 0.5, 0.2, 0.1, 0.3
+
+
+@dataclass(frozen=True)
+class ShownFacts:
+    """Facts (new ones, then those known before) and insights as the model sees them.
+
+    ``sentences`` are numbered from 1 through all insights; each is with the insight it stands in.
+    """
+
+    facts: Sequence[Observation]
+    insights: Sequence[Insight]
+    sentences: Sequence[tuple[Insight, Sentence]] = ()
+    data: Mapping[str, Json] = field(default_factory=dict)
+
+
+def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
+    """Choose what is shown for a batch."""
+    new, nearness = batch.observations, _Nearness()
+    lost = [one for one in batch.insights if ended(batch, one, now)]
+    ranked = in_turn(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
+    insights = [*{one.id: one for one in (*lost, *ranked)}.values()][:MAX_NAMED_INSIGHTS]
+    over = {fact.id: fact for one in lost for fact in ended(batch, one, now)}
+    near = in_turn(new, batch.near, nearness, MIN_NEARNESS)[:MAX_EARLIER_FACTS]
+    facts = (*new, *over.values(), *near)
+    sentences = _sentences(batch, insights[: max(MAX_OPEN_INSIGHTS, len(lost))], nearness)
+    return ShownFacts(facts, insights, sentences, _data(len(new), facts, insights, sentences, now))
+
+
+def ended(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observation]:
+    """Return the facts under the insight that one of the batch has ended, and those that ended since it was written.
+
+    A repeat that was merged ended nothing.
+    """
+    own = {fact.id for fact in batch.observations}
+    facts = (batch.sources[id] for id in insight.sources if id in batch.sources)
+    by_news = [fact for fact in facts if fact.superseded_by in own and fact.valid_to is not None]
+    return [*{fact.id: fact for fact in (*by_news, *ended_since(batch, insight, now))}.values()]
+
+
+def in_turn(
+    facts: Sequence[Observation], others: Sequence[M], near: Callable[[Observation, M], float], least: float = -1.0
+) -> list[M]:
+    """Return the others, the one nearest to each fact first, then the second nearest, ...
+
+    What many share with one fact, the name of a person for one, crowds out none that another fact needs.
+    """
+    rankings = []
+    for fact in facts:
+        rated = sorted(((-near(fact, one), one.id, one) for one in others), key=lambda row: row[:2])
+        rankings.append([one if -score >= least else None for score, _, one in rated])
+    return [*{one.id: one for group in zip(*rankings, strict=True) for one in group if one is not None}.values()]
+
+
+class _Nearness:
+    """Nearness of facts by words, built-in vectors, topics and person; vectors are made once."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, object] = {}
+
+    def __call__(self, one: Observation, other: Observation) -> float:
+        words = closeness(one.text, other.text, without=one.about)
+        return words + self._shared(one.text, other.text) + PERSON_WEIGHT * meet(one, other)
+
+    def of_insight(self, fact: Observation, insight: Insight, batch: TopicBatch) -> float:
+        under = [batch.sources[id] for id in insight.sources if id in batch.sources]
+        words = max((closeness(fact.text, one.text, without=fact.about) for one in under), default=0.0)
+        words = max(words, closeness(fact.text, insight.text, without=fact.about))
+        heading = HEADING_WEIGHT * closeness(fact.text, insight.subject, without=fact.about)
+        person = PERSON_WEIGHT * any(meet(fact, one) for one in under)
+        return words + heading + person + self._shared(fact.text, insight.text)
+
+    def of_text(self, fact: Observation, text: str) -> float:
+        return closeness(fact.text, text, without=fact.about) + self._shared(fact.text, text)
+
+    def _shared(self, one: str, other: str) -> float:
+        a, b = self._vector(one), self._vector(other)
+        meaning = float(a @ b) if a is not None and b is not None else 0.0  # type: ignore[operator]
+        return MEANING_WEIGHT * meaning + TOPIC_WEIGHT * bool(topics(one) & topics(other))
+
+    def _vector(self, text: str) -> object:
+        if text not in self._vectors:
+            self._vectors[text] = sentence_vector(text)
+        return self._vectors[text]
+
+
+def _sentences(batch: TopicBatch, insights: Iterable[Insight], nearness: _Nearness) -> list[tuple[Insight, Sentence]]:
+    """Return the sentences to show, in the order of the insights; what is not shown stays as it is."""
+    chosen: list[tuple[Insight, Sentence]] = []
+    room = MAX_SENTENCE_CHARS
+    for insight in insights:
+        every = attributed(insight, batch.facts)
+        near = {one: max(nearness.of_text(fact, one.text) for fact in batch.observations) for one in every}
+        best = set(sorted(every, key=lambda one: -near[one])[:MAX_SENTENCES])
+        nearest = [one for one in every if one in best]
+        room -= sum(len(one.text) for one in nearest)
+        if room < 0 and chosen:
+            break
+        chosen += [(insight, one) for one in nearest]
+    return chosen
+
+
+# ---- as JSON
+
+
+def _data(
+    new: int,
+    facts: Sequence[Observation],
+    insights: Sequence[Insight],
+    sentences: Sequence[tuple[Insight, Sentence]],
+    now: datetime,
+) -> dict[str, Json]:
+    listed = [_fact(number, fact) for number, fact in enumerate(facts, 1)]
+    numbered: dict[str, list[Json]] = {one.id: [] for one in insights}
+    for number, (insight, sentence) in enumerate(sentences, 1):
+        numbered[insight.id].append([number, sentence.text])
+    return {
+        "today": f"{now:%Y-%m-%d}",
+        "facts": listed[:new],
+        "earlier": listed[new:],
+        "insights": [_insight(number, one, numbered[one.id]) for number, one in enumerate(insights, 1)],
+    }
+
+
+def _fact(number: int, fact: Observation) -> dict[str, Json]:
+    shown: dict[str, Json] = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:MAX_SHOWN_FACT_CHARS]}
+    if fact.happened:
+        shown["when"] = written(fact.happened)
+    if fact.valid_to is not None:
+        shown["until"] = f"{fact.valid_to:%Y-%m-%d}"
+    return {**shown, "about": fact.about}
+
+
+def _insight(number: int, insight: Insight, sentences: Sequence[Json]) -> dict[str, Json]:
+    shown: dict[str, Json] = {"n": number, "subject": insight.subject}
+    if sentences:
+        shown["sentences"] = sentences
+    if len(insight.text) > LONG_INSIGHT_CHARS:
+        shown["long"] = True
+    return shown
