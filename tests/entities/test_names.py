@@ -29,11 +29,55 @@ def found(text: str) -> dict[str, str]:
     return {one.text: one.kind for one in names(text) if one.weight}
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_held_out_sentences(language):
+@pytest.mark.parametrize(("language", "recall"), [("en", 0.75), ("zh", 0.75), ("en2", 0.9), ("zh2", 0.7)])
+def test_the_held_out_sentences(language, recall):
     score = benchmark().score(FOLDER / f"labelled_{language}.txt", "held_out")
-    assert score["names"] >= 60
-    assert score["precision"] >= 0.9 and score["recall"] >= 0.75 and score["kinds"] >= 0.9, score
+    assert score["names"] >= 20
+    assert score["precision"] >= 0.9 and score["recall"] >= recall and score["kinds"] >= 0.85, score
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("SUMIF is broken in my sheet.", "SUMIF", "thing"),
+        ("The formula COUNTIFS returns 0.", "COUNTIFS", "thing"),
+        ("Welcome Dan", "Dan", "person"),
+        ("Octavia is the name of our car.", "Octavia", "thing"),
+        ("My favourite novel is Beloved.", "Beloved", "thing"),
+        ("I love Persuasion, the novel.", "Persuasion", "thing"),
+        ("My boat is called Aurora.", "Aurora", "thing"),
+        ("The campsite Elk Meadow was full.", "Elk Meadow", "place"),
+        ("We camped at Pine Hollow.", "Pine Hollow", "place"),
+        ("Is there life on Mars?", "Mars", "place"),
+        ("I read the book Ben gave me.", "Ben", "person"),
+        ("In the car Ben was quiet.", "Ben", "person"),
+        ("我男朋友天宇喜欢吃辣", "天宇", "person"),
+        ("我弟弟轩轩发烧了", "轩轩", "person"),
+        ("妞妞的作业写完了", "妞妞", "person"),
+        ("豆包是我家兔子", "豆包", "thing"),
+        ("阿哲是我大学室友。", "阿哲", "person"),
+        ("我师父老马收徒了", "老马", "person"),
+        ("我们在莫干山露营", "莫干山", "place"),
+    ],
+)
+def test_a_kind_has_evidence(text, name, kind):
+    assert found(text).get(name) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tried a recipe for bread.",
+        "Football is my game.",
+        "Crossed the road twice.",
+        "慢慢来，天天下雨。",
+        "我儿子天天练琴",
+        "前前后后忙了三天",
+        "今天是我妈妈的生日",
+    ],
+)
+def test_no_noun_makes_a_name_of_what_is_none(text):
+    assert found(text) == {}
 
 
 @pytest.mark.parametrize(

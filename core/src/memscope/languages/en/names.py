@@ -9,67 +9,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from pathlib import Path
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from memscope.imports import pattern
+from memscope.languages.en import name_lists as lists
 from memscope.languages.en.stemmer import stem
 from memscope.languages.en.words import STOP_WORDS, WORDS
-from memscope.languages.name_rules import FoundName, NameKind, NameRules, kinds_of_names
-from memscope.languages.word_lists import read_lists
+from memscope.languages.name_rules import FoundName, NameKind, NameRules
 from memscope.text.language import CJK
 from memscope.text.topics import topics_of_words
 
-_NAME_FOLDER = Path(__file__).parent / "data"
-_LISTS = read_lists(_NAME_FOLDER / "name_words.txt")
-
-
-def _word_set(name: str) -> frozenset[str]:
-    return frozenset(_LISTS[name])
-
-
-_TITLES = _word_set("titles")
-_ROLE_WORDS = _word_set("roles")
-_PETS = _word_set("pets")
-_CALENDAR = _word_set("calendar")
-_LANGUAGES = _word_set("languages")
-_PEOPLES = _word_set("peoples")
-_OTHERS = _CALENDAR | _PEOPLES | _LANGUAGES
-_FILLERS = _word_set("fillers")
-_CONNECTORS = _word_set("connectors")
-_OF_HEADS = _word_set("of_heads")
-_ORGANISATION_ENDS = _word_set("organisation_ends")
-_PLACE_ENDS = _word_set("place_ends")
-_PLACE_HEADS = _word_set("place_heads")
-_IN = _word_set("in")
-_TO_VERBS = _word_set("to_verbs")
-_WORK = _word_set("work")
-_ORGANISATION_BEFORE = _word_set("organisation_before")
-_THING_BEFORE = _word_set("thing_before")
-_PERSON_BEFORE = _word_set("person_before")
-_PERSON_AFTER = _word_set("person_after")
+_APPOSITION = frozenset("named called is are was were titled".split())
+_DETERMINERS = frozenset("a an the my our her his their".split())
 _NAME_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
 _WORDS = pattern(f"({_NAME_WORD.pattern})")
 _ASCII_WORDS = pattern(r"([A-Za-z]\w*(?:['.&-]\w+)*)", re.A)  # the same in ASCII; compiled in a tenth of the time
 _POSSESSIVE = pattern(r"['’]s$|(?<=s)['’]$")
 _SENTENCE_END = pattern(r"[.!?…:;\"“”(\[—–*#>|]")
 _TITLE_IN_QUOTES = pattern(r"[\"“]([^\"“”\n]{2,80})[\"”]")
-_SMALL = _word_set("small")
 _TOPIC = pattern(
     r"\b(?:learning|studying|interested in|obsessed with|passionate about|practi[cs](?:es|e|ing)|lessons in|took up"
     r"|taking up|(?:start|starts|started|starting) (?:learning|playing|practi[cs]ing))"
     r" ([^\W\d_][\w-]{2,})(?: and ([^\W\d_][\w-]{2,}))?",
     re.I,
 )
-_NO_TOPIC = _word_set("no_topic")
-_TIMES = _word_set("times")
 _MAY_LEARN = pattern("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
 _NAMING = frozenset("named called name call naming calling".split())  # "We named her Pepper."
 _OBJECTS = frozenset("him her it them".split())
 _CAPITALS = pattern("^[A-Z]{2,}$|[a-z][A-Z]{2,}$")  # MIT, NeurIPS
 _HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
-_ABBREVIATED = _TITLES | {"st"}
+_ABBREVIATED = lists.TITLES | {"st"}
+_NOUN_DISTANCE = 3  # words: "boat is called Aurora"
 _HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
 
 
@@ -91,11 +62,6 @@ class _Run(NamedTuple):
     last: int
 
 
-@lru_cache(maxsize=1)
-def known_names() -> Mapping[str, NameKind]:
-    return kinds_of_names(read_lists(_NAME_FOLDER / "names.txt"))
-
-
 class EnglishNames(NameRules):
     role_forms = ("my {}", "user's {}", "the user's {}")
 
@@ -107,11 +73,11 @@ class EnglishNames(NameRules):
             at += len(line) + 1
 
     def known(self) -> Mapping[str, NameKind]:
-        return known_names()
+        return lists.known_names()
 
     def short_form(self, form: str) -> str:
         first, *others = form.split() or [""]
-        return " ".join(others) if first in _TITLES else super().short_form(form)
+        return " ".join(others) if first in lists.TITLES else super().short_form(form)
 
 
 NAMES = EnglishNames()
@@ -135,7 +101,7 @@ def _of_line(line: str) -> Iterator[FoundName]:
 
 
 def _is_title(quoted: str) -> bool:
-    words = [word for word in quoted.split() if word.lower() not in _SMALL]
+    words = [word for word in quoted.split() if word.lower() not in lists.SMALL]
     capitals = sum(word[0].isupper() or word[0].isdigit() for word in words)
     return quoted[0].isupper() and quoted[-1] not in ".,!?;:" and bool(words) and capitals > 0.7 * len(words)
 
@@ -151,15 +117,15 @@ def _topics(line: str) -> Iterator[FoundName]:
 
 def _is_topic(word: str) -> bool:
     low = word.lower()
-    if low in STOP_WORDS | _NO_TOPIC or (low.endswith("ing") and not topics_of_words([stem(low)], WORDS)):
+    if low in STOP_WORDS | lists.NO_TOPIC or (low.endswith("ing") and not topics_of_words([stem(low)], WORDS)):
         return False
-    return word.islower() or low in _LANGUAGES
+    return word.islower() or low in lists.LANGUAGES
 
 
 def _qualifies(rest: str) -> bool:
     """Return whether a word is followed by the one it qualifies: "acoustic guitar"."""
     after = _NAME_WORD.match(rest[1:])
-    return rest[:1] == " " and after is not None and after[0].islower() and after[0] not in STOP_WORDS | _TIMES
+    return rest[:1] == " " and after is not None and after[0].islower() and after[0] not in STOP_WORDS | lists.TIMES
 
 
 def _tokens(line: str) -> list[_NameToken]:
@@ -202,11 +168,11 @@ def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
         return last
     if after[0].opens or not (after[0].near or "&" in line[tokens[last].end : after[0].start]):
         return last
-    if tokens[last].owns and after[0].low not in _ORGANISATION_ENDS | _PLACE_ENDS:
+    if tokens[last].owns and after[0].low not in lists.ORGANISATION_ENDS | lists.PLACE_ENDS:
         return last
     if after[0].capital:
         return last + 1
-    linked = after[0].low in _CONNECTORS or (after[0].low == "of" and tokens[last].low in _OF_HEADS)
+    linked = after[0].low in lists.CONNECTORS or (after[0].low == "of" and tokens[last].low in lists.OF_HEADS)
     return last + 2 if linked and len(after) > 1 and after[1].near and after[1].capital else last
 
 
@@ -224,18 +190,18 @@ def _trimmed(tokens: Sequence[_NameToken], run: _Run) -> Iterator[_Run]:
 
 
 def _known(tokens: Sequence[_NameToken], run: _Run) -> bool:
-    return " ".join(token.low for token in tokens[run.first : run.last + 1]) in known_names()
+    return " ".join(token.low for token in tokens[run.first : run.last + 1]) in lists.known_names()
 
 
 def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
     low = token.low
-    if low in _OTHERS:
+    if low in lists.OTHERS:
         return alone or len(low) > 3 or low == "may"  # Jan Novak, Mar Azul
-    if low in _ORGANISATION_ENDS and not begins:
+    if low in lists.ORGANISATION_ENDS and not begins:
         return False
     if low in ("best", "new", "good", "great", "happy", "love", "first", "last") and not alone and not token.opens:
         return False  # Best Buy, New Orleans
-    if low in _FILLERS or low.replace("’", "'") in _FILLERS:
+    if low in lists.FILLERS or low.replace("’", "'") in lists.FILLERS:
         return low != "new" or alone
     if low in STOP_WORDS:
         return begins
@@ -245,7 +211,7 @@ def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
 @lru_cache(1 << 14)
 def _common(low: str) -> bool:
     """Return whether a word is one of everyday topics, or a filler."""
-    return low in STOP_WORDS or low in _FILLERS or bool(topics_of_words([stem(low)], WORDS))
+    return low in STOP_WORDS or low in lists.FILLERS or bool(topics_of_words([stem(low)], WORDS))
 
 
 def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | None:
@@ -261,7 +227,7 @@ def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | No
         if len(words) > 1 and _common(words[0].low):
             return _judge(line, tokens, _Run(run.first + 1, run.last))
         weight = int(len(words) > 1 or words[0].owns or _acts(tokens, run.last) or not words[0].text[1:].islower())
-    if len(words) == 1 and words[0].low in _TITLES | _ROLE_WORDS:
+    if len(words) == 1 and words[0].low in lists.TITLES | lists.ROLE_NOUNS:
         return None
     end_dot = name.split()[-1].lower() in ("inc", "corp", "ltd") and line[words[-1].end : words[-1].end + 1] == "."
     return FoundName(name + "." * end_dot, kind, start, weight, role and f"my {role}")
@@ -270,7 +236,7 @@ def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | No
 def _acts(tokens: Sequence[_NameToken], last: int) -> bool:
     """Return whether a verb of people follows, or who it is: "Maribel, my neighbour,"."""
     near = [token.low for token in tokens[last + 1 : last + 3] if token.near and not token.opens]
-    return bool(near) and (near[0] in _PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in _ROLE_WORDS))
+    return bool(near) and (near[0] in lists.PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in lists.ROLE_NOUNS))
 
 
 def _is_label(tokens: Sequence[_NameToken], run: _Run) -> bool:
@@ -278,7 +244,7 @@ def _is_label(tokens: Sequence[_NameToken], run: _Run) -> bool:
     last = tokens[run.last].text
     if run.first < run.last:
         return len(last) == 1 and _common_or_opens(tokens[run.first])
-    known = tokens[run.first].low in known_names()
+    known = tokens[run.first].low in lists.known_names()
     return last.isupper() and len(last) > 1 and not known and run.first > 0 and tokens[run.first - 1].low in _HAVING
 
 
@@ -298,19 +264,23 @@ def _kind(tokens: Sequence[_NameToken], run: _Run) -> tuple[NameKind, int, str]:
     several = len(words) > 1
     first, last = words[0].low, words[-1].low
     role, pet = _role_before(tokens, run.first)
-    if several and first in _TITLES:
+    if several and first in lists.TITLES:
         return "person", 3, role
-    if several and (last in _ORGANISATION_ENDS or (first in _ORGANISATION_ENDS and words[1].low == "of")):
+    if several and (last in lists.ORGANISATION_ENDS or (first in lists.ORGANISATION_ENDS and words[1].low == "of")):
         return "organisation", 3, ""
-    if several and (last in _PLACE_ENDS or first in _PLACE_HEADS):
+    if several and (last in lists.PLACE_ENDS or first in lists.PLACE_HEADS):
         return "place", 3, ""
     if pet or role:
         return ("thing" if pet else "person"), 3, role
-    known = known_names().get(" ".join(word.low for word in words))
+    noun, named = _noun_before(tokens, run.first)
+    called = noun if named else _noun_after(tokens, run)
+    known = called or lists.known_names().get(" ".join(word.low for word in words))
     if known is not None:
-        return known, 2, ""
-    if several and known_names().get(first) == "person":
+        return known, 3 if called else 2, ""
+    if several and lists.known_names().get(first) == "person":
         return "person", 2, ""
+    if noun is not None and not _acts(tokens, run.last):
+        return noun, 2, ""
     return *_kind_by_words(tokens, run.first, several=several), ""
 
 
@@ -320,23 +290,55 @@ def _role_before(tokens: Sequence[_NameToken], at: int) -> tuple[str, bool]:
         return "", False
     before = tokens[max(0, at - 7) : at]
     near = [token.low for token in before]
-    if near[-1] in _ROLE_WORDS:
+    if near[-1] in lists.ROLE_NOUNS:
         return near[-1] if "my" in near[-4:] else "", False
-    if near[-1] in _PETS:
+    if near[-1] in lists.PETS:
         return "", True
     named = near[-1] in ("named", "called") or near[-2:] == ["name", "is"] or near[-1:] == ["is"] or (
         near[-2:] == ["names", "are"])  # fmt: skip
     if not named:
         return "", False
-    pet = any(word in _PETS for word in near)
-    role = next((near[i + 1] for i in range(len(near) - 1) if near[i] == "my" and near[i + 1] in _ROLE_WORDS), "")
-    best = next((near[i + 2] for i in range(len(near) - 2) if near[i] == "my" and near[i + 2] in _ROLE_WORDS), "")
+    pet = any(word in lists.PETS for word in near)
+    role = next((near[i + 1] for i in range(len(near) - 1) if near[i] == "my" and near[i + 1] in lists.ROLE_NOUNS), "")
+    best = next((near[i + 2] for i in range(len(near) - 2) if near[i] == "my" and near[i + 2] in lists.ROLE_NOUNS), "")
     return role or best, pet
+
+
+def _continues(token: _NameToken) -> bool:
+    """Return whether a token is of the same clause as the one before it."""
+    return token.near and not token.opens
+
+
+def _noun_before(tokens: Sequence[_NameToken], at: int) -> tuple[NameKind | None, bool]:
+    """Return what the noun before a name says of it, and whether it names it: "the novel Dune", "a car called Max"."""
+    first = at
+    while at - first < _NOUN_DISTANCE and first > 0 and _continues(tokens[first]) and not tokens[first - 1].capital:
+        first -= 1
+    before = tokens[first:at]
+    named = bool(before) and before[-1].low in _APPOSITION
+    noun = next((token for token in reversed(before) if token.low not in _APPOSITION), None)
+    return (None if noun is None or noun.owns else lists.NOUNS.get(noun.low)), named
+
+
+def _noun_after(tokens: Sequence[_NameToken], run: _Run) -> NameKind | None:
+    """Return what the noun says that a name is called: "Octavia is my car", "Dune, a novel"."""
+    clause = takewhile(_continues, tokens[run.last + 1 : run.last + 7])
+    after = [token.low for token in clause]
+    if after[:1] == ["is"]:
+        del after[0]
+    elif not after or tokens[run.last + 1].start - tokens[run.last].end < len(", "):
+        return None
+    if after[:3] == ["the", "name", "of"]:
+        after = after[3:]
+    plain = tokens[run.last].owns or (run.first == run.last and _common(tokens[run.last].low))
+    if plain or not after or after[0] not in _DETERMINERS:
+        return None
+    return next((kind for word in after[1:3] if (kind := lists.NOUNS.get(word))), None)
 
 
 def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> tuple[NameKind, int]:
     if at == 0 or tokens[at].opens or not tokens[at].near:
-        return "person", 1
+        return _guess(tokens[at].text), 1
     near = [token.low for token in tokens[max(0, at - 5) : at]]
     last = near[-1]
     earlier = near[:-1]
@@ -345,21 +347,32 @@ def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> t
     if last in ("the", "a", "an", "new", "our", "my") and earlier and earlier[-1] not in ("at", "for"):
         return ("organisation" if several and last == "the" else "thing"), 1
     last = earlier[-1] if last == "the" and earlier else last
-    if last in _IN or (last in ("to", "from") and any(word in _TO_VERBS for word in earlier)):
+    if last in lists.IN_WORDS or (last in ("to", "from") and any(word in lists.TO_VERBS for word in earlier)):
         return "place", 1
     if last == "from" or (last == "to" and ("from" in earlier or "way" in earlier)):
         return "place", 1
-    if last in ("at", *_ORGANISATION_BEFORE) or (last in ("for", "from", "with") and _WORK.intersection(earlier)):
+    if last == "at" and lists.STAYING.intersection(earlier):
+        return "place", 1
+    if last in ("at", *lists.ORGANISATION_BEFORE) or (
+        last in ("for", "from", "with") and lists.WORK_WORDS.intersection(earlier)
+    ):
         return "organisation", 1
-    if last in _THING_BEFORE or (last == "on" and not several):
+    if last in lists.THING_BEFORE or (last == "on" and not several):
         return "thing", 1
-    if last in _PERSON_BEFORE:
+    if last in lists.PERSON_BEFORE:
         return "person", 1
-    return ("organisation" if _CAPITALS.search(tokens[at].text) else "person"), 1
+    return _guess(tokens[at].text), 1
+
+
+def _guess(word: str) -> NameKind:
+    """Return the kind of a name that nothing stands beside: SUMIF is a thing, NeurIPS an organisation."""
+    if _CAPITALS.search(word):
+        return "thing" if word.isupper() else "organisation"
+    return "person"
 
 
 def _roles(tokens: Sequence[_NameToken]) -> Iterator[FoundName]:
     """Yield "my sister": a mention of whoever was called so elsewhere."""
     for one, two in pairwise(tokens):
-        if one.low == "my" and two.low in _ROLE_WORDS and two.near:
+        if one.low == "my" and two.low in lists.ROLE_NOUNS and two.near:
             yield FoundName(f"my {two.low}", "person", one.start, 0, f"my {two.low}")

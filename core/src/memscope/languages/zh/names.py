@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
-from typing import NamedTuple
 
 from memscope.imports import pattern
-from memscope.languages.name_rules import FoundName, NameKind, NameRules, kinds_of_names
+from memscope.languages.name_rules import FoundName, NameKind, NameRules
 from memscope.languages.registry import known_kind
-from memscope.languages.word_lists import read_lists
+from memscope.languages.zh import name_lists as lists
 
 _TRADITIONAL = str.maketrans(
     "張劉陳楊趙黃吳孫鄭謝韓馮蕭許鄧蘇盧蔣賈葉閻鐘陸龍萬錢湯賀賴齊莊費紀項華國偉剛麗強軍傑濤玲鳳蘭慶東師醫媽爸爺奶嬸"
@@ -25,58 +23,33 @@ _TRADITIONAL = str.maketrans(
 )
 _IS_TRADITIONAL = pattern(f"[{''.join(map(chr, _TRADITIONAL))}]")
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff"
-_NAME_FOLDER = Path(__file__).parent / "data"
-_LISTS = read_lists(_NAME_FOLDER / "name_words.txt")
-
-
-def _word_set(name: str) -> frozenset[str]:
-    return frozenset(_LISTS[name])
-
-
-_ROLES = _word_set("roles")
-_RELATIVES = _word_set("relatives")  # without 我 the user's: 表弟辞职了
-_PETS = _word_set("pets")
-_PERSON_TITLES = _word_set("person_titles")
-_ORGANISATION_ENDS = _word_set("organisation_ends")
-_PLACE_ENDS = _word_set("place_ends")
 _BEFORE_PLACE = pattern(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_IDEOGRAPHS}]")
-_GENERIC = _word_set("generic")
-_SOME = frozenset(("一家", "一所", "一间", "一座", "一个"))  # 一家宠物粮公司 is not named
-_REGION_ENDS = "市省县镇村区岛山湖江河"
-# Characters that stand in no name, or that begin the words around one.
-_NEVER_IN_NAMES = frozenset(
-    "我你您他她它们的了是在有和跟与从到给把被让叫这那哪什么怎吗呢吧啊呀哦就都也还又很太更最不没别会能要想去来过着为对"
-    "说问看吃喝住买卖用做打玩听写读教练带帮找等请谢祝因所以但而或者如果虽每个只条部件张次年月日号点时分今明昨早晚上下"
-    "于里外前后左右旁边中间几多少些两三四五六七八九十百千万零一二再已经正刚才常总将该应可且之其此各另"
-) - frozenset("明文张万里常中一多时对安可正经祝前谢分早晚少其")
-_INSIDE = frozenset(
-    "我你您他她们的了是在和跟与从到给把被让叫这那哪吗呢吧啊就都也很不没会要去说问吃住买用做打什么着得成走于现卖飞跑"
-)
 # Words that may follow a name at once.
 _AFTER = pattern(
     rf"[^{_IDEOGRAPHS}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
     r"介建推买送借带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
-    r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办]"
+    r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办怕哭睡咬丢忘懂]"
 )
 _BEFORE = pattern(
     rf"(?:^|[^{_IDEOGRAPHS}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|知道|觉得|认为|记得|发现|问问|借给|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
     r"|昨天|今天|明天|后来|听|听说|周末|上周|下周|去年|今年|前天|因为|所以|但是|原来|和|还有)$"
 )
-_SURNAME_WORDS = frozenset(
-    "成常应易何万安高于方向时石白文金温关全明曲项齐连钱车花水"
-)  # surnames that are everyday words
-_NO_NAMES = _word_set("no_names")
 _BOOK_TITLE = pattern(r"[《〈]([^《》〈〉\n]{1,40})[》〉]")
 _LATIN = pattern(r"[A-Za-z][\w+#.&-]*(?: [A-Z][\w+#.&-]*)*", re.A)
 _ROLE = pattern(
     rf"(我们?|咱们?|俺)?(?:家)?(?:的)?(?:(?:最好|大学|高中|小学|初中|心理|班上|公司|新|老|大|小|二|好)的?)*"
-    rf"({'|'.join(sorted(_ROLES | _PETS, key=len, reverse=True))})(?:的名字)?(?:叫做?|是|名叫|，|,|：)?"
+    rf"({lists.ROLE_PATTERN})(?:的名字)?(?:叫做?|是|名叫|，|,|：)?"
 )
-_HAS_ROLE = pattern("|".join(sorted(_ROLES | _PETS)))
+_IS_ROLE = pattern(
+    rf"(?:^|(?<=[^{_IDEOGRAPHS}]))([{_IDEOGRAPHS}]{{2,3}})是(?:我们?|咱们?)(?:家)?的?"
+    rf"(?:(?:最好|大学|高中|小学|初中|公司|新|老)的?)*({lists.ROLE_PATTERN})"
+    rf"(?=[^{_IDEOGRAPHS}]|$)"
+)
+_HAS_ROLE = pattern("|".join(sorted(lists.ROLE_NOUNS | lists.PETS)))
 _NAMED_AS = pattern(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
-_TITLED = pattern(rf"([{_IDEOGRAPHS}]{{1,2}}?)({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
+_TITLED = pattern(rf"([{_IDEOGRAPHS}]{{1,2}}?)({'|'.join(sorted(lists.PERSON_TITLES, key=len, reverse=True))})")
 _NICK = pattern(rf"[小老阿][{_IDEOGRAPHS}]|[{_IDEOGRAPHS}][哥姐]")
-_NO_NICK = _word_set("no_nick")
+_DOUBLED = pattern(rf"([{_IDEOGRAPHS}])\1(?!\1|(.)\2)")
 _WORKPLACE = pattern(rf"[在从]([{_IDEOGRAPHS}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
 _PRODUCT = pattern(rf"(?:下载|安装|打开|卸载)了?([{_IDEOGRAPHS}]{{2,4}}?)(?=[^{_IDEOGRAPHS}]|$|[学来看上后的了聊])")
 _OPENING_NAME = pattern(rf"(?:^|(?<=[^{_IDEOGRAPHS}]))([{_IDEOGRAPHS}]{{2}})")
@@ -87,7 +60,8 @@ _EMPLOYER = pattern(
 )
 _PLACE = pattern(
     rf"(?:住在|搬到了?|来自|去过|飞往?|回到了?|嫁到了?|移民到?了?|爬了|游览了?|旅居|前往|在|去|到)([{_IDEOGRAPHS}]{{2,5}}?)"
-    rf"(?:(?=上学|长大|出生|读书|念书|旅游|出差|旅行|定居|买房|度假|过年)|(?=[^{_IDEOGRAPHS}]|$|[了的吗要人边]))"
+    rf"(?:(?=上学|上班|长大|出生|读书|念书|教书|支教|旅游|出差|旅行|定居|买房|度假|过年|露营|徒步|爬山|滑雪|看海|过夜)"
+    rf"|(?=[^{_IDEOGRAPHS}]|$|[了的吗要人边]))"
 )
 _TOPIC = pattern(
     rf"(?:对([{_IDEOGRAPHS}]{{2,5}}?)(?:很|非常|特别|最近|一直|挺|也|都|真|超|蛮)*(?:感兴趣|有兴趣|着迷)"
@@ -96,26 +70,6 @@ _TOPIC = pattern(
     rf"(?=[^{_IDEOGRAPHS}]|$|学?了|的时|已|很|，))"
 )
 _NO_TOPIC = frozenset("校生会习到完的了好过了什怎得着不我你他她这那一物费历术院期位业前习")
-
-
-class _Lexicon(NamedTuple):
-    known: Mapping[str, NameKind]
-    by_first: Mapping[str, tuple[str, ...]]  # by the first character, the longest name first
-    surnames: frozenset[str]
-    compound_surnames: frozenset[str]
-    given_characters: frozenset[str]
-
-
-@lru_cache(maxsize=1)
-def _lexicon() -> _Lexicon:
-    lists = read_lists(_NAME_FOLDER / "names.txt")
-    known = kinds_of_names(lists)
-    first: dict[str, list[str]] = {}
-    for name in sorted(known, key=len, reverse=True):
-        first.setdefault(name[0], []).append(name)
-    by_first = {char: tuple(names) for char, names in first.items()}
-    surnames, given = (frozenset("".join(lists[name])) for name in ("surnames", "given_characters"))
-    return _Lexicon(known, by_first, surnames, frozenset(lists["compound_surnames"]), given)
 
 
 class _Reader:
@@ -144,6 +98,7 @@ class _Reader:
         yield from self.called()
         yield from self.surnamed()
         yield from self.nicknames()
+        yield from self.doubled()
         yield from self.workplaces()
         yield from self.places()
         yield from self.latin()
@@ -152,7 +107,7 @@ class _Reader:
     def beside(self, pattern: re.Pattern[str], kind: NameKind) -> Iterator[FoundName]:
         """粤语 in 母语是粤语, 多邻国 in 下载了多邻国: what a pattern's words stand beside."""
         for match in pattern.finditer(self.plain):
-            if not _NEVER_IN_NAMES.intersection(match[1][:-1]) - {"日"} and match[1][0] not in "这那普好":
+            if not lists.NEVER_IN_NAMES.intersection(match[1][:-1]) - {"日"} and match[1][0] not in "这那普好":
                 yield from self.take(*match.span(1), kind, 3)
 
     def organisations(self) -> Iterator[FoundName]:
@@ -161,7 +116,7 @@ class _Reader:
             for match in ending.finditer(self.plain):
                 start = self._named_from(self._back(match.start(), most), match.start())
                 name = self.plain[start : match.start()]
-                plain = name[:1] in "大小新老旧" or name[:2] in _SOME or name in _GENERIC
+                plain = name[:1] in "大小新老旧" or name[:2] in lists.SOME or name in lists.GENERIC
                 if len(name) >= 2 and not plain and (
                     _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]) or self._known_place(start)
                 ):  # fmt: skip
@@ -171,23 +126,23 @@ class _Reader:
         """Return where the known name begins that ends at ``end``: 复旦 in 报复旦大学."""
         if _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]):
             return start
-        return next((at for at in range(start + 1, end - 1) if self.plain[at:end] in _lexicon().known), start)
+        return next((at for at in range(start + 1, end - 1) if self.plain[at:end] in lists.lexicon().known), start)
 
     def _known_place(self, start: int) -> bool:
-        names = _lexicon().by_first.get(self.plain[start : start + 1], ())
+        names = lists.lexicon().by_first.get(self.plain[start : start + 1], ())
         return any(self.plain.startswith(name, start) for name in names)
 
     def _back(self, at: int, most: int) -> int:
         """Return where the characters before ``at`` begin that can be of the same name."""
         start = at
         while start > 0 and at - start < most and _is_han(self.plain[start - 1]):
-            if self.plain[start - 1] in _NEVER_IN_NAMES and self.plain[start - 1] not in "第一中明文":
+            if self.plain[start - 1] in lists.NEVER_IN_NAMES and self.plain[start - 1] not in "第一中明文":
                 return start - self._known_place(start - 1)  # 上海交通大学
             start -= 1
         return start
 
     def known(self) -> Iterator[FoundName]:
-        table, first = _lexicon().known, _lexicon().by_first
+        table, first = lists.lexicon().known, lists.lexicon().by_first
         for match in _starts()[0].finditer(self.plain):
             at = match.start()
             for name in first[match[0]]:
@@ -199,11 +154,11 @@ class _Reader:
         """王老师, 于医生, 欧阳教授."""
         for match in _TITLED.finditer(self.plain):
             surname, end = match[1], match.end()
-            start = match.start() if surname in _lexicon().compound_surnames else match.start(2) - 1
+            start = match.start() if surname in lists.lexicon().compound_surnames else match.start(2) - 1
             before = self.plain[start - 1 : start] if start else ""
             if (
                 self.plain[start] in "小老大"
-                or self.plain[start:end] in _NO_NAMES
+                or self.plain[start:end] in lists.NO_NAMES
                 or (len(match[2]) == 1 and not _AFTER.match(self.plain, end))
             ):
                 continue
@@ -214,22 +169,27 @@ class _Reader:
         """我妹妹小芳, 我的老板陈伟明, 我家的狗叫豆豆."""
         for match in _ROLE.finditer(self.plain) if _HAS_ROLE.search(self.plain) else ():
             role = match[2]
-            end = self._name_end(match.end())
-            other = self.plain[match.end() : end] in _ROLES  # 爷爷奶奶
-            own = match[1] or (role in _RELATIVES and _opens_clause(self.plain, match))
+            end = self._name_end(match.end()) or self._given_end(match.end())
+            other = self.plain[match.end() : end] in lists.ROLE_NOUNS  # 爷爷奶奶
+            own = match[1] or (role in lists.RELATIVES and _opens_clause(self.plain, match))
             if end and not other and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
-                pet = role in _PETS
+                pet = role in lists.PETS
                 mine = role if own and not pet else ""
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3, mine)
             if own:
                 yield FoundName(self.text[match.start() : match.end(2)], "person", match.start(), 0, f"我{role}")
 
+        for match in _IS_ROLE.finditer(self.plain):
+            if match[1] not in lists.ROLE_NOUNS and not lists.NEVER_IN_NAMES.intersection(match[1]):
+                pet = match[2] in lists.PETS
+                yield from self.take(*match.span(1), "thing" if pet else "person", 3, "" if pet else match[2])
+
     def called(self) -> Iterator[FoundName]:
         for match in _NAMED_AS.finditer(self.plain):
             end = self._name_end(match.end())
-            if end and self.plain[match.end() : end] not in _ROLES:  # 叫老板来结账
+            if end and self.plain[match.end() : end] not in lists.ROLE_NOUNS:  # 叫老板来结账
                 clause = re.split(r"[。！？\n]", self.plain[max(0, match.start() - 16) : match.start()])[-1]
-                pet = any(word in clause for word in _PETS)
+                pet = any(word in clause for word in lists.PETS)
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3)
 
     def _name_end(self, start: int) -> int:
@@ -238,34 +198,43 @@ class _Reader:
         longest = surname + 2 if surname else 2
         for size in range(longest, 1, -1):
             name = self.plain[start : start + size]
-            if len(name) == size and all(map(_is_han, name)) and not _INSIDE.intersection(name) and (
-                name not in _NO_NAMES and _AFTER.match(self.plain, start + size)
-                and not (size > 2 and name[-1] in _NEVER_IN_NAMES and name[-1] not in _lexicon().given_characters)
+            if len(name) == size and all(map(_is_han, name)) and not lists.INSIDE.intersection(name) and (
+                name not in lists.NO_NAMES and _AFTER.match(self.plain, start + size)
+                and not (size > 2 and name[-1] in lists.NEVER_IN_NAMES - lists.lexicon().given_characters)
             ):  # fmt: skip
                 return start + size
         return 0
 
+    def _given_end(self, start: int) -> int:
+        """Return where a given name of two characters ends, 0 where none begins: 我同桌安琪转学了."""
+        name = self.plain[start : start + 2]
+        if len(name) < 2 or name in lists.NO_NAMES or name in lists.NO_DOUBLED or name in lists.ROLE_NOUNS:
+            return 0
+        fits = name[0] != name[1] or name[0] in lists.lexicon().given_characters | lists.DOUBLED_CHARACTERS
+        return start + 2 if fits and self._like_a_name(start, start + 2) else 0
+
     def _like_a_name(self, start: int, end: int) -> bool:
-        """Return whether a name has a surname and given names, or is one like 小芳, 阿明 or 朵朵."""
-        name, given = self.plain[start:end], _lexicon().given_characters
-        if name[0] == name[1]:
+        """Return whether a name has a surname and given names, or is one like 小芳, 阿明, 思雨 or 朵朵."""
+        name, given = self.plain[start:end], lists.lexicon().given_characters
+        if name[0] == name[1] or (len(name) == 2 and given.issuperset(name)):
             return True
         surname = self._surname(start)
         rest = name[surname:] if surname else name[1:] if name[0] in "小阿大老" else ""
-        return bool(rest) and all(char in given for char in rest)
+        also = lists.lexicon().surnames if not surname else frozenset[str]()  # 老马
+        return bool(rest) and all(char in given or char in also for char in rest)
 
     def _surname(self, at: int) -> int:
         """Return the length of the surname at this place, 0 for none."""
-        if self.plain[at : at + 2] in _lexicon().compound_surnames:
+        if self.plain[at : at + 2] in lists.lexicon().compound_surnames:
             return 2
-        return int(self.plain[at : at + 1] in _lexicon().surnames and at < len(self.plain))
+        return int(self.plain[at : at + 1] in lists.lexicon().surnames and at < len(self.plain))
 
     def surnamed(self) -> Iterator[FoundName]:
         """A surname and one or two characters of given names, between words that stand beside names.
 
         With two, a word on one side is enough.
         """
-        given = _lexicon().given_characters
+        given = lists.lexicon().given_characters
         for match in _starts()[1].finditer(self.plain):
             at = match.start()
             size = self._surname(at)
@@ -276,11 +245,13 @@ class _Reader:
                 name = self.plain[at:end]
                 after = _AFTER.match(self.plain, end) is not None
                 whole = (
-                    end - at == size + 2 and name[0] not in _SURNAME_WORDS and not _NEVER_IN_NAMES.intersection(name)
+                    end - at == size + 2
+                    and name[0] not in lists.SURNAME_WORDS
+                    and not lists.NEVER_IN_NAMES.intersection(name)
                 )
                 own = name[size + (end - at == size + 2 and name[size : size + 1] in "小大") :]  # 王小芳
                 if len(name) == end - at and all(char in given for char in own) and (
-                    name not in _NO_NAMES and name[:2] not in _NO_NAMES and (before or (whole and after))
+                    name not in lists.NO_NAMES and name[:2] not in lists.NO_NAMES and (before or (whole and after))
                     and (after or (whole and before and own == name[size:]))  # no 张小红 in 买了张小红帽
                     and not (end - at > size + 1 and name[-1] in "生来病说" and self.plain[end : end + 1] in "了过")
                 ):  # fmt: skip
@@ -292,36 +263,48 @@ class _Reader:
         for match in _NICK.finditer(self.plain):
             start, end = match.span()
             last = match[0][1] not in "哥姐" or match[0][0] in "小老阿"
-            second, beside = match[0][last], match[0] not in _NO_NICK
-            given = match[0][0] != "老" and second in _lexicon().given_characters
-            fits = given or (last and second in _lexicon().surnames)
+            second, beside = match[0][last], match[0] not in lists.NO_NICK
+            given = match[0][0] != "老" and second in lists.lexicon().given_characters
+            fits = given or (last and second in lists.lexicon().surnames)
             weather = second in "雨雪" and self.plain[end : end + 1] in ("大", "了", "的")
             if fits and beside and not weather and _BEFORE.search(self.plain[max(0, start - 2) : start]) and (
                 _AFTER.match(self.plain, end)
             ):  # fmt: skip
                 yield from self.take(start, end, "person", 1)
 
+    def doubled(self) -> Iterator[FoundName]:
+        """妞妞, 团团: at the beginning of a clause or behind a word that stands before names."""
+        for match in _DOUBLED.finditer(self.plain):
+            (start, end), char = match.span(), match[1]
+            name = (
+                match[0] not in lists.NO_DOUBLED and char in lists.lexicon().given_characters | lists.DOUBLED_CHARACTERS
+            )
+            if name and _AFTER.match(self.plain, end) and _BEFORE.search(self.plain[max(0, start - 3) : start]):
+                yield from self.take(start, end, "person", 1)
+
     def workplaces(self) -> Iterator[FoundName]:
         for place in (_WORKPLACE, _EMPLOYER):
             for match in place.finditer(self.plain):
-                ordinary = match[1] in _ORDINARY or match[1] in _ORGANISATION_ENDS or match[1] in _PLACE_ENDS
-                if not _NEVER_IN_NAMES.intersection(match[1]) and not ordinary:
+                ordinary = (
+                    match[1] in lists.ORDINARY or match[1] in lists.ORGANISATION_ENDS or match[1] in lists.PLACE_ENDS
+                )
+                if not lists.NEVER_IN_NAMES.intersection(match[1]) and not ordinary:
                     yield from self.take(*match.span(1), "organisation", 3)
 
     def topics(self) -> Iterator[FoundName]:
         for match in _TOPIC.finditer(self.plain):
             group = 1 if match[1] else 2
-            if not _NEVER_IN_NAMES.intersection(match[group]) and match[group][0] not in _NO_TOPIC:
+            if not lists.NEVER_IN_NAMES.intersection(match[group]) and match[group][0] not in _NO_TOPIC:
                 yield from self.take(*match.span(group), "topic", 3)
 
     def places(self) -> Iterator[FoundName]:
         for match in _PLACE.finditer(self.plain):
             sure = match[0][: match.start(1) - match.start()] not in ("在", "去", "到", "飞")
-            region = match[1][-1] in _REGION_ENDS and len(match[1]) > 2
+            region = match[1][-1] in lists.REGION_ENDS and len(match[1]) > 2
             if (
                 (sure or region)
-                and not _NEVER_IN_NAMES.intersection(match[1])
-                and not match[1].endswith(tuple(_ORDINARY))
+                and not lists.NEVER_IN_NAMES.intersection(match[1])
+                and not match[1].endswith(tuple(lists.ORDINARY))
             ):
                 yield from self.take(*match.span(1), "place", 3)
 
@@ -340,12 +323,9 @@ class _Reader:
         """团子 in 团子又感冒了: of weight 0, as it is a name only if it is one elsewhere."""
         for match in _OPENING_NAME.finditer(self.plain):
             name = match[1]
-            plain = name in _NO_NAMES or name in _ROLES or _INSIDE.intersection(name)
+            plain = name in lists.NO_NAMES or name in lists.ROLE_NOUNS or lists.INSIDE.intersection(name)
             if not plain and _AFTER.match(self.plain, match.end()):
                 yield from self.take(*match.span(1), "thing", 0)
-
-
-_ORDINARY = _word_set("ordinary")
 
 
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
@@ -355,14 +335,14 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _starts() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the first characters of known names, and those of surnames."""
-    table = _lexicon()
+    table = lists.lexicon()
     surnames = "".join(sorted(table.surnames.union(name[0] for name in table.compound_surnames)))
     return re.compile(f"[{''.join(table.by_first)}]"), re.compile(f"[{surnames}]")
 
 
 _ENDINGS: tuple[tuple[NameKind, re.Pattern[str], int], ...] = (
-    ("organisation", _any_of(tuple(_ORGANISATION_ENDS)), 6),
-    ("place", pattern(f"{_any_of(tuple(_PLACE_ENDS - {'路'})).pattern}|(?<![思线迷夜走马铁公套电])路"), 3),
+    ("organisation", _any_of(tuple(lists.ORGANISATION_ENDS)), 6),
+    ("place", pattern(f"{_any_of(tuple(lists.PLACE_ENDS - {'路'})).pattern}|(?<![思线迷夜走马铁公套电])路"), 3),
 )
 
 
@@ -382,11 +362,11 @@ class ChineseNames(NameRules):
         return _Reader(text).names()
 
     def known(self) -> Mapping[str, NameKind]:
-        return _lexicon().known
+        return lists.lexicon().known
 
     def short_form(self, form: str) -> str:
         """Return the given name of two characters behind a surname."""
-        surname = 2 if form[:2] in _lexicon().compound_surnames else int(form[:1] in _lexicon().surnames)
+        surname = 2 if form[:2] in lists.lexicon().compound_surnames else int(form[:1] in lists.lexicon().surnames)
         return form[surname:] if surname and len(form) - surname == 2 else super().short_form(form)
 
 

@@ -1,0 +1,69 @@
+"""Word lists and characters by which names in Chinese text are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from memscope.languages.name_rules import NameKind, kinds_of_names
+from memscope.languages.word_lists import read_lists
+
+_NAME_FOLDER = Path(__file__).parent / "data"
+_LISTS = read_lists(_NAME_FOLDER / "name_words.txt")
+
+
+def _word_set(name: str) -> frozenset[str]:
+    return frozenset(_LISTS[name])
+
+
+ROLE_NOUNS = _word_set("roles")
+RELATIVES = _word_set("relatives")  # without 我 the user's: 表弟辞职了
+PETS = _word_set("pets")
+PERSON_TITLES = _word_set("person_titles")
+ORGANISATION_ENDS = _word_set("organisation_ends")
+PLACE_ENDS = _word_set("place_ends")
+GENERIC = _word_set("generic")
+NO_NAMES = _word_set("no_names")
+NO_NICK = _word_set("no_nick")
+ORDINARY = _word_set("ordinary")
+SOME = frozenset(("一家", "一所", "一间", "一座", "一个"))  # 一家宠物粮公司 is not named
+REGION_ENDS = "市省县镇村区岛山湖江河"
+# Characters that stand in no name, or that begin the words around one.
+NEVER_IN_NAMES = frozenset(
+    "我你您他她它们的了是在有和跟与从到给把被让叫这那哪什么怎吗呢吧啊呀哦就都也还又很太更最不没别会能要想去来过着为对"
+    "说问看吃喝住买卖用做打玩听写读教练带帮找等请谢祝因所以但而或者如果虽每个只条部件张次年月日号点时分今明昨早晚上下"
+    "于里外前后左右旁边中间几多少些两三四五六七八九十百千万零一二再已经正刚才常总将该应可且之其此各另"
+) - frozenset("明文张万里常中一多时对安可正经祝前谢分早晚少其")
+INSIDE = frozenset(
+    "我你您他她们的了是在和跟与从到给把被让叫这那哪吗呢吧啊就都也很不没会要去说问吃住买用做打什么着得成走于现卖飞跑"
+)
+SURNAME_WORDS = frozenset(
+    "成常应易何万安高于方向时石白文金温关全明曲项齐连钱车花水"
+)  # surnames that are everyday words
+DOUBLED_CHARACTERS = _word_set("doubled")
+NO_DOUBLED = _word_set("no_doubled")
+
+
+class Lexicon(NamedTuple):
+    known: Mapping[str, NameKind]
+    by_first: Mapping[str, tuple[str, ...]]  # by the first character, the longest name first
+    surnames: frozenset[str]
+    compound_surnames: frozenset[str]
+    given_characters: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    lists = read_lists(_NAME_FOLDER / "names.txt")
+    known = kinds_of_names(lists)
+    first: dict[str, list[str]] = {}
+    for name in sorted(known, key=len, reverse=True):
+        first.setdefault(name[0], []).append(name)
+    by_first = {char: tuple(names) for char, names in first.items()}
+    surnames, given = (frozenset("".join(lists[name])) for name in ("surnames", "given_characters"))
+    return Lexicon(known, by_first, surnames, frozenset(lists["compound_surnames"]), given)
+
+
+ROLE_PATTERN = "|".join(sorted(ROLE_NOUNS | PETS, key=len, reverse=True))  # alternatives, the longest first
