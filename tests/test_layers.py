@@ -35,7 +35,7 @@ NAMED_TWICE = {
     "_Table": "two tables of data, each known in its file alone",
 }
 LAYERS = """
-    errors telemetry imports
+    errors imports
     shared_file
     records
     dates

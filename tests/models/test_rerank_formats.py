@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memscope.errors import ModelReplyError
-from memscope.models.rerank_formats import BODIES, read_scores
+from memscope.models.clients import BODIES, read_scores
 
 RESULTS = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0}]
 

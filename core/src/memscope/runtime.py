@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from memscope import telemetry, validation
-from memscope.errors import ClosedError, PluginError
+from memscope import validation
+from memscope.errors import ClosedError, ConfigError, PluginError
 from memscope.jobs.in_process import InProcessWork, check_loop
 from memscope.models import Usage
 from memscope.pipeline import Worker
@@ -32,6 +33,20 @@ if TYPE_CHECKING:
     from memscope.plugins.redaction import Redaction
     from memscope.retrieval import Request
     from memscope.stores import Store
+
+CLOCK_REMEDY = "give a function that returns a time with its zone, such as lambda: datetime.now(UTC)"
+MIN_CLOCK, MAX_CLOCK = datetime(1970, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
+SPAN_NAMES = {  # by the GenAI memory conventions of OpenTelemetry
+    "add_turns": "create_memory",
+    "add_memory": "create_memory",
+    "import": "create_memory",
+    "update": "update_memory",
+    "consolidate": "upsert_memory",
+    "reflect": "upsert_memory",
+    "retrieve": "search_memory",
+    "forget": "delete_memory",
+    "sweep": "delete_memory",
+}
 
 
 @dataclass
@@ -82,7 +97,7 @@ class Runtime:
     async def operation(self, name: str) -> AsyncIterator[Services]:
         """The services of the open store within a span of telemetry; usage of models is counted for ``name``."""
         await self.open()
-        with telemetry.span(name), self.counting(name):
+        with span(name), self.counting(name):
             yield self.services
 
     @contextmanager
@@ -185,9 +200,9 @@ class Runtime:
         where = query.scope
         self.work.user_seen(where.user)
         query = await self.plugins.before("retrieve", query, scope=where)
-        found = await retrieval.retrieve(query, replace(self.services, notes=[]), self._retrieve_workers)
-        await self.plugins.after("retrieve", found, scope=where)
-        return found
+        hits = await retrieval.retrieve(query, replace(self.services, notes=[]), self._retrieve_workers)
+        await self.plugins.after("retrieve", hits, scope=where)
+        return hits
 
     async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport:
         select = await self.plugins.before("forget", select, scope=where)
@@ -235,7 +250,6 @@ def assemble(
     clock: Callable[[], datetime] | None,
 ) -> Runtime:
     """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
-    from memscope.config.clock import checked_clock
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
     from memscope.plugins.redaction import Redaction
@@ -264,3 +278,40 @@ def assemble(
     )
     location = hide_credentials(str(place)) if isinstance(place, str | PathLike) else type(place).__name__
     return Runtime(services, loaded, redaction, location)
+
+
+def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime]:
+    """Return the clock, the system's for None. ``ConfigError`` for a time without zone or of another age."""
+    if clock is None:
+        return lambda: datetime.now(UTC)
+    value: object = clock
+    time: object = value() if callable(value) else None
+    if not isinstance(time, datetime):
+        raise ConfigError(
+            f"the clock gives no time: {type(time if callable(value) else value).__name__}", hint=CLOCK_REMEDY
+        )
+    if time.utcoffset() is None:
+        raise ConfigError("the clock gives a time without a zone", hint=CLOCK_REMEDY)
+    if not MIN_CLOCK <= time < MAX_CLOCK:
+        raise ConfigError(f"the clock is in the year {time.year}", hint="set it")
+    return clock
+
+
+@contextmanager
+def span(operation: str) -> Iterator[None]:
+    """Make a span of an operation where the application has loaded the API of OpenTelemetry; it is not imported here.
+
+    It holds the operation's name and the error's code, never text.
+    """
+    trace = sys.modules.get("opentelemetry.trace")
+    name = SPAN_NAMES.get(operation)
+    if trace is None or name is None:
+        yield
+        return
+    with trace.get_tracer("memscope").start_as_current_span(name, record_exception=False) as current:
+        current.set_attribute("gen_ai.operation.name", name)
+        try:
+            yield
+        except Exception as error:
+            current.set_attribute("error.type", getattr(error, "code", type(error).__name__))
+            raise

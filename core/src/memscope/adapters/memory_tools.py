@@ -17,7 +17,7 @@ from pydantic import Field
 from memscope import validation
 from memscope.adapters.session import MemorySession, format_hits
 from memscope.errors import ConfigError, InputError, MemscopeError
-from memscope.plugins.model_tools import registered
+from memscope.plugins.registry import model_tools
 from memscope.prompts.memory_block import block, strip_memory
 from memscope.records import ROLES, Block, Interval, Kind, Turn, in_zone
 
@@ -101,9 +101,9 @@ async def archival_insert(session: MemorySession, text: str) -> str:
 async def archival_search(session: MemorySession, query: str, page: int = 0) -> str:
     """Search everything remembered about this user by meaning, best first, a page at a time."""
     first = _first(page)
-    found = await session.search(query, k=min(first + RESULTS_PER_PAGE + 1, 100))
-    shown = format_hits(found.hits[first : first + RESULTS_PER_PAGE])
-    return f"{shown}\n{_more(page)}" if len(found) > first + RESULTS_PER_PAGE else shown
+    hits = await session.search(query, k=min(first + RESULTS_PER_PAGE + 1, 100))
+    shown = format_hits(hits.hits[first : first + RESULTS_PER_PAGE])
+    return f"{shown}\n{_more(page)}" if len(hits) > first + RESULTS_PER_PAGE else shown
 
 
 # ---- the conversation
@@ -174,7 +174,7 @@ def tool_set(name: str) -> dict[str, Tool]:
     Raises:
         ConfigError: There is no such set or tool.
     """
-    further = registered()
+    further = model_tools()
     if name in further:
         return {name: further[name]}
     if name not in _SETS:

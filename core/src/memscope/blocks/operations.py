@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memscope import validation
 from memscope.blocks import edits
-from memscope.blocks.rendering import render
-from memscope.blocks.visible import View, at_time, labelled, same_content, visible
+from memscope.blocks.visible import View, at_time, labelled, render, same_content, visible
 from memscope.errors import Conflict, InputError, LimitError, NotFound
 from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, ForgetReport, Select
 from memscope.stores.block_rules import check_limit

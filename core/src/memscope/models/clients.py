@@ -7,9 +7,10 @@ embedder = OpenAIEmbedder(endpoint("embed", "openai", model="text-embedding-3-sm
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
@@ -19,7 +20,6 @@ from memscope.models import Message, Reply, Usage, count
 from memscope.models.embedding_batches import VectorCache, batches, read_vectors
 from memscope.models.endpoint import PATHS, Endpoint, Format
 from memscope.models.http import Http, NotUnderstood
-from memscope.models.rerank_formats import BODIES, read_scores
 from memscope.models.retry import Caller
 from memscope.models.structured_output import (
     EMPTY,
@@ -313,3 +313,35 @@ def _check_texts(texts: Sequence[str]) -> None:
             raise InputError(f"text {index} is empty or no text", hint="there is nothing in it to embed or rank")
     if (longest := max(chain([0], map(len, texts)))) > MAX_PROMPT_CHARS:
         raise LimitError("characters of a text", limit=MAX_PROMPT_CHARS, got=longest)
+
+
+# ``flat`` is the ``/rerank`` of Jina, Cohere, SiliconFlow and vLLM; ``dashscope`` nests it in ``input``, ``output``.
+
+
+def flat_body(query: str, documents: Sequence[str], parameters: Mapping[str, Json]) -> dict[str, Json]:
+    return {"query": query, "documents": list(documents), **parameters}
+
+
+def dashscope_body(query: str, documents: Sequence[str], parameters: Mapping[str, Json]) -> dict[str, Json]:
+    wanted = {"return_documents": False, "top_n": len(documents), **parameters}
+    return {"input": {"query": query, "documents": list(documents)}, "parameters": wanted}
+
+
+BODIES: Mapping[str, Callable[[str, Sequence[str], Mapping[str, Json]], dict[str, Json]]] = {
+    "flat": flat_body,
+    "dashscope": dashscope_body,
+}
+
+
+def read_scores(payload: Mapping[str, Any], count: int) -> list[float]:
+    """Return scores in the order of the documents. ``ModelReplyError`` unless each has exactly one, and finite."""
+    output = payload.get("output", payload)
+    results = output.get("results") if isinstance(output, dict) else None
+    if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
+        raise ModelReplyError("the reply holds no results", hint="is this a rerank model?")
+    scores = {r.get("index"): r.get("relevance_score") for r in results if type(r.get("index")) is int}
+    if len(results) != count or scores.keys() != set(range(count)):
+        raise ModelReplyError(f"{count} documents were sent and the {len(results)} results are not about each of them")
+    if not all(isinstance(s, int | float) and not isinstance(s, bool) and math.isfinite(s) for s in scores.values()):
+        raise ModelReplyError("a relevance score is not a finite number")
+    return [float(scores[index]) for index in range(count)]

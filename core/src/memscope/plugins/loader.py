@@ -23,8 +23,8 @@ import pluggy
 from memscope import languages
 from memscope.errors import ConfigError, InputError, PluginError, install_hint, nearest
 from memscope.languages import names as recognisers
-from memscope.plugins import hookspecs, model_tools, replies
-from memscope.plugins.registry import Register, Registry, one_line
+from memscope.plugins import hookspecs, replies
+from memscope.plugins.registry import Register, Registry, one_line, register_tool
 from memscope.validation import Limits
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ DEFAULT_PLUGINS = ("memscope.builtin",)
 REGISTRIES: tuple[RegistryKind, ...] = get_args(RegistryKind)
 # Read of every text, or offered to every model, whichever memory asks.
 _FOR_THE_PROCESS: Mapping[RegistryKind, Register] = {
-    "languages": languages.register, "recognisers": recognisers.register, "tools": model_tools.register,
+    "languages": languages.register, "recognisers": recognisers.register, "tools": register_tool,
 }  # fmt: skip
 log = logging.getLogger("memscope")
 __all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]

@@ -1,4 +1,4 @@
-"""Registries: names mapped to the objects that plugins registered."""
+"""Registries: names mapped to the objects that plugins registered; and the tools for models, of the whole process."""
 
 from __future__ import annotations
 
@@ -64,6 +64,25 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+# ----------------------------------------------------------------------------------------------------------- the tools
+
+_tools: dict[str, object] = {}  # an adapter may know its tools before its memory
+
+
+def register_tool(name: str, what: object) -> None:
+    """Take up a tool, or the place of one, "module:function".
+
+    Raises:
+        ConfigError: another plugin's tool has this name.
+    """
+    if _tools.setdefault(name, what) != what:
+        raise ConfigError(f"two plugins register the tool {name!r}", hint="block one of them: plugins.block")
+
+
+def model_tools() -> Mapping[str, Any]:
+    return {name: resolve_name(what) if isinstance(what, str) else what for name, what in _tools.items()}
 
 
 def one_line(error: BaseException) -> str:

@@ -4,15 +4,21 @@ Turn ──▶ Observation ──▶ Insight            every memory names its s
   └────────────┴────────────┴──▶ Unit       the searched pieces (``search/units.py``)
                                   └──▶ Hit  a query's results, and the reports        results.py
                                             between the operations and a store        messages.py
-Block                                       core memory, with its history             blocks.py
+Block                                       core memory, with its history             entities.py
 """
 
-from memscope.records.blocks import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, BlockKey
 from memscope.records.entities import (
+    AUTHORS,
+    BLOCK_LABEL,
+    BLOCK_LIMIT,
+    BLOCK_ORDERS,
     CORRECTIONS,
     INJECTED,
     ROLES,
     SUMMARY_NAMESPACE,
+    Author,
+    Block,
+    BlockKey,
     Handle,
     Insight,
     Interval,
@@ -44,8 +50,6 @@ from memscope.records.messages import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.records.receipts import Receipt
-from memscope.records.refusals import refusals
 from memscope.records.results import (
     FACT_SEPARATOR,
     AddReport,
@@ -54,11 +58,13 @@ from memscope.records.results import (
     FoundBy,
     Hit,
     LeftOut,
+    Receipt,
     Repeats,
     Retrieval,
     Speak,
     Stats,
     WorkReport,
+    refusals,
 )
 
 __all__ = [

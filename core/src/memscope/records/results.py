@@ -8,10 +8,12 @@ from datetime import datetime, tzinfo
 from typing import Literal, NamedTuple, overload
 
 from memscope.records import printing
-from memscope.records.entities import Insight, Interval, Json, Observation, Turn, in_zone
+from memscope.records.entities import Insight, Interval, Json, Observation, Scope, Turn, in_zone
 from memscope.records.messages import VectorSpace
 
 FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
+MUCH_REFUSED = 0.2  # share that suggests a model too small for the task, or of another language
+_REFUSED = frozenset("no_quote unknown_source not_said_by_user translated too_long too_many malformed".split())
 
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 
@@ -169,6 +171,23 @@ class ForgetReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt:
+    """The receipt of a forget, as a store keeps it: counts, time and scope, no content.
+
+    ``ids``: at most 1,000 of the forgotten ids; none if a whole user was forgotten.
+    """
+
+    id: str
+    scope: Scope
+    at: datetime
+    turns: int = 0
+    observations: int = 0
+    insights: int = 0
+    blocks: int = 0
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WorkReport:
     """Result of a consolidate or reflect. ``model`` may be "none"; ``proposed`` memories wait for approval."""
 
@@ -207,3 +226,17 @@ class Stats:
     space: VectorSpace | None
     blocks: int = 0
     details: Mapping[str, Json] = field(default_factory=dict)
+
+
+def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
+    """Return "38 % of the facts were refused: no_quote" above ``MUCH_REFUSED``, else "".
+
+    Facts of unwanted levels, and placements that reflect could not use, do not count as refused.
+    """
+    refused = {reason: number for reason, number in rejected.items() if reason in _REFUSED}
+    total = accepted + sum(refused.values())
+    share = sum(refused.values()) / total if total else 0.0
+    if share < MUCH_REFUSED:
+        return ""
+    reasons = ", ".join(sorted(refused, key=lambda reason: (-refused[reason], reason)))
+    return f"{100 * share:.0f} % of the facts were refused: {reasons}"

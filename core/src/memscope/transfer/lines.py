@@ -1,16 +1,19 @@
-"""Read the lines of an export in bounded memory; broken lines raise errors with their number, or are counted."""
+"""The file of an export: replaced atomically, read in bounded memory; broken lines raise errors or are counted."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import chain
 from json.decoder import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO, Generic, Protocol, TypeVar
 
 from memscope.errors import InputError, LimitError, MemscopeError
+from memscope.stores.unfinished import part_of
 
 UNLIMITED_LINE_BYTES = 1 << 40
 FIRST_WITH_END = 4  # format
@@ -137,3 +140,37 @@ def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8"
     return "nested too deeply" if isinstance(error, RecursionError) else type(error).__name__
+
+
+@asynccontextmanager
+async def replacing(path: Path) -> AsyncIterator[BinaryIO]:
+    """Open a new file, mode 0600, that replaces ``path`` at the end; an error removes it instead."""
+    path = await asyncio.to_thread(_resolved, path)
+    part = part_of(path)
+    try:
+        file = await asyncio.to_thread(_opened, part)
+        try:
+            yield file
+            await asyncio.to_thread(_sync, file)
+        finally:
+            await asyncio.to_thread(file.close)
+        await asyncio.to_thread(part.replace, path)
+    except (Exception, asyncio.CancelledError):
+        await asyncio.to_thread(part.unlink, missing_ok=True)  # it contains conversation
+        raise
+
+
+def _resolved(path: Path) -> Path:
+    path = path.resolve()  # replace the target of a link, not the link
+    if path.exists() and not path.is_file():
+        raise InputError(f"{str(path)!r} is not a regular file", hint="export to a file, or to standard output")
+    return path
+
+
+def _opened(part: Path) -> BinaryIO:
+    return open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
