@@ -1,17 +1,28 @@
 """Docstrings begin with the thing or the act, and variables are named after the thing they hold.
 
-"Return the rows", not "Returns the rows" and not a clause about them; ``rows``, not ``found``.
+"Return the rows", not "Returns the rows" and not a clause about them; ``rows``, not ``found``. What callers use and
+plugins implement has a line for each argument and for the result.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import memscope
+from memscope import AsyncMemoryScope, languages
+from memscope.admin import AsyncAdmin
+from memscope.blocks import AsyncBlocks
+from memscope.entities.operations import AsyncEntities
+from memscope.jobs.costs import CounterStore
+from memscope.models import ChatModel, Embedder, Reranker
+from memscope.pipeline import worker
+from memscope.plugins import hookspecs
+from memscope.stores import Store
 
 SOURCE = Path(memscope.__file__).parent
 ROOT = Path(__file__).parents[1]
@@ -62,3 +73,22 @@ def test_variables_are_named_after_the_thing():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and VAGUE_NAMES.intersection(variables(node))
     ]
     assert len(vague) <= MAX_VAGUE_FUNCTIONS, vague
+
+
+CONTRACTS = (
+    AsyncMemoryScope, AsyncAdmin, AsyncBlocks, AsyncEntities, Store, CounterStore, ChatModel, Embedder, Reranker,
+    languages.Language, languages.Statements, languages.NameRules, languages.FactRules,
+)  # fmt: skip
+DOCUMENTED = {f"{kind.__name__}.{name}": part for kind in CONTRACTS for name, part in vars(kind).items()}
+DOCUMENTED |= {name: part for name, part in vars(hookspecs).items() if name.startswith("memscope_")}
+DOCUMENTED |= {"worker": worker}
+DOCUMENTED = {name: part for name, part in DOCUMENTED.items()
+              if inspect.isfunction(part) and not name.rpartition(".")[2].startswith("_")}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_contract_documents_arguments_and_results(name):
+    signature, text = inspect.signature(DOCUMENTED[name]), inspect.getdoc(DOCUMENTED[name]) or ""
+    arguments = [argument for argument in signature.parameters if argument != "self"]
+    assert not [argument for argument in arguments if f"\n    {argument}:" not in text]
+    assert "\nReturns:\n" in text or signature.return_annotation in ("None", "Maybe[object]")

@@ -40,7 +40,16 @@ class Worker(Generic[B]):
 def worker(
     *, reads: Sequence[str], writes: Sequence[str], name: str = ""
 ) -> Callable[[Callable[[B, Services], Awaitable[B]]], Worker[B]]:
-    """Make an async function ``(batch, ctx) -> batch`` a worker."""
+    """Make an async function ``(batch, ctx) -> batch`` a worker.
+
+    Args:
+        reads: Fields of the batch that it reads.
+        writes: Fields that it replaces, and may read.
+        name: For the setting ``pipelines`` and for errors; by default that of the function.
+
+    Returns:
+        A decorator.
+    """
 
     def make(call: Callable[[B, Services], Awaitable[B]]) -> Worker[B]:
         built_in = call.__module__.partition(".")[0] == "memscope"

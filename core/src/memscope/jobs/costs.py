@@ -31,10 +31,24 @@ Counts = dict[str, Json]
 class CounterStore(Protocol):
     """A store with counters by name, which contain no text and are not exported."""
 
-    async def counters(self, name: str) -> Counts: ...
+    async def counters(self, name: str) -> Counts:
+        """Read counters.
+
+        Args:
+            name: Of the counters.
+
+        Returns:
+            The counters, empty for an unknown name.
+        """
+        ...
 
     async def change_counters(self, name: str, change: Callable[[Counts], None]) -> None:
-        """Change counters by ``change``, which may run again after a lost race; durable on return."""
+        """Change counters; durable on return.
+
+        Args:
+            name: Of the counters.
+            change: Changes them in place. It may run again after a lost race.
+        """
 
 
 class MeteredChat:

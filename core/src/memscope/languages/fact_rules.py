@@ -9,16 +9,35 @@ class FactRules:
     """These find none. A kind is a key of ``durable_facts.KIND_WEIGHTS``: "home", "work", "people", ..."""
 
     def kinds(self, sentence: str) -> Iterable[str]:
-        """Yield the kinds of what a sentence states or asks about its speaker, also more than once."""
+        """Classify what a sentence states or asks about its speaker.
+
+        Args:
+            sentence: One sentence.
+
+        Returns:
+            The kinds; one may come more than once.
+        """
         return ()
 
     def is_momentary(self, sentence: str) -> bool:
-        """Return whether a sentence has a word of the moment ("tonight"), or tells what somebody else said."""
+        """Tell whether a sentence is of the moment ("tonight"), or repeats what somebody else said.
+
+        Args:
+            sentence: One sentence.
+
+        Returns:
+            True for a sentence that tells nothing lasting.
+        """
         return False
 
     def scores(self, sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> Sequence[float] | None:
-        """Return the log odds that each sentence, no question, tells something lasting of its speaker.
+        """Judge how likely each sentence, no question, tells something lasting of its speaker.
 
-        ``kinds``: those of each sentence. None: the language is read by kinds alone.
+        Args:
+            sentences: Sentences of one text.
+            kinds: Of each sentence, as the method ``kinds`` gives them.
+
+        Returns:
+            The log odds of each; None where the language is read by kinds alone.
         """
         return None

@@ -57,6 +57,14 @@ class Language:
         return self.words.code
 
     def topic_name(self, topic: str) -> str:
+        """Name a topic in this language.
+
+        Args:
+            topic: The English name.
+
+        Returns:
+            The name; the English one where the language has none.
+        """
         return self.topic_names.get(topic, topic)
 
 

@@ -30,15 +30,33 @@ class NameRules:
     """How texts name whom the user calls by a role: by the user ("my {}") first, then by facts ("the user's {}")."""
 
     def find(self, text: str) -> Iterable[FoundName]:
-        """Yield the names in a text, in any order."""
+        """Find the names in a text.
+
+        Args:
+            text: A turn or a memory.
+
+        Returns:
+            The names, in any order.
+        """
         return ()
 
     def known(self) -> Mapping[str, NameKind]:
-        """Return the kinds of known names, which are casefolded; read on first use."""
+        """Read the known names, on first use.
+
+        Returns:
+            The kind of each casefolded name.
+        """
         return {}
 
     def short_form(self, form: str) -> str:
-        """Return what a person of this full name, as ``names.name_form`` gives it, is called; "" for a short one."""
+        """Shorten the full name of a person.
+
+        Args:
+            form: The name as ``names.name_form`` gives it.
+
+        Returns:
+            What the person is called; "" for a name that is short already.
+        """
         first, *others = form.split() or [""]
         return first if others else ""
 

@@ -68,17 +68,46 @@ class Statements:
     wide: bool = False
 
     def plain(self, text: str) -> str:
-        """Return the text in which patterns are searched: case and accents folded."""
+        """Fold case and accents, for the patterns.
+
+        Args:
+            text: A sentence or a whole text.
+
+        Returns:
+            The text in which patterns are searched.
+        """
         return fold(text)
 
     def length(self, text: str) -> int:
+        """Measure a text as a reader does.
+
+        Args:
+            text: A sentence.
+
+        Returns:
+            The number of words, or of characters in a script without spaces.
+        """
         return len(pieces(text))
 
     def asks(self, sentence: str) -> bool:
-        """Return whether a sentence without a question mark asks."""
+        """Tell whether a sentence without a question mark asks.
+
+        Args:
+            sentence: As ``plain`` gives it.
+
+        Returns:
+            False where the rules are unsure.
+        """
         short = len(sentence) <= self.longest_question and not sentence.endswith((".", "!"))
         return short and not self.no_question.match(sentence) and self.question.match(sentence) is not None
 
     def asks_about_user(self, query: str) -> bool:
-        """Return whether a question asks for everything known about the user."""
+        """Tell whether a question asks for everything known about the user.
+
+        Args:
+            query: The words of the question.
+
+        Returns:
+            True for "What do you know about me?".
+        """
         return self.about_user.search(self.plain(query)) is not None

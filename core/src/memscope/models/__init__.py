@@ -131,7 +131,11 @@ class Embedder(Protocol):
     def space(self) -> VectorSpace: ...
 
     async def measure(self) -> VectorSpace:
-        """Return the space with its dimensions, after asking the model if they are unknown."""
+        """Ask the model for the length of its vectors where it is unknown.
+
+        Returns:
+            The space with its dimensions.
+        """
         ...
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:

@@ -68,7 +68,11 @@ class Store(Protocol):
         """Release everything; acknowledged writes are durable, further calls raise ``ClosedError``."""
 
     async def secret(self) -> bytes:
-        """Return the random secret of this store's turn keys; export and copy carry it along."""
+        """Read the secret of this store's turn keys; export and copy carry it along.
+
+        Returns:
+            16 to 64 random bytes, the same for the life of the store.
+        """
 
     async def adopt_secret(self, secret: bytes) -> bool:
         """Take over the secret of an imported store.
@@ -130,7 +134,15 @@ class Store(Protocol):
         """
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
-        """Return every version of a memory and of those linked to it by supersession, oldest first."""
+        """Read every version of a memory and of those linked to it by supersession.
+
+        Args:
+            user: Owner of the memory.
+            id: Of the memory.
+
+        Returns:
+            The versions, oldest first; none for an unknown id.
+        """
 
     def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         """Yield pages of records in the order of storing, in bounded memory.
@@ -143,7 +155,14 @@ class Store(Protocol):
         """
 
     async def keys(self, select: Select) -> list[RecordKey]:
-        """Return the keys of the records of ``scan``, in its order, if possible without reading the records."""
+        """Read the keys of the records of ``scan``, if possible without reading the records.
+
+        Args:
+            select: Conditions, all of which a record meets.
+
+        Returns:
+            The keys in the order of storing.
+        """
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         """Remove the selected records and all derived from them: records, units, vectors, saved replies.
@@ -162,13 +181,33 @@ class Store(Protocol):
         """
 
     async def tombstones(self, user: str) -> list[str]:
-        """Return the forgotten keys and ids, sorted."""
+        """Read what was forgotten.
+
+        Args:
+            user: Owner of the records.
+
+        Returns:
+            Keys and ids, sorted.
+        """
 
     async def receipts(self, user: str) -> list[Receipt]:
-        """Return the receipts of ``forget``, oldest first; forgetting a whole user replaces the earlier ones."""
+        """Read the receipts of ``forget``; forgetting a whole user replaces the earlier ones.
+
+        Args:
+            user: Owner of the records.
+
+        Returns:
+            The receipts, oldest first.
+        """
 
     async def add_tombstones(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
-        """Add tombstones and receipts of another store; ids of stored records get none."""
+        """Add tombstones and receipts of another store.
+
+        Args:
+            user: Owner of the records.
+            ids: Forgotten keys and ids; those of records that are stored here get no tombstone.
+            receipts: Receipts, of which those with a known id are left alone.
+        """
 
     async def search(self, search: Search) -> Candidates:
         """Find candidates for a query, to be ranked by the caller.
@@ -181,13 +220,31 @@ class Store(Protocol):
         """
 
     async def users(self, *, forgotten: bool = False) -> list[str]:
-        """Return users with records or blocks, sorted; ``forgotten``: also those with tombstones or receipts."""
+        """List the users of the store.
+
+        Args:
+            forgotten: Include users of whom only tombstones or receipts are left.
+
+        Returns:
+            Users with records or blocks, sorted.
+        """
 
     async def searchable(self, user: str) -> None:
-        """Wait until ``search`` in every process sees all acknowledged writes of a user."""
+        """Wait until ``search`` in every process sees all acknowledged writes.
+
+        Args:
+            user: Owner of the writes.
+        """
 
     async def stats(self, user: str | None = None) -> Stats:
-        """Count records, work and vectors, of all users if ``user`` is None."""
+        """Count records, work and vectors.
+
+        Args:
+            user: Count this user's; None for all users.
+
+        Returns:
+            The counts.
+        """
 
     # ---- blocks
 
@@ -295,7 +352,15 @@ class Store(Protocol):
         """
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
-        """Make parked batches pending again, of one stage or user or of all; return their number."""
+        """Make parked batches pending again.
+
+        Args:
+            stage: Only of this stage.
+            user: Only of this user.
+
+        Returns:
+            The number of batches.
+        """
 
     # ---- vectors
 
@@ -313,10 +378,22 @@ class Store(Protocol):
     # ---- the store
 
     async def backup(self, path: Path) -> None:
-        """Write a consistent copy to a new file while others write (capability ``BACKUP``)."""
+        """Write a consistent copy while others write (capability ``BACKUP``).
+
+        Args:
+            path: A new file.
+
+        Raises:
+            InputError: If the file exists or cannot be written.
+            StoreError: If the store has no backup.
+        """
 
     async def compact(self) -> ForgetReport:
-        """Finish the wiping that ``forget`` left pending."""
+        """Finish the wiping that ``forget`` left pending.
+
+        Returns:
+            Whether the bytes are wiped from the medium now.
+        """
 
 
 __all__ = ["ATOMIC", "BACKUP", "MAX_ATTEMPTS", "RecordKey", "Store"]
