@@ -75,7 +75,7 @@ def _parameters(value: object) -> object:
 MAX_REPR_CHARS = 4000
 UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's complaints of a name that is not in the schema
 log = logging.getLogger("memscope")
-S = TypeVar("S", bound=BaseModel)
+SectionModel = TypeVar("SectionModel", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
 JsonObject: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
@@ -299,7 +299,7 @@ class Settings(Section):
         """The place of every value that is not a default: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
         return self._origins.places
 
-    def section(self, name: str, model: type[S]) -> S:
+    def section(self, name: str, model: type[SectionModel]) -> SectionModel:
         """Return a plugin's section, the defaults of ``model`` if the settings lack it."""
         section = getattr(self, name, None)
         return section if isinstance(section, model) else model()

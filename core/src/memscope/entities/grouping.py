@@ -103,7 +103,7 @@ def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) ->
 
 
 def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str, str]:
-    """Return the full name of each short one that can be short for a single one: Anna, Dr. Patel, 小芳."""
+    """Return the full name of each short one that can be short for a single one: Anna, Dr. Patel."""
     longer: dict[str, set[str]] = defaultdict(set)
     for form, spelling in spellings.items():
         short = of_sentence(form).names.short_form(form) if spelling.kind == "person" else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from memscope.errors import InputError
 from memscope.records import (
@@ -23,7 +23,6 @@ from memscope.records import (
     Json,
     Quote,
     Receipt,
-    Record,
     Revision,
     Scope,
     Select,
@@ -33,11 +32,11 @@ from memscope.records import (
 )
 from memscope.records.identity import digest
 from memscope.text.secrets import SECRET_KINDS, UUID, Tag, find, mask
+from memscope.transfer.checks import StoredType
 
 if TYPE_CHECKING:
     from memscope.stores import Store
 
-R = TypeVar("R", bound="Record | Block | Receipt")
 IDS = frozenset({"key", "id", "ids", "name", "namespace", "label", "origin", "superseded_by", "sources"})
 PLAIN = frozenset({"role", "author", "kind", "scope", "speaker"})  # not ids, and no texts either
 #: Parts of ids that are no secrets: UUIDs, digests, and numbers in one piece, as messengers give to users and threads.
@@ -65,7 +64,7 @@ class Redaction:
         """Mask a record, or any other value."""
         return self.value(value) if isinstance(value, str) else self.record(value)
 
-    def record(self, record: R, tag: Tag | None = None) -> R:
+    def record(self, record: StoredType, tag: Tag | None = None) -> StoredType:
         """Return a new record with its texts masked. ``InputError`` for an id with a secret."""
         self.check_scope(record.scope)
         for column in fields(record):
@@ -85,7 +84,7 @@ class Redaction:
                 message = f"{what} seems to contain a secret: {kind.replace('_', ' ')}"
                 raise InputError(message, hint="ids are stored unmasked; choose another one, or change redaction.mask")
 
-    def texts(self, record: R, tag: Tag | None = None) -> R:
+    def texts(self, record: StoredType, tag: Tag | None = None) -> StoredType:
         """Mask the texts of a record, but not its ids."""
         values = {column.name: getattr(record, column.name) for column in fields(record)}
         masked: dict[str, Any] = {name: self.value(value) for name, value in values.items() if name not in IDS | PLAIN}

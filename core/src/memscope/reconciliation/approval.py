@@ -15,12 +15,12 @@ from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Select, Supersession, Turn
 from memscope.stores import Store
 
-M = TypeVar("M", Observation, Insight)
+MemoryType = TypeVar("MemoryType", Observation, Insight)
 SUPERSESSIONS = "memscope_closings"
 REFUSAL_FIELD, WORDS_FIELD = "refused", "words"  # in the data of a proposal: why its quote was refused, and the words
 
 
-def proposed(memory: M, closed: Sequence[Supersession]) -> M:
+def proposed(memory: MemoryType, closed: Sequence[Supersession]) -> MemoryType:
     """Return the memory as a proposal, with those of ``closed`` that it would supersede."""
     own = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
     return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: own} if own else memory.data)

@@ -78,7 +78,7 @@ def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own:
 @depends_on_languages
 @lru_cache(4096)
 def _things(text: str, own: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """Return owner and thing of "the user's new boss", "Ann's dentist", 用户的新老板."""
+    """Return owner and thing of "the user's new boss", "Ann's dentist"."""
     matches = (match for one in wordings(text) for match in one.possession.finditer(text))
     pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
     return frozenset((USER_SUBJECT if owner in own or calls_user(owner) else owner, thing) for owner, thing in pairs)
@@ -115,7 +115,7 @@ def _alike_words(short: str, long: str) -> bool:
 
 
 def role_names(role: str) -> tuple[str, ...]:
-    """Return how a fact may name whom a user calls "my sister" or 我姐姐; the alias itself where it is no role."""
+    """Return how a fact may name whom a user calls "my sister"; the alias itself where it is no role."""
     for forms in (one.names.role_forms for one in registered()):
         start = forms[0].partition("{}")[0] if forms else ""
         if start and role.startswith(start):

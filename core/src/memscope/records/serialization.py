@@ -39,7 +39,7 @@ from memscope.records import (
 RECORD_FORMAT = 1
 Object: TypeAlias = dict[str, Json]
 Coder: TypeAlias = Callable[[Any], Any]
-R = TypeVar("R", Turn | Observation | Insight, Block, Receipt)
+Stored = TypeVar("Stored", Turn | Observation | Insight, Block, Receipt)
 
 _RECORD_TYPES: dict[str, type[Turn | Observation | Insight]] = {
     "turn": Turn,
@@ -85,7 +85,7 @@ def receipt_from_json(content: Mapping[str, Json]) -> Receipt:
     return _made("receipt", Receipt, content)
 
 
-def _made(kind: str, cls: type[R], content: Mapping[str, Json]) -> R:
+def _made(kind: str, cls: type[Stored], content: Mapping[str, Json]) -> Stored:
     decoders = _DECODERS[cls]
     if not decoders.keys() >= content.keys():
         unknown = min(content.keys() - decoders.keys())

@@ -1,9 +1,9 @@
 """Find what a question is about by its place: in Chinese a name of two or three characters has no capital letter.
 
-    徐总那边有什么进展了？ ──▶ 徐总          你知道娜娜喜欢什么颜色吗 ──▶ 娜娜
+    (in Chinese) "Is there any news from Manager Xu?" ──▶ "Manager Xu"    "Which colour does Nana like?" ──▶ "Nana"
 
-Where few words are known, a question about the world (光合作用是什么) and one about somebody look alike; the lines that
-have the subject itself answer either.
+Where few words are known, a question about the world ("What is photosynthesis?") and one about somebody look alike; the
+lines that have the subject itself answer either.
 """
 
 from __future__ import annotations

@@ -11,21 +11,20 @@ from typing import Generic, Literal, TypeVar
 
 from memscope.records import ForgetReport, Insight, Observation, Receipt, Scope, Select, Turn
 from memscope.stores.block_rules import BlockRemoval
-from memscope.stores.rules import HasRecord
+from memscope.stores.rules import HasRecord, SomeRecord
 
 MAX_RECEIPT_IDS = 1000
-R = TypeVar("R", bound=HasRecord)
 A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
-class Removal(Generic[R, A]):
+class Removal(Generic[SomeRecord, A]):
     """Records to remove, by id in storing order.
 
     ``again``: remaining sources to derive from anew; ``vectors``: number of vectors in the serving space.
     """
 
-    rows: dict[str, R]
+    rows: dict[str, SomeRecord]
     again: Sequence[A]
     vectors: int
     blocks: BlockRemoval

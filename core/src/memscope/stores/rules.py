@@ -252,10 +252,10 @@ class HasRecord(Protocol):
     def record(self) -> Record: ...
 
 
-R = TypeVar("R", bound=HasRecord)
+SomeRecord = TypeVar("SomeRecord", bound=HasRecord)
 
 
-def cascade(derived: Iterable[R], sources: Iterable[R]) -> list[R]:
+def cascade(derived: Iterable[SomeRecord], sources: Iterable[SomeRecord]) -> list[SomeRecord]:
     """Return the records that fall with removed ones: memories derived from them, and statements among ``sources``."""
     statements = [row for row in sources if isinstance(row.record, Turn) and row.record.statement]
     return [*derived, *statements]
@@ -369,7 +369,7 @@ class Batch:
         return holds(self.not_before, now)
 
 
-B = TypeVar("B", bound=Batch)
+SomeBatch = TypeVar("SomeBatch", bound=Batch)
 
 
 def lane(stage: Stage) -> tuple[Stage, ...]:
@@ -387,7 +387,7 @@ def holds(until: int, now: int, granted_s: float = MAX_WAIT_S) -> bool:
     return now < until <= latest_valid_lease(now, granted_s)
 
 
-def unfinished(batches: Iterable[B], stage: Stage) -> B | None:
+def unfinished(batches: Iterable[SomeBatch], stage: Stage) -> SomeBatch | None:
     """Return the stage's oldest batch that is not parked."""
     return next((batch for batch in batches if batch.stage == stage and not batch.parked), None)
 
@@ -409,7 +409,7 @@ def due(batches: Collection[Batch], stage: Stage, now: int, *, waiting: bool) ->
     return max(now, *leases, first.not_before if first is not None and first.paused(now) else 0)
 
 
-def lease(batches: Iterable[B], batch: B, until: int) -> list[B]:
+def lease(batches: Iterable[SomeBatch], batch: SomeBatch, until: int) -> list[SomeBatch]:
     """Lease a batch under a new token and revoke other leases of its lane; return the changed batches."""
     lost = [other for other in batches if other is not batch and other.token and other.stage in lane(batch.stage)]
     for other in lost:
@@ -418,7 +418,7 @@ def lease(batches: Iterable[B], batch: B, until: int) -> list[B]:
     return [*lost, batch]
 
 
-def owned(batches: Iterable[B], claim: Claim) -> B:
+def owned(batches: Iterable[SomeBatch], claim: Claim) -> SomeBatch:
     """Return the claim's batch; ``LeaseLost`` unless its token is the latest. An expired lease still counts."""
     for batch in batches:
         if (batch.id, batch.token, batch.stage) == (claim.id, claim.token, claim.stage):

@@ -1,6 +1,6 @@
 """Fold and split a text into words; estimate its tokens.
 
-    text ──fold──▶ "moved to berlin 北京" ──words──▶ "move", "berlin", "北", "北京", "京"
+    text ──fold──▶ "moved to berlin" ──words──▶ "move", "berlin"
 
 Words are stemmed and stop words left out by the rules of the text's language; scripts written without spaces, and
 Korean, give each character and each adjacent pair; other words stay whole, case and accents folded.

@@ -1,4 +1,4 @@
-"""Everyday topics of a text: "What should I cook?" and 我吃素 are both about food.
+"""Everyday topics of a text: "What should I cook?" and "I'm vegetarian", in any language, are both about food.
 
 ``data/topics.txt`` lists the topics, one per line: ``name<broader,broader``. Each language has a file of words per
 topic (``WordRules.topics``). A word stands for its topic and for the broader ones. Words are compared by stem; in

@@ -12,14 +12,14 @@ from memscope.errors import InputError
 from memscope.records import BLOCK_ORDERS, Block, Insight, Interval, Quote, Receipt, Record, Sentence, Turn
 from memscope.validation import Limits
 
-R = TypeVar("R", bound=Record | Block | Receipt)
+StoredType = TypeVar("StoredType", bound=Record | Block | Receipt)
 SEQ_RANGE = range(1 << 63)
 NOT_TEXT_REMEDY = "remove control characters and lone surrogates"
 FIELD_RANGES = {"level": range(4), "version": range(1, 1 << 31), "order": BLOCK_ORDERS}
 NAME_FIELDS = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
 
 
-def check_record(record: R, limits: Limits, *, keyless: bool = False) -> R:
+def check_record(record: StoredType, limits: Limits, *, keyless: bool = False) -> StoredType:
     """Return the record; ``InputError`` for a value that would be refused as an argument."""
     validation.scope(record.scope.user, record.scope.agent, record.scope.session)
     limits = limits if isinstance(record, Turn) else replace(limits, text=limits.memory)

@@ -12,7 +12,7 @@ from memscope.search.changes import Changes
 from memscope.search.units import UNIT_STRUCT, units_version
 from memscope.stores.local.transaction import Transaction
 
-S = TypeVar("S")
+Key = TypeVar("Key")
 T = TypeVar("T")
 INDEX_ROWS_PER_PAGE = 200  # units or vectors
 
@@ -75,7 +75,7 @@ def _changes(
     )
 
 
-def _pages(rows: Iterable[tuple[S, T]]) -> Iterator[tuple[Sequence[S], Sequence[T]]]:
+def _pages(rows: Iterable[tuple[Key, T]]) -> Iterator[tuple[Sequence[Key], Sequence[T]]]:
     """Yield small pages, so that their memory is reused: fresh memory is the main cost of a large scope."""
     left = iter(rows)
     while page := list(islice(left, INDEX_ROWS_PER_PAGE)):

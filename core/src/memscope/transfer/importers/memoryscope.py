@@ -77,7 +77,7 @@ _PART = re.compile(r"(\d{1,4})\D?")
 
 
 def _number(value: Any) -> int:
-    """Parse a part of a date: "2022", "May", "5月", "12日"; 0 if unknown."""
+    """Parse a part of a date: "2022", "May", the Chinese "day 12"; 0 if unknown."""
     text = word(value).strip().casefold()
     for language in registered():
         if text in (months := [name.casefold() for name in language.phrases.months]):
