@@ -44,15 +44,15 @@ class Program(Group):
     _discovered = False
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = super().get_command(ctx, cmd_name)
-        if found is None:
+        command = super().get_command(ctx, cmd_name)
+        if command is None:
             self._discover(ctx)
-            found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in COMMAND_ALIASES:
-            found = super().get_command(ctx, COMMAND_ALIASES[cmd_name])
-        if found is None:
+            command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in COMMAND_ALIASES:
+            command = super().get_command(ctx, COMMAND_ALIASES[cmd_name])
+        if command is None:
             _explain_unknown(cmd_name)
-        return found
+        return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         self._discover(ctx)

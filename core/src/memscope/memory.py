@@ -463,15 +463,15 @@ class AsyncMemoryScope:
             async with self.runtime.operation("retrieve"):
                 whole = await assembly.assemble(self.runtime, validation.scope(user, agent, session), room, as_of=as_of)
             exclude, session = (*exclude, *whole.keys), None
-        found = await self.retrieve(
+        hits = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
             kinds=kinds, zone=zone, expand_lists=True, speak=speak,
         )  # fmt: skip
         if whole is not None:
-            return whole.text(found, lines)
-        retrieval.log_narrowed(self, user, session, found)
+            return whole.text(hits, lines)
+        retrieval.log_narrowed(self, user, session, hits)
         core = await self.blocks(user, agent=agent).text(as_of=as_of)
-        return retrieval.context(found, tokens=room, lines=lines, core=core)
+        return retrieval.context(hits, tokens=room, lines=lines, core=core)
 
     async def profile(
         self,
@@ -507,8 +507,8 @@ class AsyncMemoryScope:
         async with self.runtime.operation("retrieve"):
             asked = self.runtime.query("", where, k=1, as_of=as_of, zone=zone)
             room = validation.count("tokens", tokens, 1_000_000)
-            found = await self.runtime.retrieve(replace(asked, asks_profile=True, profile_tokens=room))
-            return "\n".join(retrieval.profile_lines(found.profile, room))
+            result = await self.runtime.retrieve(replace(asked, asks_profile=True, profile_tokens=room))
+            return "\n".join(retrieval.profile_lines(result.profile, room))
 
     async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
         """Get one turn or memory.

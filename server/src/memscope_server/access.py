@@ -71,8 +71,8 @@ class Sessions:
         if scheme:
             token = self.tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
             return Caller(token) if token else None
-        found = self.find(connection.cookies.get(COOKIE, ""))
-        return Caller(found[0], found[1].csrf) if found else None
+        caller = self.find(connection.cookies.get(COOKIE, ""))
+        return Caller(caller[0], caller[1].csrf) if caller else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +98,23 @@ class Caller:
 
 def caller(request: Request) -> Caller:
     """Return the caller; raises ``Unauthorized``, or ``Forbidden`` for a form that is not this server's."""
-    found: Caller | None = request.state.caller
-    if found is None:
+    caller: Caller | None = request.state.caller
+    if caller is None:
         raise Unauthorized("a valid token is needed", hint="Authorization: Bearer TOKEN; memscope token add makes one")
-    if found.csrf and request.method not in SAFE:
+    if caller.csrf and request.method not in SAFE:
         given = request.headers.get("x-csrf-token") or request.state.form.get("csrf", "")
-        if not secrets.compare_digest(given.encode(), found.csrf.encode()):
+        if not secrets.compare_digest(given.encode(), caller.csrf.encode()):
             raise Forbidden(
                 "this form was not made for you, or you have signed in again since", hint="load the page again"
             )
-    return found
+    return caller
 
 
-def operator(found: Annotated[Caller, Depends(caller)]) -> Caller:
+def operator(signed_in: Annotated[Caller, Depends(caller)]) -> Caller:
     """Return the caller if it is an operator; for others there is no such page."""
-    if not found.operator:
+    if not signed_in.operator:
         raise NotFound("there is nothing here", hint="this needs the token of an operator")
-    return found
+    return signed_in
 
 
 Anyone = Annotated[Caller, Depends(caller)]

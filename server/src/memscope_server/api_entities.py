@@ -46,10 +46,10 @@ async def entities(
 @router.get("/entities/{name:path}")
 async def entity(view: Viewed, name: str, top: Limit = 20) -> schemas.EntityOut:
     """Return everything about one, by its name or an alias."""
-    found = await view.entities.get(name, top=top, as_of=view.as_of)
+    details = await view.entities.get(name, top=top, as_of=view.as_of)
     return schemas.EntityOut(
-        entity=found.entity, neighbours=list(found.neighbours), facts=list(map(record_of, found.facts)),
-        turns=list(map(record_of, found.turns)), insights=list(map(record_of, found.insights)),
+        entity=details.entity, neighbours=list(details.neighbours), facts=list(map(record_of, details.facts)),
+        turns=list(map(record_of, details.turns)), insights=list(map(record_of, details.insights)),
     )  # fmt: skip
 
 

@@ -43,13 +43,13 @@ class Listings:
     ) -> tuple[Listing, list[Record]]:
         """Return the listing and a page of it; ``asked`` as in ``AsyncMemoryScope.list``."""
         key = asked["user"], repr((as_of, sorted(asked.items())))
-        found = self._kept.get(key) if offset else None
-        if found is None:
-            found = await read(memory, as_of, asked)
-        self._kept[key] = found
+        listing = self._kept.get(key) if offset else None
+        if listing is None:
+            listing = await read(memory, as_of, asked)
+        self._kept[key] = listing
         self._kept.move_to_end(key)
         self._drop(asked["user"])
-        return found, await fetch(memory, asked["user"], found.ids[offset : offset + limit])
+        return listing, await fetch(memory, asked["user"], listing.ids[offset : offset + limit])
 
     def _drop(self, user: str) -> None:
         own = [key for key in self._kept if key[0] == user]

@@ -341,5 +341,5 @@ def record_of(record: Record) -> RecordOut:
     })  # fmt: skip
 
 
-def retrieval_of(found: Retrieval) -> RetrievalOut:
-    return RetrievalOut.model_validate(found)
+def retrieval_of(retrieval: Retrieval) -> RetrievalOut:
+    return RetrievalOut.model_validate(retrieval)

@@ -14,8 +14,8 @@ PAGE_LANGUAGES = {"en": "English", "zh": "中文"}
 
 @cache
 def phrases() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "phrases.json").read_text(encoding="utf-8"))
-    return found
+    texts: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "phrases.json").read_text(encoding="utf-8"))
+    return texts
 
 
 @cache

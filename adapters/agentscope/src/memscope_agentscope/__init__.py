@@ -47,8 +47,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
     require(name, _GENERATION[home], _NATIVE)
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return found
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

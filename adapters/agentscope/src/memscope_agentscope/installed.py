@@ -28,10 +28,10 @@ def _version() -> str:
 
 def generation() -> int:
     """Return 1 or 2."""
-    found = _version()
-    major = int(found.partition(".")[0])
+    version = _version()
+    major = int(version.partition(".")[0])
     if major not in REQUIREMENTS:
-        raise WrongAgentScope(f"agentscope {found} is neither 1.x nor 2.x", hint=f"pip install {REQUIREMENTS[2]}")
+        raise WrongAgentScope(f"agentscope {version} is neither 1.x nor 2.x", hint=f"pip install {REQUIREMENTS[2]}")
     return major
 
 

@@ -130,10 +130,10 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         """
         try:
             asked: dict[str, Any] = {"k": limit, "kinds": kinds, "exclude": self._visible()}
-            found = [await self._session.search(word, **asked) for word in keywords]
+            searches = [await self._session.search(word, **asked) for word in keywords]
         except MemscopeError as error:
             return _response(f"Error: {error}")
-        return _response(format_hits(_merged(found)))
+        return _response(format_hits(_merged(searches)))
 
     async def forget_from_memory(self, ids: list[str], **kwargs: Any) -> ToolResponse:
         """Forget memories for good. Use it only when the user asks to have something forgotten.
@@ -202,9 +202,9 @@ def _is_spoken(message: Msg, words: str) -> bool:
     return not framework and not is_injected(words)
 
 
-def _merged(found: Iterable[Iterable[Hit]]) -> list[Hit]:
+def _merged(searches: Iterable[Iterable[Hit]]) -> list[Hit]:
     """Return each hit once."""
-    return list({hit.id: hit for hits in found for hit in hits}.values())
+    return list({hit.id: hit for hits in searches for hit in hits}.values())
 
 
 def _response(text: str) -> ToolResponse:

@@ -230,11 +230,11 @@ class ContextRecorder:
 
 def recorders(context: ChatCompletionContext) -> list[ContextRecorder]:
     """Return the recorders on a context, the latest first."""
-    found, method = [], context.add_message
+    recorders, method = [], context.add_message
     while isinstance(recorder := getattr(method, "__self__", None), ContextRecorder):
-        found.append(recorder)
+        recorders.append(recorder)
         method = recorder._add
-    return found
+    return recorders
 
 
 def stored(context: ChatCompletionContext) -> list[LLMMessage]:

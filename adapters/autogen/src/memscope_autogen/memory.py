@@ -99,8 +99,8 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         ``kwargs``: k, kinds, as_of, filter, zone.
         """
         words = query if isinstance(query, str) else contents.text_of(query)
-        found = await _linked(self._session.search(words, **kwargs), cancellation_token)
-        return MemoryQueryResult(results=[contents.original(hit) for hit in found])
+        hits = await _linked(self._session.search(words, **kwargs), cancellation_token)
+        return MemoryQueryResult(results=[contents.original(hit) for hit in hits])
 
     async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
         """Remember a statement. Bytes and images are found by their metadata's caption, description, title or name."""

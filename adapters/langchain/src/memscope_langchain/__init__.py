@@ -50,8 +50,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_module(name, _HOMES[name]), name)
-    return found
+    value = globals()[name] = getattr(_module(name, _HOMES[name]), name)
+    return value
 
 
 def _module(name: str, home: str) -> Any:

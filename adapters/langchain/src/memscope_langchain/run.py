@@ -21,13 +21,13 @@ def user_of(runtime: Any, config: RunnableConfig | None = None) -> str:
     """
     configurable = _configurable(runtime, config)
     server = getattr(getattr(runtime, "server_info", None), "user", None)
-    found = (
+    candidates = (
         _of_context(runtime, "user_id"),
         *(configurable.get(key) for key in USER_KEYS),
         getattr(server, "identity", None),
         configurable.get(SERVER_USER_KEY),
     )
-    for user in found:
+    for user in candidates:
         if user is not None:
             return user  # type: ignore[no-any-return]  # checked where it is used
     raise ScopeError(

@@ -124,8 +124,8 @@ class MemoryScopeStore(BaseStore):
 
     async def _read(self, session: MemorySession, op: Op) -> Result:
         if isinstance(op, GetOp):
-            found = await get(session, op)
-            return None if found is None else item(found)
+            document = await get(session, op)
+            return None if document is None else item(document)
         if isinstance(op, SearchOp):
             return await search(session, op)
         if isinstance(op, ListNamespacesOp):
@@ -161,15 +161,15 @@ async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
 
 
 async def named(session: MemorySession, namespace: Namespace, key: str) -> Observation | None:
-    found = await _documents(session, name=written(key), namespace=path(namespace))
-    return found[-1] if found else None
+    documents = await _documents(session, name=written(key), namespace=path(namespace))
+    return documents[-1] if documents else None
 
 
 async def get(session: MemorySession, op: GetOp) -> Observation | None:
-    found = await named(session, op.namespace, op.key)
-    if found is not None and op.refresh_ttl:
-        await renew(session, found)
-    return found
+    document = await named(session, op.namespace, op.key)
+    if document is not None and op.refresh_ttl:
+        await renew(session, document)
+    return document
 
 
 async def delete(session: MemorySession, op: PutOp) -> None:
@@ -183,13 +183,13 @@ async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
     hits = await session.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
     lowest = accumulate((hit.score for hit in hits), min)  # the order is the ranking's; a score never rises in it
     scored = {_place(one): (one, score) for hit, score in zip(hits, lowest, strict=True) for one in _matching(hit, op)}
-    found: list[tuple[Observation, float | None]] = list(scored.values())
-    if len(found) < op.offset + op.limit:
+    results: list[tuple[Observation, float | None]] = list(scored.values())
+    if len(results) < op.offset + op.limit:
         rest = {_place(document): document for document in reversed(await _documents(session, filter=asked))}
         # what was put anew since the search stands in its place, and once
-        found = [(rest.pop(place, document), score) for place, (document, score) in scored.items()]
-        found += [(document, None) for document in rest.values()]
-    page = found[op.offset : op.offset + op.limit]
+        results = [(rest.pop(place, document), score) for place, (document, score) in scored.items()]
+        results += [(document, None) for document in rest.values()]
+    page = results[op.offset : op.offset + op.limit]
     if op.refresh_ttl:
         for document, _ in page:
             await renew(session, document)
@@ -218,8 +218,9 @@ async def renew(session: MemorySession, document: Observation) -> None:
 
 async def _documents(session: MemorySession, **asked: Any) -> list[Observation]:
     scope = {"user": session.user, "agent": session.agent}
-    found = await session.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
-    return [one for one in found if isinstance(one, Observation) and one.name is not None and one.namespace is not None]
+    records = await session.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
+    observations = [one for one in records if isinstance(one, Observation)]
+    return [one for one in observations if one.name is not None and one.namespace is not None]
 
 
 def _matching(hit: Hit, op: SearchOp) -> list[Observation]:

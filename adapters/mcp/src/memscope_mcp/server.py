@@ -154,8 +154,8 @@ def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[s
 
 async def _newest(session: MemorySession, limit: int) -> list[Record]:
     whose: dict[str, Any] = {"user": session.user, "agent": session.agent, "limit": limit}
-    found = await session.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
-    return found or await session.do(lambda memory: memory.list(**whose, kinds=["turn"]))
+    memories = await session.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
+    return memories or await session.do(lambda memory: memory.list(**whose, kinds=["turn"]))
 
 
 def _format_records(records: list[Record], zone: tzinfo | None) -> str:

@@ -44,10 +44,10 @@ def list_(call: Call) -> None:
 def show(call: Call, /, label: str, version: int | None) -> None:
     """Show block LABEL with its value."""
     blocks = _blocks(call)
-    found = [one for one in blocks.history(label) if one.version == version] if version else [blocks.get(label)]
-    if not found:
+    versions = [one for one in blocks.history(label) if one.version == version] if version else [blocks.get(label)]
+    if not versions:
         raise NotFound(f"block {label!r} has no version {version}", hint="memscope block history lists them")
-    show_block(call.show, found[0])
+    show_block(call.show, versions[0])
 
 
 @command("set", group=block, short_help="Set a block's text or its properties, or make it.")
@@ -99,13 +99,13 @@ def replace(call: Call, /, label: str, old: str, new: str, reason: str) -> None:
 @label_argument
 def history(call: Call, /, label: str) -> None:
     """List the versions of block LABEL, oldest first, with author and reason."""
-    found = _blocks(call).history(label)
-    for one in found:
+    versions = _blocks(call).history(label)
+    for one in versions:
         call.show.data(to_json(one))
         reason = f": {visible(one.reason)}" if one.reason else ""
         call.show.line((f"{one.version:>3}  ", "dim"), f"{one.recorded:%Y-%m-%d %H:%M} {one.author}{reason}", hang=5)
         call.show.line((_first_line(one), "dim"), indent=5)
-    if not found:
+    if not versions:
         print_error(say("memscope: nobody wrote block {label} yet", label=repr(label)))
 
 

@@ -135,20 +135,20 @@ class DemoView:
             self.show.line((say("what is right: {answer}", answer=visible(str(right))), "dim"), indent=2, hang=2)
 
     def verdict(self, answer: AskedQuestion) -> list[StyledText]:
-        found, known = len(answer.ranks), len(answer.evidence)
+        right, known = len(answer.ranks), len(answer.evidence)
         if not known:
             return [(say("no evidence is known for this question"), "dim")]
-        if not found:
+        if not right:
             return [mark(False), say(" the known evidence is not among the {hits} hits", hits=len(answer.found))]
         turns = count_nouns(known, "known turn")
-        return [(say("{found} of {turns} found", found=found, turns=turns), "green" if found == known else "yellow")]
+        return [(say("{found} of {turns} found", found=right, turns=turns), "green" if right == known else "yellow")]
 
     def brief(self, answer: AskedQuestion) -> None:
-        found: StyledText = mark(answer.recall == 1) if answer.recall == 1 or not answer.ranks else ("~", "yellow")
+        sign: StyledText = mark(answer.recall == 1) if answer.recall == 1 or not answer.ranks else ("~", "yellow")
         ranks = join(map(str, answer.ranks)) or say("none")
         numbers = {"found": len(answer.ranks), "known": len(answer.evidence), "ranks": ranks}
         rank = (say("  {found} of {known}, rank {ranks}", **numbers), "dim")
-        self.show.line(found, " ", visible(answer.question["question"]), rank, indent=2, hang=2)
+        self.show.line(sign, " ", visible(answer.question["question"]), rank, indent=2, hang=2)
 
     # ---- forgetting
 

@@ -41,12 +41,12 @@ def _bar_part(show: Display, value: float, most: float) -> StyledText:
 @as_of_option
 def entities(call: Call, /, **asked: Any) -> None:
     """Show people, places, organisations, things and topics, those named most and most lately first."""
-    found = call.open().entities(**call.scope).list(**asked)
-    for one in found:
-        bars = _bar_part(call.show, one.score, max(other.score for other in found))
+    listed = call.open().entities(**call.scope).list(**asked)
+    for one in listed:
+        bars = _bar_part(call.show, one.score, max(other.score for other in listed))
         call.show.data(asdict(one))
         call.show.line(*_entity_parts(one), "  ", bars, hang=2)
-    if not found:
+    if not listed:
         print_error(say("memscope: no entity is named"))
 
 
@@ -73,11 +73,11 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
         entities.merge(name, merge)
     if split is not None:
         entities.split(name, split)
-    found = entities.get(name, **asked)
-    records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
-    neighbours = [asdict(one) for one in found.neighbours]
+    known = entities.get(name, **asked)
+    records: dict[str, tuple[Record, ...]] = {"facts": known.facts, "insights": known.insights, "turns": known.turns}
+    neighbours = [asdict(one) for one in known.neighbours]
     shown = {head: [record_json(record) for record in group] for head, group in records.items()}
-    call.show.report({"entity": asdict(found.entity), **shown, "neighbours": neighbours}, *_entity_parts(found.entity))
+    call.show.report({"entity": asdict(known.entity), **shown, "neighbours": neighbours}, *_entity_parts(known.entity))
     if call.json:
         return
     for head, group in records.items():
@@ -87,8 +87,8 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
             record_line(call.show, record)
     if neighbours:
         call.show.rule(say("named together with"))
-    for one in found.neighbours:
-        bars = _bar_part(call.show, one.count, found.neighbours[0].count)
+    for one in known.neighbours:
+        bars = _bar_part(call.show, one.count, known.neighbours[0].count)
         turns = count_nouns(one.count, "turn")
         call.show.line(visible(one.name), (f"  {say(one.kind)}", "magenta"), f"  {turns}  ", bars)
 
@@ -103,22 +103,22 @@ def timeline(call: Call, /, **asked: Any) -> None:
 
     An arrow is a change of rank since the one before, * a name that was not in it.
     """
-    found = call.open().entities(**call.scope).timeline(**asked)
-    call.show.data(asdict(found))
-    _show_buckets(call.show, found)
-    if found.themes:
+    line = call.open().entities(**call.scope).timeline(**asked)
+    call.show.data(asdict(line))
+    _show_buckets(call.show, line)
+    if line.themes:
         call.show.rule(say("themes"))
-    for theme in sorted(found.themes, key=lambda theme: -theme.count)[:THEMES]:
+    for theme in sorted(line.themes, key=lambda theme: -theme.count)[:THEMES]:
         when = days(theme.first, theme.last) + (say(" (over)") if theme.over else "")
         name = languages.get(language()).topic_name(theme.name)
         call.show.line((name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
-    if not found.buckets:
+    if not line.buckets:
         print_error(say("memscope: nothing was said"))
 
 
-def _show_buckets(show: Display, found: Timeline) -> None:
-    most = max((one.count for one in found.buckets), default=0)
-    for one in found.buckets:
+def _show_buckets(show: Display, line: Timeline) -> None:
+    most = max((one.count for one in line.buckets), default=0)
+    for one in line.buckets:
         named = join(f"{visible(top.name)}{_change(top.rank, top.before)}" for top in one.top)
         burst: list[StyledText] = [(say("burst  "), "yellow")] if one.burst else []
         show.line((f"{one.start:%Y-%m-%d}", "cyan"), f"  {one.count:>4}  ", *burst, named, hang=18)
@@ -141,15 +141,15 @@ def _change(rank: int, before: int | None) -> str:
 @as_of_option
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
     """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
-    found = call.open().entities(**call.scope).graph(**asked)
-    call.show.data(found.as_dict())
+    drawn = call.open().entities(**call.scope).graph(**asked)
+    call.show.data(drawn.as_dict())
     if form and not call.json:
-        click.echo(visible_text(getattr(found, form)()), nl=False)
+        click.echo(visible_text(getattr(drawn, form)()), nl=False)
         return
-    for edge in found.edges:
+    for edge in drawn.edges:
         words = visible(edge.words) if edge.words else count_nouns(edge.count, "turn")
         call.show.line((f"{visible(edge.source)} - {visible(edge.target)}", "bold"), f"  {words}", hang=2)
-    if not found.edges:
+    if not drawn.edges:
         print_error(say("memscope: nothing is named together"))
 
 
@@ -163,8 +163,8 @@ def reindex(call: Call, /, entities: bool) -> None:
     """
     memory = call.open()
     for user in [call.user] if call.user is not None else memory.admin.users():
-        found = memory.entities(user).list(top=100_000)
-        mentions = sum(one.count for one in found)
-        call.show.data({"user": user, "entities": len(found), "mentions": mentions})
-        counts = f"  {count_nouns(len(found), 'name')}  {count_nouns(mentions, 'mention')}"
+        listed = memory.entities(user).list(top=100_000)
+        mentions = sum(one.count for one in listed)
+        call.show.data({"user": user, "entities": len(listed), "mentions": mentions})
+        counts = f"  {count_nouns(len(listed), 'name')}  {count_nouns(mentions, 'mention')}"
         call.show.line((visible(user), "bold"), counts)

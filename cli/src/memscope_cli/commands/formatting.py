@@ -56,18 +56,18 @@ def why(hit: Hit) -> str:
     )
 
 
-def show_hits(show: Display, found: Sequence[Hit], *, explain: bool) -> None:
+def show_hits(show: Display, hits: Sequence[Hit], *, explain: bool) -> None:
     """Print hits with their ranks and ids; ``explain``: on a second line what found each."""
-    for rank, hit in enumerate(found, 1):
+    for rank, hit in enumerate(hits, 1):
         id: StyledText = (f"  {visible(hit.id)}", "dim")
         show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), *([] if explain else [id]), hang=4)
         if explain:
             show.line((why(hit), "dim"), id, indent=4, hang=2)
 
 
-def reason(found: Retrieval, command: str) -> str:
+def reason(retrieval: Retrieval, command: str) -> str:
     """Return why nothing was found; ``command`` is what a person calls ``add_turns``."""
-    return say_sentence(found.reason or "nothing found").replace("add_turns", command)
+    return say_sentence(retrieval.reason or "nothing found").replace("add_turns", command)
 
 
 def explained(line: str) -> str:
@@ -224,13 +224,13 @@ def record_json(record: Record) -> dict[str, Any]:
     return {"id": record_id(record), **to_json(record)}
 
 
-def retrieval_json(query: str, found: Retrieval) -> dict[str, Any]:
+def retrieval_json(query: str, retrieval: Retrieval) -> dict[str, Any]:
     return {
         "query": query,
-        "reason": found.reason,
-        "periods": [[period.start.isoformat(), period.end.isoformat()] for period in found.periods],
-        "considered": found.considered,
-        "hits": [{"rank": rank, **hit_json(hit)} for rank, hit in enumerate(found, 1)],
+        "reason": retrieval.reason,
+        "periods": [[period.start.isoformat(), period.end.isoformat()] for period in retrieval.periods],
+        "considered": retrieval.considered,
+        "hits": [{"rank": rank, **hit_json(hit)} for rank, hit in enumerate(retrieval, 1)],
     }
 
 

@@ -94,8 +94,8 @@ class Terminal(Pipe):
 
     def _candidate(self, text: str, number: int) -> str | None:
         assert self._readline is not None
-        found = self._complete(self._readline.get_line_buffer()[: self._readline.get_endidx()])
-        return found[number] if number < len(found) else None
+        candidates = self._complete(self._readline.get_line_buffer()[: self._readline.get_endidx()])
+        return candidates[number] if number < len(candidates) else None
 
 
 def _readline() -> ModuleType | None:

@@ -36,7 +36,7 @@ def plugins(call: Call, hook: str | None) -> None:
         if plugin.reason:
             call.show.line(visible(plugin.reason), indent=8)
         if plugin.adapters:
-            frameworks = join(f"{name} {found}" for name, found in requires.items())
+            frameworks = join(f"{name} {version}" for name, version in requires.items())
             words = say("adapter for {names}", names=join(plugin.adapters))
             framework = visible(frameworks) or say("its framework is not installed")
             call.show.line(f"{words}: {framework}", indent=8, hang=2)
@@ -50,7 +50,7 @@ def installed_requirements(distribution: str) -> dict[str, str]:
         return {}
     needed = [text for text in metadata.requires(distribution) or () if "extra ==" not in text]
     names = [name for text in needed if (name := re.split(r"[^\w.-]", text)[0]) != "memscope"]
-    return {name: found for name in names if (found := installed_version(name))}
+    return {name: version for name in names if (version := installed_version(name))}
 
 
 def installed_version(name: str) -> str:

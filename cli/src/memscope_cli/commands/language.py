@@ -54,8 +54,8 @@ def say_error(error: MemscopeError) -> str:
 def say_sentence(text: str) -> str:
     """Return a sentence of the layers below, which has its names and numbers in it already."""
     for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
-        if found := pattern.fullmatch(text):
-            return translation.format(*(say_sentence(one) if " " in one else one for one in found.groups()))
+        if match := pattern.fullmatch(text):
+            return translation.format(*(say_sentence(one) if " " in one else one for one in match.groups()))
     return say(text)
 
 

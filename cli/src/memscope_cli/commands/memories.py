@@ -65,15 +65,15 @@ def asked_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--explain", is_flag=True, help="What found each hit, and how the ranking came about.")
 def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines with their ids, best first."""
-    found = call.open().retrieve(query, **call.scope, **asked, explain=explain)
-    answer = retrieval_json(query, found)
-    call.show.data({**answer, "explanation": found.explanation} if explain else answer)
-    show_hits(call.show, found.hits or found.profile, explain=explain)
-    if found.reason or not found:
-        print_error(f"memscope: {reason(found, 'memscope add')}")
+    hits = call.open().retrieve(query, **call.scope, **asked, explain=explain)
+    answer = retrieval_json(query, hits)
+    call.show.data({**answer, "explanation": hits.explanation} if explain else answer)
+    show_hits(call.show, hits.hits or hits.profile, explain=explain)
+    if hits.reason or not hits:
+        print_error(f"memscope: {reason(hits, 'memscope add')}")
     if explain:
         call.show.line("")
-        _show_lines(call, "\n".join(map(explained, found.explanation.splitlines())))
+        _show_lines(call, "\n".join(map(explained, hits.explanation.splitlines())))
 
 
 @command("context", short_help="Print dated lines for a prompt.")
@@ -121,10 +121,10 @@ def _show_lines(call: Call, lines: str, otherwise: str = "") -> None:
 def list_(call: Call, /, since: str | None, until: str | None, limit: int, **asked: Any) -> None:
     """Show records in the order they were stored, with their ids."""
     when = period(since, until)
-    found = call.open().list(**call.scope, **asked, period=when, limit=limit or None)
-    for record in found:
+    records = call.open().list(**call.scope, **asked, period=when, limit=limit or None)
+    for record in records:
         show_record(call.show, record)
-    if not found:
+    if not records:
         print_error(say("memscope: nothing there"))
 
 
@@ -251,13 +251,13 @@ def audit(call: Call) -> None:
     """
     user = call.whose["user"]
     memory = call.open()
-    found = memory.admin.audit(user=user)
-    for finding in found:
+    findings = memory.admin.audit(user=user)
+    for finding in findings:
         mend = call.command(f"{finding.mend} --user {shlex.quote(user)}")
         call.show.report({**asdict(finding), "mend": mend}, (f"{finding.kind}: ", "yellow"), say(finding.said))
         for id in finding.ids if not call.json else ():
             record_line(call.show, memory.get(id, user=user))
         call.show.line((f"→ {mend}", "cyan"), indent=2)
-    if found:
+    if findings:
         exit_partly()
     call.show.line(say("0 findings: the memories of this user are sound"))

@@ -229,12 +229,12 @@ def confirm_or_exit(call: Call, question: str) -> None:
 def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, Any] | None:
     """The callback of an option whose value is written as a JSON object."""
     try:
-        found = None if value is None else json.loads(value)
+        parsed = None if value is None else json.loads(value)
     except (ValueError, RecursionError):
-        found = ()
-    if found is not None and not isinstance(found, dict):
+        parsed = ()
+    if parsed is not None and not isinstance(parsed, dict):
         raise click.BadParameter(say("""not a JSON object such as '{"topic": "work"}'"""), ctx, param)
-    return found
+    return parsed
 
 
 def _checked_time(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -125,11 +125,11 @@ def complete(talk: Talk, line: str) -> Sequence[str]:
 
 
 def retrieve(talk: Talk, query: str) -> None:
-    found = talk.memory.retrieve(query, **talk.whose)
-    talk.show.data(retrieval_json(query, found))
-    _show_hits(talk, found.hits, explain=False)
-    if found.reason or not found:
-        talk.note(reason(found, "/add"))
+    hits = talk.memory.retrieve(query, **talk.whose)
+    talk.show.data(retrieval_json(query, hits))
+    _show_hits(talk, hits.hits, explain=False)
+    if hits.reason or not hits:
+        talk.note(reason(hits, "/add"))
 
 
 def memories(talk: Talk, _: str) -> None:
@@ -144,9 +144,9 @@ def memories(talk: Talk, _: str) -> None:
         talk.note(say("nothing there"))
 
 
-def _show_hits(talk: Talk, found: Sequence[Hit], *, explain: bool) -> None:
-    talk.ids += [hit.id for hit in found]
-    show_hits(talk.show, found, explain=explain)
+def _show_hits(talk: Talk, hits: Sequence[Hit], *, explain: bool) -> None:
+    talk.ids += [hit.id for hit in hits]
+    show_hits(talk.show, hits, explain=explain)
 
 
 def list_(talk: Talk, argument: str) -> None:

@@ -136,33 +136,33 @@ def compact(call: Call) -> None:
 def receipts(call: Call) -> None:
     """List what was forgotten of a user's memory: when, how much, and the ids; the content is gone."""
     user = call.whose["user"]
-    found = call.open().admin.receipts(user=user)
-    call.show.data({"receipts": [asdict(receipt) for receipt in found]})
-    for receipt in found:
+    listed = call.open().admin.receipts(user=user)
+    call.show.data({"receipts": [asdict(receipt) for receipt in listed]})
+    for receipt in listed:
         kinds = ("turns", "observations", "insights", "blocks")
         words = join(count_nouns(number, kind[:-1]) for kind in kinds if (number := getattr(receipt, kind)))
         ids = f": {join(map(visible, receipt.ids))}" if receipt.ids else ""
         call.show.line((f"{call.show.minute(receipt.at)}  ", "cyan"), words + ids)
-    if not found:
+    if not listed:
         call.show.line(say("nothing was forgotten"))
 
 
 @command("users", short_help="List the users.")
 def users(call: Call) -> None:
     """List the users of the store, one per line."""
-    found = call.open().admin.users()
-    call.show.data({"users": found})
-    for user in found:
+    names = call.open().admin.users()
+    call.show.data({"users": names})
+    for user in names:
         call.show.line(visible(user))
-    if not found:
+    if not names:
         print_error(say("memscope: nobody has a memory in this store yet"))
 
 
 @command("status", short_help="Show the store, the models, what is waiting.")
 def status(call: Call) -> None:
     """Show the store, the models, and what is pending, failed or parked; of one user with --user."""
-    found = call.open().admin.status(user=call.user)
-    show_status(call.show, found)
+    report = call.open().admin.status(user=call.user)
+    show_status(call.show, report)
 
 
 def show_status(show: Display, status: Mapping[str, Any]) -> None:

@@ -331,6 +331,6 @@ def export(call: Call, file: str, for_user: bool) -> None:
             sys.stdout.buffer.flush()
             return
     kinds = {"turn": "turn", "observation": "observation", "insight": "insight", "forgotten": "tombstone"}
-    found = join(count_nouns(counts[kind], noun) for kind, noun in kinds.items() if counts.get(kind))
-    words = say("{records} written to {file}", records=found or say("nothing"), file=file)
+    parts = join(count_nouns(counts[kind], noun) for kind, noun in kinds.items() if counts.get(kind))
+    words = say("{records} written to {file}", records=parts or say("nothing"), file=file)
     call.show.report({"file": file, **counts}, words)

@@ -97,8 +97,8 @@ class AskedQuestion:
 
 def ask(memory: MemoryScope, conversation: DemoConversation, question: Mapping[str, Any]) -> AskedQuestion:
     start = time.perf_counter()
-    found = memory.retrieve(question["question"], user=user_of(conversation), k=DEMO_K)
-    return AskedQuestion(question, found, 1000 * (time.perf_counter() - start))
+    hits = memory.retrieve(question["question"], user=user_of(conversation), k=DEMO_K)
+    return AskedQuestion(question, hits, 1000 * (time.perf_counter() - start))
 
 
 def recall(answers: Sequence[AskedQuestion]) -> float | None:

@@ -191,9 +191,9 @@ class MemorySession:
         fresh = "" if core in shown else core
         if not query.strip():
             return Recalled(block("", fresh) if fresh else "", core=core)
-        found = await self.search(query, exclude=exclude, expand_lists=True, speak=self.speak)
-        hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
-        profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
+        retrieved = await self.search(query, exclude=exclude, expand_lists=True, speak=self.speak)
+        hits = [hit for hit in retrieved if hit.turn is None or hit.turn.text not in shown]
+        profile = [hit for hit in retrieved.profile if hit.turn is None or hit.turn.text not in shown]
         fitted, lines = fit_hits(hits, room, profile)
         return Recalled(block(lines, fresh) if lines or fresh else "", fitted, core)
 

@@ -132,14 +132,14 @@ async def _scan(store: Store, user: str, known: _User) -> set[str]:
 
 
 async def _extend(store: Store, user: str, known: _User, changes: Callable[[str, int], Awaitable[Changes]]) -> set[str]:
-    found = await changes(user, known.revision)
-    if found.revision == known.revision:
+    news = await changes(user, known.revision)
+    if news.revision == known.revision:
         return set()
-    if found.whole or found.revision < known.revision:
+    if news.whole or news.revision < known.revision:
         known.reset()
-        found = await changes(user, 0)
-    known.revision = found.revision
-    touched, changed = _touched(known, found), set[str]()
+        news = await changes(user, 0)
+    known.revision = news.revision
+    touched, changed = _touched(known, news), set[str]()
     for start in range(0, len(touched), RECORDS_PER_PAGE):
         numbers = touched[start : start + RECORDS_PER_PAGE]
         records = (await store.fetch(user, numbers)).records

@@ -62,12 +62,12 @@ def reach(index: EntityIndex, starts: Sequence[int], depth: int, most: int) -> d
 def relating_facts(index: EntityIndex, chosen: Iterable[int]) -> dict[tuple[int, int], list[str]]:
     """Return the newest facts of each pair of the chosen entities."""
     inside = set(chosen)
-    found: dict[tuple[int, int], list[str]] = defaultdict(list)
+    by_pair: dict[tuple[int, int], list[str]] = defaultdict(list)
     facts = {fact for one in inside for fact in index.nodes[one].facts}
     for fact in sorted(facts, key=lambda fact: (index.memories[fact].said, fact)):
         for a, b in combinations(sorted(inside.intersection(index.related(fact))), 2):
-            found[a, b].append(fact)
-    return {pair: facts[-MAX_FACTS_PER_PAIR:] for pair, facts in found.items()}
+            by_pair[a, b].append(fact)
+    return {pair: facts[-MAX_FACTS_PER_PAIR:] for pair, facts in by_pair.items()}
 
 
 def make_graph(index: EntityIndex, distances: Mapping[int, int]) -> EntityGraph:

@@ -114,8 +114,8 @@ class EntityIndex:
         last = self.turns[node.turns[-1]].time if node.turns else now
         if since is None and last <= now:
             return aged(node, last, now)
-        found = self.entity(node, now, since)
-        return found.score if found else 0.0
+        entity = self.entity(node, now, since)
+        return entity.score if entity else 0.0
 
     def named(self, place: int) -> tuple[int, ...]:
         """Return the numbers of the entities that a turn names."""
@@ -131,9 +131,9 @@ class EntityIndex:
     def neighbours(self, node: Node) -> list[Neighbour]:
         """Return the entities named in the same turns, the most frequent first."""
         counts = Counter(other for turn in node.turns for other in self.named(turn))
-        found = [(self.nodes[other], count) for other, count in counts.items() if self.nodes[other] is not node]
-        found.sort(key=lambda pair: (-pair[1], pair[0].name))
-        return [Neighbour(other.name, other.kind, count) for other, count in found]
+        nodes = [(self.nodes[other], count) for other, count in counts.items() if self.nodes[other] is not node]
+        nodes.sort(key=lambda pair: (-pair[1], pair[0].name))
+        return [Neighbour(other.name, other.kind, count) for other, count in nodes]
 
     def living(self) -> list[int]:
         """Return the places of the turns, by time."""
@@ -141,14 +141,14 @@ class EntityIndex:
 
     def mentions(self, most: int) -> list[EntityMention]:
         """Return the newest mentions, by time."""
-        found: list[EntityMention] = []
+        mentions: list[EntityMention] = []
         for place in reversed(self.living()):
             turn, named = self.turns[place], [self.nodes[one] for one in self.named(place)]
-            found += [EntityMention(one.name, one.kind, turn.time, turn.key, turn.agent, turn.session)
+            mentions += [EntityMention(one.name, one.kind, turn.time, turn.key, turn.agent, turn.session)
                       for one in reversed(named)]  # fmt: skip
-            if len(found) >= most:
+            if len(mentions) >= most:
                 break
-        return found[:most][::-1]
+        return mentions[:most][::-1]
 
     # ---- keeping up
 
@@ -218,10 +218,10 @@ class EntityIndex:
 
     def _spelling(self, form: str) -> Spelling:
         self._dirty.add(form)
-        found = self._spellings.get(form)
-        if found is None:
-            found = self._spellings[form] = Spelling()
-        return found
+        spelling = self._spellings.get(form)
+        if spelling is None:
+            spelling = self._spellings[form] = Spelling()
+        return spelling
 
     def _sees(self, turn: ReadTurn) -> bool:
         view = self._view
@@ -254,10 +254,10 @@ class EntityIndex:
             steps = sorted(
                 (one for one in self.memories.values() if one.correction), key=lambda one: (one.said, one.order)
             )
-            found = group(self._spellings, [one.correction for one in steps if one.correction])
+            groups = group(self._spellings, [one.correction for one in steps if one.correction])
         else:
-            found = list(self._groups)
-        nodes = {one: self._groups.get(one) if self._dirty.isdisjoint(one.forms) else None for one in found}
+            groups = list(self._groups)
+        nodes = {one: self._groups.get(one) if self._dirty.isdisjoint(one.forms) else None for one in groups}
         self._groups = {one: node or self._node(one) for one, node in nodes.items()}
         self.nodes = list(self._groups.values())
         for number, node in enumerate(self.nodes):
@@ -276,7 +276,7 @@ class EntityIndex:
         texts = self._spellings[made.forms[0]].texts
         name = min(texts, key=lambda text: (-texts[text], text))
         others = [self._spellings[form].texts for form in made.forms[1:]]
-        aliases = (*sorted(min(found) for found in others if found), *made.roles)
+        aliases = (*sorted(min(forms) for forms in others if forms), *made.roles)
         memories = {id: said for one in spellings for id, said in one.memories.items()}
         ordered = sorted(memories, key=lambda id: (memories[id], id))
         facts, insights = ([id for id in ordered if (id in self._insights) is kind] for kind in (False, True))

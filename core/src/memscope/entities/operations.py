@@ -288,7 +288,7 @@ def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:
 def _named(index: EntityIndex, name: object, now: datetime) -> tuple[Node, Entity]:
     given = validation.identifier("name", name)
     node = index.find(given)
-    found = index.entity(node, now) if node else None
-    if node is None or found is None:
+    entity = index.entity(node, now) if node else None
+    if node is None or entity is None:
         raise NotFound(f"no entity is called {given!r} here", hint="entities lists those there are")
-    return node, found
+    return node, entity

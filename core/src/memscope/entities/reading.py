@@ -75,14 +75,14 @@ def read(page: Iterable[Record], into: ReadRecords) -> Iterator[str]:
                 yield record.key
         elif not record.proposed:
             old = into.memories.get(record.id)
-            found = old.names if old and old.version == record.version else tuple(map(_mention, _names_of(record)))
-            into.memories[record.id] = _read_memory(record, found, old.order if old else next(_orders))
+            mentions = old.names if old and old.version == record.version else tuple(map(_mention, _names_of(record)))
+            into.memories[record.id] = _read_memory(record, mentions, old.order if old else next(_orders))
             if old != into.memories[record.id]:
                 yield record.id
 
 
-def _mention(found: FoundName) -> NameMention:
-    return _known_mention(found.text, found.kind, found.weight, found.role)
+def _mention(name: FoundName) -> NameMention:
+    return _known_mention(name.text, name.kind, name.weight, name.role)
 
 
 @lru_cache(1 << 15)
@@ -92,23 +92,23 @@ def _known_mention(text: str, kind: str, weight: int, role: str) -> NameMention:
 
 
 @lru_cache(1 << 13)
-def _one(found: T) -> T:
+def _one(thing: T) -> T:
     """One object for all turns that name the same: each more makes the pauses of Python's garbage collector longer."""
-    return found
+    return thing
 
 
 def _read_turn(turn: Turn) -> ReadTurn:
-    found = [_mention(one) for one in names(turn.text)]
+    mentioned = [_mention(one) for one in names(turn.text)]
     if turn.role != "user":  # "my sister" is the user's only in the user's words
-        found = [one._replace(role="") for one in found if one.weight or not one.role]
-    mentions = tuple(one for one in found if one.form)
+        mentioned = [one._replace(role="") for one in mentioned if one.weight or not one.role]
+    mentions = tuple(one for one in mentioned if one.form)
     return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, _one(mentions), _one(topics(turn.text)))
 
 
-def _read_memory(memory: Observation | Insight, found: tuple[NameMention, ...], order: int) -> ReadMemory:
+def _read_memory(memory: Observation | Insight, mentions: tuple[NameMention, ...], order: int) -> ReadMemory:
     until = None if memory.closed is None else memory.closed_said or memory.closed
     return ReadMemory(memory.id, memory.version, isinstance(memory, Insight), memory.scope.agent, memory.said, until,
-                      memory.expires, found, memory.sources, _correction(memory), order)  # fmt: skip
+                      memory.expires, mentions, memory.sources, _correction(memory), order)  # fmt: skip
 
 
 def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:

@@ -28,7 +28,7 @@ def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: B
     turns: dict[int, list[int]] = defaultdict(list)
     for place in places:
         turns[_number(in_zone(index.turns[place].time, zone), by)].append(place)
-    bursts = burst_numbers({number: len(found) for number, found in turns.items()})
+    bursts = burst_numbers({number: len(named) for number, named in turns.items()})
     buckets: list[Bucket] = []
     before: dict[str, int] = {}
     for number in sorted(turns):
@@ -85,8 +85,8 @@ def _tail(count: int, mean: float) -> float:
 def _ranked(index: EntityIndex, node: Node | None, places: Sequence[int], before: Mapping[str, int]) -> list[Ranked]:
     counts = Counter(number for place in places for number in index.named(place) if index.nodes[number] is not node)
     ordered = sorted(counts, key=lambda number: (-counts[number], index.nodes[number].name))
-    found = [(index.nodes[number].name, counts[number]) for number in ordered]
-    return [Ranked(name, count, rank, before.get(name)) for rank, (name, count) in enumerate(found, 1)]
+    counted = [(index.nodes[number].name, counts[number]) for number in ordered]
+    return [Ranked(name, count, rank, before.get(name)) for rank, (name, count) in enumerate(counted, 1)]
 
 
 def _themes(index: EntityIndex, turns: Mapping[int, Sequence[int]], by: By, zone: tzinfo) -> list[Theme]:
@@ -96,12 +96,12 @@ def _themes(index: EntityIndex, turns: Mapping[int, Sequence[int]], by: By, zone
             for topic in index.turns[place].topics:
                 numbers[topic].append(number)
     newest, names = max(turns, default=0), topic_names()
-    found = [
+    themes = [
         Theme(names[topic], len(run), _start(run[0], by, zone), _start(run[-1], by, zone),
               newest - run[-1] > MAX_EMPTY_BUCKETS)
         for topic, places in numbers.items() for run in _runs(places) if len(run) >= MIN_BURST_TURNS
     ]  # fmt: skip
-    return sorted(found, key=lambda theme: (theme.first, -theme.count, theme.name))
+    return sorted(themes, key=lambda theme: (theme.first, -theme.count, theme.name))
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:

@@ -100,10 +100,10 @@ def _own(folder: Path) -> dict[str, tuple[str, str]]:
     if not folder.is_dir():
         hint = "set prompts to a folder that is there, or leave it out for memscope's own"
         raise ConfigError(f"the prompts folder {str(folder)!r} is not there", hint=hint)
-    found: dict[str, tuple[str, str]] = {}
+    sources: dict[str, tuple[str, str]] = {}
     for file in sorted(folder.glob("*/*.md")):
         path, source = file.relative_to(folder).as_posix(), file.read_text("utf-8")
         _check_known(path)
         fill(str(file), source, dict.fromkeys(Template(built_in()[path]).get_identifiers(), ""))
-        found[path] = (str(file), source)
-    return found
+        sources[path] = (str(file), source)
+    return sources

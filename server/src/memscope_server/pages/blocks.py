@@ -51,8 +51,8 @@ def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersio
     """Return the versions with what changed in each; the first one given is only compared with, if not the first."""
     texts = [[] if from_the_first else None, *(one.value.splitlines() for one in versions)]
     compared = zip(versions, pairwise(texts), strict=True)
-    found = [(one, compare(old, new or [])) for one, (old, new) in compared if old is not None]
-    return [BlockVersion(one, lines[:MOST_LINES], max(0, len(lines) - MOST_LINES)) for one, lines in found]
+    compared_versions = [(one, compare(old, new or [])) for one, (old, new) in compared if old is not None]
+    return [BlockVersion(one, lines[:MOST_LINES], max(0, len(lines) - MOST_LINES)) for one, lines in compared_versions]
 
 
 @router.post("/u/{user:path}/blocks")

@@ -23,10 +23,10 @@ router = APIRouter()
 async def entities(request: Request, here: Here, kind: str = "") -> Response:
     """Show who and what is named most, and how they hang together."""
     known = memory_of(request).entities(**here.scope)
-    found = await known.list(top=MOST_SHOWN, kind=kind if kind in ENTITY_KINDS else None)
+    listed = await known.list(top=MOST_SHOWN, kind=kind if kind in ENTITY_KINDS else None)
     graph = await known.graph(top=MAX_DRAWN_NODES)
     return show(
-        request, "entities.html", here, entities=found, kind=kind, kinds=ENTITY_KINDS, graph=picture(graph, here)
+        request, "entities.html", here, entities=listed, kind=kind, kinds=ENTITY_KINDS, graph=picture(graph, here)
     )
 
 
@@ -34,11 +34,11 @@ async def entities(request: Request, here: Here, kind: str = "") -> Response:
 async def entity(request: Request, here: Here, name: str) -> Response:
     """Show everything about one of them."""
     known = memory_of(request).entities(**here.scope)
-    found = await known.get(name, top=MAX_DRAWN_NODES)
+    details = await known.get(name, top=MAX_DRAWN_NODES)
     weeks = await known.timeline(name, by="week")
     graph = await known.graph([name], depth=1, top=MAX_DRAWN_NODES)
     return show(
-        request, "entity.html", here, found=found, entity=found.entity, chart=columns(weeks.buckets, "week"),
+        request, "entity.html", here, found=details, entity=details.entity, chart=columns(weeks.buckets, "week"),
         graph=picture(graph, here),
     )  # fmt: skip
 
@@ -50,18 +50,18 @@ async def correct(request: Request, here: Here, name: str, step: str) -> Respons
     correction = {"merge": known.merge, "split": known.split}.get(step)
     if correction is None:
         raise InputError("entities are merged or split")
-    found = await correction(name, other)
-    return back(here, "entities", found.name)
+    corrected = await correction(name, other)
+    return back(here, "entities", corrected.name)
 
 
 @router.get("/u/{user:path}/timeline")
 async def timeline(request: Request, here: Here, by: str = "week") -> Response:
     """Show how much was said when, about whom, and which topics came and went."""
     step: By = next((one for one in TIMELINE_STEPS if one == by), "week")
-    found = await memory_of(request).entities(**here.scope).timeline(by=step)
-    themes = sorted(found.themes, key=lambda theme: -theme.count)[:MAX_THEMES]
+    line = await memory_of(request).entities(**here.scope).timeline(by=step)
+    themes = sorted(line.themes, key=lambda theme: -theme.count)[:MAX_THEMES]
     return show(
-        request, "timeline.html", here, chart=columns(found.buckets, step), themes=themes, by=step, steps=TIMELINE_STEPS
+        request, "timeline.html", here, chart=columns(line.buckets, step), themes=themes, by=step, steps=TIMELINE_STEPS
     )
 
 

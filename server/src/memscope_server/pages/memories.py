@@ -59,12 +59,12 @@ async def records(
 async def record(request: Request, here: Here, id: str) -> Response:
     """Show one record: what it rests on, with the quoted words marked, its versions, and what rests on it."""
     memory = memory_of(request)
-    found = await memory.get(id, **here.scope)
+    record = await memory.get(id, **here.scope)
     async with memory.runtime.operation("get") as services:
         derived = (await services.store.fetch(here.user, [id])).derived.get(id, ())
-    lineage = {} if isinstance(found, Turn) else await _lineage(request, here, found)
+    lineage = {} if isinstance(record, Turn) else await _lineage(request, here, record)
     seen = [one for one in derived if here.agent in (None, one.scope.agent)]
-    return show(request, "record.html", here, record=found, derived=seen, **lineage)
+    return show(request, "record.html", here, record=record, derived=seen, **lineage)
 
 
 async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, Any]:
@@ -83,13 +83,13 @@ async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, An
 @router.get("/u/{user:path}/ask")
 async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Response:
     """Show what memory finds for a question, why, and what was left out."""
-    memory, found = memory_of(request), Retrieval()
+    memory, hits = memory_of(request), Retrieval()
     listing, _ = await listings_of(request).page(memory, 0, 0, **here.scope)
     if q:
-        found = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
-    why = {out.id: out.why for out in found.left_out}
-    grouped = {hit.id: reasons(hit.features) for hit in found}
+        hits = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
+    why = {out.id: out.why for out in hits.left_out}
+    grouped = {hit.id: reasons(hit.features) for hit in hits}
     most = max((abs(one.contribution) for groups in grouped.values() for one in groups), default=0) or 1.0
     left_out: list[Record] = await fetch(memory, here.user, tuple(why))
-    return show(request, "ask.html", here, q=q, as_of=as_of, found=found, grouped=grouped, most=most, left_out=left_out,
+    return show(request, "ask.html", here, q=q, as_of=as_of, found=hits, grouped=grouped, most=most, left_out=left_out,
                  why=why, today=memory.runtime.services.now(), first=listing.first)  # fmt: skip

@@ -19,8 +19,8 @@ async def home(request: Request, caller: Anyone, q: str = "") -> Response:
     if not caller.operator:
         return RedirectResponse(address(str(caller.token.user)), 303)
     users = await memory_of(request).admin.users()
-    found = [user for user in users if q.casefold() in user.casefold()]
-    return render(request, "users.html", caller, users=found[:MAX_LISTED_USERS], number=len(users), wanted=q)
+    matching = [user for user in users if q.casefold() in user.casefold()]
+    return render(request, "users.html", caller, users=matching[:MAX_LISTED_USERS], number=len(users), wanted=q)
 
 
 @router.get("/jobs")

@@ -111,8 +111,8 @@ def title_of(record: Record) -> str:
 
 def split_quote(text: str, words: str) -> tuple[str, str, str]:
     """Return the words before a quote, the quote, and those after it."""
-    before, found, after = text.partition(words) if words else (text, "", "")
-    return before, found, after
+    before, quote, after = text.partition(words) if words else (text, "", "")
+    return before, quote, after
 
 
 templates.env.globals.update(address=address, languages=PAGE_LANGUAGES, descriptions=DESCRIPTIONS)

@@ -99,24 +99,24 @@ async def examine(call: Call) -> list[Finding]:
 
 
 async def _findings(check: Callable[..., AsyncIterator[Finding]], *given: object) -> list[Finding]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         async for finding in check(*given):
-            found.append(finding)
+            findings.append(finding)
     except MemscopeError as error:
         said, mend = say_sentence(error.message), say_sentence(error.hint)
-        found.append(Finding(check.__name__, "fail", said, mend, exit_code(error)))
+        findings.append(Finding(check.__name__, "fail", said, mend, exit_code(error)))
     except Exception as error:
         told = say("the check itself failed: {error}", error=type(error).__name__)
-        found.append(Finding(check.__name__, "fail", told, say("please report this"), BUG))
-    return found
+        findings.append(Finding(check.__name__, "fail", told, say("please report this"), BUG))
+    return findings
 
 
 # --------------------------------------------------------------------------------------------------------- installation
 
 
 async def versions(exam: Examination) -> AsyncIterator[Finding]:
-    parts = join(f"{name} {found}" for name in SHOWN_DEPENDENCIES if (found := installed_version(name)))
+    parts = join(f"{name} {version}" for name in SHOWN_DEPENDENCIES if (version := installed_version(name)))
     system = f"{platform.system()} {platform.machine()}"
     python = f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}"
     yield Finding("versions", "ok", python)
@@ -134,22 +134,22 @@ async def settings(exam: Examination) -> AsyncIterator[Finding]:
     from memscope.config import files, trust
     from memscope.config.settings import hide_credentials
 
-    exam.settings = found = exam.call.settings()
-    changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
+    exam.settings = loaded = exam.call.settings()
+    changed = loaded.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
     values = join(f"{name}={value}" for name, value in _flat(changed)) or say("all defaults")
     yield Finding("settings", "ok", join([f"store={hide_credentials(exam.location or '')}", values]))
     for source in files.find(exam.call.config, os.environ):
         yield Finding("settings", "ok", say("read from {file}", file=say_sentence(trust.describe(source))))
-    if places := list_origins(found.origins):
+    if places := list_origins(loaded.origins):
         yield Finding("settings", "ok", say("sources: {places}", places=places))
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
     """Names with dots; keys and the like are masked already."""
-    found: list[tuple[str, Any]] = []
+    rows: list[tuple[str, Any]] = []
     for name, value in values.items():
-        found += _flat(value, f"{before}{name}.") if isinstance(value, dict) else [(before + name, value)]
-    return [(name, value) for name, value in found if value not in (None, [])]
+        rows += _flat(value, f"{before}{name}.") if isinstance(value, dict) else [(before + name, value)]
+    return [(name, value) for name, value in rows if value not in (None, [])]
 
 
 async def plugins(exam: Examination) -> AsyncIterator[Finding]:
@@ -220,8 +220,8 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
 async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
     examine = getattr(memory.runtime.services.store, "examine", None)
-    for state, found, mend in await examine() if examine else ():
-        yield Finding("store", state, say(found), say(mend))
+    for state, words, mend in await examine() if examine else ():
+        yield Finding("store", state, say(words), say(mend))
 
 
 async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
@@ -241,11 +241,11 @@ async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterat
     word, start = f"examination{uuid4().hex}", time.perf_counter()
     turns = [{"role": "user", "content": f"The word is {word}."}]
     report = await memory.add_turns(turns, user=DOCTOR_USER, wait="searchable")
-    found = await memory.retrieve(word, user=DOCTOR_USER)
+    hits = await memory.retrieve(word, user=DOCTOR_USER)
     receipt = await memory.forget(user=DOCTOR_USER, ids=report.keys)
     again = await memory.retrieve(word, user=DOCTOR_USER)
     took = f"{1000 * (time.perf_counter() - start):.0f}"
-    if [hit.id for hit in found] != list(report.keys):
+    if [hit.id for hit in hits] != list(report.keys):
         mend = say("add a turn of your own; {command} then shows why it is not found",
                    command=exam.command("retrieve --explain"))  # fmt: skip
         yield Finding("round trip", "fail", say("a turn was written and not found"), mend)
