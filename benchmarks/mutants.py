@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "core" / "src"
 ROOMS = ("retrieval", "dates", "languages", "reconciliation")
 TESTS = {room: (f"tests/{room}",) for room in ROOMS} | {
-    "languages": ("tests/languages", "tests/entities/test_names.py")
+    "dates": ("tests/dates", "tests/languages/test_french.py"),
+    "languages": ("tests/languages", "tests/entities/test_names.py"),
 }
 KINDS = ("constant", "comparison", "branch")
 OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {

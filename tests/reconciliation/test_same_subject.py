@@ -125,3 +125,15 @@ def test_two_people_are_not_ended_by_one_whatever_the_name():
 )
 def test_words_that_say_nothing_do_not_make_two_facts(one, other, alike):
     assert same(one, other) is alike
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ("The user lives in a small flat in Berlin now.", "The user now lives in a small flat in Berlin.", True),
+        ("Anna called Ben.", "Ben called Anna.", False),
+        ("Anna sold her old car to Ben in May.", "Ben sold her old car to Anna in May.", False),
+    ],
+)
+def test_the_same_words_in_about_the_same_order_say_the_same(one: str, other: str, agree: bool) -> None:
+    assert same(one, other) is agree

@@ -336,6 +336,7 @@ def test_a_chain_of_refined_facts_ends_in_the_last(way):
     assert set(told.fresh["pug"].sources) == {"turn-dog", "turn-max", "turn-pug"}
     assert told.closed["dog"].by == "pug", "the one that is stored"
     assert {line.get("by", line.get("into")) for line in told.actions} == {"pug"}
+    assert sorted(line["action"] for line in told.actions) == ["merged", "superseded"], "only dog was stored before"
 
 
 @pytest.mark.parametrize("way", [1, -1])

@@ -247,6 +247,7 @@ async def test_a_question_means_the_day_that_a_statement_of_the_same_words_print
         ("My son was baptised on 3 May.", ["2026-05-03"]),
         ("女儿出生在5月3号。", []),
         ("We lived there last year.", ["2025"]),
+        ("I hand in the proposal for Q4 by December 4.", ["2026-12-04"]),  # not of the quarter as well
         ("We lived there for the past decade.", []),
         ("We sailed from 3 May to 20 July.", ["2026-05-03", "2026-07-20"]),
     ],

@@ -253,7 +253,6 @@ class _Reader:
                 if len(name) == end - at and all(char in given for char in own) and (
                     name not in lists.NO_NAMES and name[:2] not in lists.NO_NAMES and (before or (whole and after))
                     and (after or (whole and before and own == name[size:]))  # no 张小红 in 买了张小红帽
-                    and not (end - at > size + 1 and name[-1] in "生来病说" and self.plain[end : end + 1] in "了过")
                 ):  # fmt: skip
                     yield from self.take(at, end, "person", 2)
                     break
