@@ -128,7 +128,7 @@ def seeded(insights: int, observations: int) -> tuple[list[TurnInsert], ChangeSe
 async def reflecting(server: FaultServer) -> dict[str, Any]:
     async with memory(server) as opened:
         inserts, seen, new = seeded(50, 20)
-        store = opened.runtime.services.store
+        store = opened.admin.runtime.services.store
         await store.append(USER, inserts, seen)
         await store.apply(USER, ChangeSet(done=tuple(f"o{n}" for n in range(50))))
         idle = [await timed(opened) for _ in range(20)]
@@ -183,10 +183,10 @@ async def day_of_talk() -> dict[str, Any]:
                 role = "assistant" if number % 2 else "user"
                 text = "Nice!" if number % 2 else f"I own a {next(things)}."
                 await memory.add_turns([{"role": role, "content": text}], user=USER, session=f"s{sitting}")
-                memory.runtime.work.work_for(USER, 1)
+                memory.admin.runtime.work.work_for(USER, 1)
                 await asyncio.sleep(PAUSE_S / SPEED)
             await asyncio.sleep(BETWEEN_S / SPEED)
-        stats = await memory.runtime.services.store.stats(USER)
+        stats = await memory.admin.runtime.services.store.stats(USER)
         assert not stats.pending["consolidate"], stats
     turns = SITTINGS * TURNS
     characters = sum(len(message["content"]) for prompt in chat.prompts for message in prompt)

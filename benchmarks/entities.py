@@ -71,7 +71,7 @@ async def times(folder: Path, turns: int) -> dict[str, float]:
             for start in range(0, turns, 1000):
                 await memory.add_turns(said[start : start + 1000], user="u")
             at = time.perf_counter()
-            async for _ in memory.runtime.services.store.scan(Select("u")):
+            async for _ in memory.admin.runtime.services.store.scan(Select("u")):
                 pass
             found["scan_ms"] = round(1000 * (time.perf_counter() - at), 2)
             for name in ("first_ms", "again_ms", "changed_ms"):

@@ -60,9 +60,9 @@ async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
     name = Path(path).stem
     found: dict[str, list[List]] = {name: []}
     async with AsyncMemoryScope(":memory:", settings=settings(embedder, "en"), clock=lambda: NOW) as memory:
-        kits = {name: replace(memory.runtime.services, embedder=None)}
+        kits = {name: replace(memory.admin.runtime.services, embedder=None)}
         if embedder is not None:
-            kits[f"{name} with vectors"] = memory.runtime.services
+            kits[f"{name} with vectors"] = memory.admin.runtime.services
         for group, conversation in enumerate(conversations(path)):
             await ingest(memory, conversation)
             for variant, ctx in kits.items():
@@ -120,7 +120,9 @@ async def _of_scenario(scenario: Mapping[str, Any], setup: everyday.Setup, group
         own = [turn["text"] for turn in scenario["turns"] if turn["role"] == "user" or not unwanted]
         evidence = {text for text in own if any(want in text.casefold() for want in wanted) and text[-1:] not in "?？"}
         query = Query(scenario["question"]["text"], Scope(user), asked_at)
-        made = await _list(memory.runtime.services, query, lambda turn: turn.text in evidence, len(evidence), group)
+        made = await _list(
+            memory.admin.runtime.services, query, lambda turn: turn.text in evidence, len(evidence), group
+        )
     return [made] if made is not None and evidence else []
 
 

@@ -85,7 +85,7 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
 
 async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
     """All observations, the superseded ones too."""
-    pages = memory.runtime.services.store.scan(Select(user, kinds=frozenset({"observation"})))
+    pages = memory.admin.runtime.services.store.scan(Select(user, kinds=frozenset({"observation"})))
     return {one.id: one async for page in pages for one in page if isinstance(one, Observation)}
 
 

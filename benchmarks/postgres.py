@@ -76,7 +76,7 @@ async def measure(pair: Pair, sizes: list[int], users: int) -> dict[str, Any]:
     queries = [pair.text(5) for _ in range(200)]
 
     async def forget_index(memory: AsyncMemoryScope, n: int) -> None:
-        memory.runtime.services.store._cache.clear()  # type: ignore[attr-defined]
+        memory.admin.runtime.services.store._cache.clear()  # type: ignore[attr-defined]
 
     def add(count: int, user: str = "a") -> Call:
         return lambda memory, n: memory.add_turns(added[n * count : (n + 1) * count], user=user)

@@ -129,7 +129,7 @@ async def timed(memory: AsyncMemoryScope, queries: Sequence[str], user: str) -> 
 
 async def hot(memory: AsyncMemoryScope, queries: Sequence[str], user: str) -> list[float]:
     await timed(memory, queries, user)
-    while memory.runtime.services.store._sorting:  # type: ignore[attr-defined]
+    while memory.admin.runtime.services.store._sorting:  # type: ignore[attr-defined]
         await asyncio.sleep(0.05)
     return await timed(memory, queries, user)
 
@@ -238,7 +238,7 @@ async def measure(size: int, users: int, texts: str | None, dims: int, folder: P
             "retrieve_ms_p95": statistics.quantiles(spent, n=20)[-1],
             "floor_ms_p50": statistics.median(floors),
             "fts5_ms_p50": statistics.median(alone(queries, matches)),
-            "index_mb": memory.runtime.services.store._cache.nbytes / 2**20,  # type: ignore[attr-defined]
+            "index_mb": memory.admin.runtime.services.store._cache.nbytes / 2**20,  # type: ignore[attr-defined]
             "add_ms_p50": await add(memory, told[:50], "another"),
         }
     figures["cold_ms"] = await cold(path, dims, queries, ["user"])

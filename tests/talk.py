@@ -40,5 +40,5 @@ async def say(memory: AsyncMemoryScope, text: str, role: str = "user", *, day: i
 async def note(memory: AsyncMemoryScope, id: str, text: str, *keys: str, day: int = 0, **given: Any) -> Observation:
     when = START + timedelta(days=day)
     made = Observation(id=id, scope=Scope("u"), text=text, sources=keys, said=when, recorded=when, **given)
-    await memory.runtime.services.store.apply("u", ChangeSet(new=(made,)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(made,)))
     return made

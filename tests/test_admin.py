@@ -342,6 +342,6 @@ async def test_a_copy_into_another_file_is_the_same_memory(memory, tmp_path):
     async with AsyncMemoryScope(tmp_path / "other.db", settings={}) as other:
         assert await other.admin.users() == ["alice"]
         assert await texts(other, "Berlin", user="alice") == [BERLIN["content"]]
-        again = await memory.admin.copy(other.runtime.services.store)
+        again = await memory.admin.copy(other.admin.runtime.services.store)
         assert (again.users, again.skipped, again.unequal) == (2, 1, ())
         assert await other.admin.users() == ["alice", "bob"]

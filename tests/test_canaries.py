@@ -60,10 +60,10 @@ def told_of(error):
 
 def shown(memory):
     """Everything somebody may print of a memory while looking for a mistake."""
-    ctx = memory.runtime.services
+    ctx = memory.admin.runtime.services
     parts = [
         memory,
-        memory.runtime.services.settings,
+        memory.admin.runtime.services.settings,
         ctx.settings,
         ctx.chat,
         ctx.embedder,
@@ -73,7 +73,7 @@ def shown(memory):
     ]
     parts += [model.endpoint for model in (ctx.chat, ctx.embedder, ctx.reranker)]
     parts += [vars(model) for model in (ctx.chat, ctx.embedder, ctx.reranker)]
-    return "\n".join(map(repr, parts)) + memory.runtime.services.settings.model_dump_json()
+    return "\n".join(map(repr, parts)) + memory.admin.runtime.services.settings.model_dump_json()
 
 
 @pytest.mark.parametrize("fault", [None, *sorted(FAULTS)])

@@ -31,4 +31,4 @@ def test_a_clock_is_kept_as_it_is():
         return datetime(2026, 1, 1, tzinfo=UTC)
 
     with MemoryScope(":memory:", settings={}, clock=clock) as memory:
-        assert memory.runtime.services.clock is clock
+        assert memory.admin.runtime.services.clock is clock

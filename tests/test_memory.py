@@ -228,7 +228,7 @@ async def test_turns_are_never_altered(memory):
 
 
 async def test_an_expired_memory_is_out_of_sight_at_once_and_swept_for_good(memory):
-    clock = memory.runtime.services.clock
+    clock = memory.admin.runtime.services.clock
     made = await memory.add_memory("The code is 1234.", user="alice", expires=NOW + timedelta(hours=1))
     assert await texts(memory, "code", user="alice")
     clock.now += timedelta(hours=2)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import memscope
+
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src"
 PAGE = (ROOT / "docs" / "public.md").read_text(encoding="utf-8")
@@ -84,3 +86,8 @@ def test_the_reader_sees_every_way_to_import(tmp_path):
         ("memscope.stores", "Store"), ("memscope.admin", "AsyncAdmin"), ("memscope.stores.rules", "holds"),
         ("memscope.errors", "InputError"),
     }  # fmt: skip
+
+
+def test_the_face_of_a_memory_is_small():
+    names = {name for kind in (memscope.AsyncMemoryScope, memscope.MemoryScope) for name in vars(kind)}
+    assert len([name for name in names if not name.startswith("_")]) <= 18

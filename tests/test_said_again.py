@@ -31,7 +31,7 @@ async def memory(request, tmp_path):
     async with AsyncMemoryScope(places[request.param], settings={}, clock=lambda: now[0]) as memory:
         memory.wait = lambda **given: now.__setitem__(0, now[0] + timedelta(**given))
         yield memory
-        store = memory.runtime.services.store
+        store = memory.admin.runtime.services.store
     if request.param == "elasticsearch":
         await remove(store)
 
@@ -115,7 +115,7 @@ async def test_what_no_longer_holds_is_said_anew(memory):
     one = await memory.add_memory("Alice lives in Kiel.", user="alice")
     other = await memory.add_memory("Alice lives in Bonn.", user="alice")
     closing = Supersession(one.id, other.id, START, START)
-    await memory.runtime.services.store.apply("alice", ChangeSet(closed=(closing,)))
+    await memory.admin.runtime.services.store.apply("alice", ChangeSet(closed=(closing,)))
     again = await memory.add_memory("Alice lives in Kiel.", user="alice")
     assert again.id != one.id
     assert again.current
@@ -134,7 +134,7 @@ async def test_what_was_forgotten_is_said_anew(memory):
 async def test_a_fact_of_the_back_end_is_said_again(memory):
     await memory.add_turns([{"role": "user", "content": "vegan here", "id": "t"}], user="alice")
     made = observation("made", "t", text="Alice is vegan.", said=START)
-    await memory.runtime.services.store.apply("alice", ChangeSet(new=(made,), done=("t",)))
+    await memory.admin.runtime.services.store.apply("alice", ChangeSet(new=(made,), done=("t",)))
     assert (await memory.add_memory("Alice is vegan.", user="alice")).id == "made"
 
 
@@ -230,12 +230,12 @@ async def test_a_hit_of_a_statement_has_the_id_of_its_memory(memory):
     for key in (made.id, made.sources[0]):
         assert not await memory.retrieve("What is the boat called?", user="alice", exclude=[key])
     closing = Supersession(made.id, None, START, START)
-    await memory.runtime.services.store.apply("alice", ChangeSet(closed=(closing,)))
+    await memory.admin.runtime.services.store.apply("alice", ChangeSet(closed=(closing,)))
     assert {hit.id for hit in await memory.retrieve("What is the boat called?", user="alice")} <= {made.id}
 
 
 async def test_a_hit_of_what_was_said_keeps_the_turns_key(memory):
     await memory.add_turns([{"role": "user", "content": "My boat is called Aurora.", "id": "t"}], user="alice")
     made = observation("made", "t", text="The boat is called Aurora.", said=START)
-    await memory.runtime.services.store.apply("alice", ChangeSet(new=(made,), done=("t",)))
+    await memory.admin.runtime.services.store.apply("alice", ChangeSet(new=(made,), done=("t",)))
     assert [hit.id for hit in await memory.retrieve("What is the boat called?", user="alice")] == ["t"]

@@ -182,16 +182,16 @@ def test_two_memories_share_one_thread(tmp_path):
     names = [thread.name for thread in threading.enumerate()]
     with MemoryScope(tmp_path / "a.db", settings={}) as one, MemoryScope(tmp_path / "b.db", settings={}) as two:
         one.admin.status(), two.admin.status()
-        assert one.runtime.is_open and two.runtime.is_open
+        assert one.admin.runtime.is_open and two.admin.runtime.is_open
     assert names.count("memscope") <= 1
 
 
 def test_the_runtime_is_public_and_read_only(memory):
-    assert memory.runtime is memory.memory.runtime
-    assert memory.runtime.services.settings.batch_turns == 10
+    assert memory.admin.runtime is memory.memory.admin.runtime
+    assert memory.admin.runtime.services.settings.batch_turns == 10
     for made in (memory, memory.memory):
         with pytest.raises(AttributeError):
-            made.runtime = None
+            made.admin.runtime = None
 
 
 def test_editors_complete_the_constructor():

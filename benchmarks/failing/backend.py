@@ -107,11 +107,11 @@ async def reflected(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
 
 async def by_itself(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
     """Facts that the background of an adapter makes: nobody asks for them."""
-    memory.runtime.work.work_for(user)
+    memory.admin.runtime.work.work_for(user)
     report, until = WorkReport("consolidate", "m", pending=1), time.monotonic() + BACKGROUND_S
     while report.pending and time.monotonic() < until:
         await asyncio.sleep(0.01)
-        stats = await memory.runtime.services.store.stats(user)
+        stats = await memory.admin.runtime.services.store.stats(user)
         left = sum(states[stage] for states in (stats.pending, stats.failed) for stage in ("consolidate", "reflect"))
         report = replace(report, pending=left, errors=stats.errors)
     return await held(memory, report, user)

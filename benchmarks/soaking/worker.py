@@ -191,7 +191,7 @@ class Process:
     async def copy(self) -> None:
         target = SQLiteStore(self.folder / f"copy-{self.name.partition('x')[0]}.db")
         try:
-            await copy(self.memory.runtime.services.store, target, user=f"user-{self.any_user()}")
+            await copy(self.memory.admin.runtime.services.store, target, user=f"user-{self.any_user()}")
         finally:
             await target.close()
 

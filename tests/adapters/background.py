@@ -122,7 +122,7 @@ class BackgroundSuite:
         given = settings(tmp_path / "m.db", fault_server.base_url, batch_turns=1)
         async with AsyncMemoryScope(settings=given) as memory:
             await self.talk(memory).say(TOLD[0])
-            assert memory.runtime.work.background is None
+            assert memory.admin.runtime.work.background is None
         assert script.asked == []
 
     async def test_nobody_elses_users_are_worked_on(self, tmp_path, fault_server, script):

@@ -168,8 +168,10 @@ async def test_forgetting_a_turn_takes_its_line_and_the_history_of_it(memory, mo
 async def test_when_no_insight_is_left_the_lines_go_without_a_call(memory, model):
     await learn(memory, BERLIN)
     (insight,) = await memory.list(user="alice", kinds=["insight"])
-    now = memory.runtime.services.clock()
-    await memory.runtime.services.store.apply("alice", ChangeSet(closed=(Supersession(insight.id, None, now, now),)))
+    now = memory.admin.runtime.services.clock()
+    await memory.admin.runtime.services.store.apply(
+        "alice", ChangeSet(closed=(Supersession(insight.id, None, now, now),))
+    )
     report = await memory.reflect(user="alice")
     assert (await value(memory), report.calls) == ("", 0)
 

@@ -371,7 +371,7 @@ async def test_background_off_makes_none():
     chat, settings = ScriptedChat(taking_notes), {"idle_s": 0.02, "poll_s": 0.02, "background": False}
     async with AsyncMemoryScope(":memory:", chat=chat, settings=settings) as memory:
         await memory.chat("I live in Berlin.", user="alice")
-        assert memory.runtime.work.background is None
+        assert memory.admin.runtime.work.background is None
 
 
 def test_a_loop_per_answer_works_and_warns_of_nothing():

@@ -151,7 +151,7 @@ def test_users_whose_names_look_alike(examined, store):
 def test_work_that_was_given_up(examined, store):
     async def fail():
         async with AsyncMemoryScope(store, settings={}) as memory:
-            place = memory.runtime.services.store
+            place = memory.admin.runtime.services.store
             for _ in range(5):
                 for claim in await place.claim("consolidate", 10, 60):
                     await place.fail(claim, ModelTimeout.code, datetime(2000, 1, 1, tzinfo=UTC))

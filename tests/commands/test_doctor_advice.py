@@ -226,7 +226,7 @@ def fact(id, text, **more):
 def apply(store, *plans):
     with MemoryScope(store, settings={}) as memory:
         for plan in plans:
-            loop_thread.run(memory.runtime.services.store.apply("alice b", plan))
+            loop_thread.run(memory.admin.runtime.services.store.apply("alice b", plan))
 
 
 def test_doubled_memories_are_shown_and_forgotten(store):

@@ -139,7 +139,7 @@ def applied(store, *plans):
     with MemoryScope(store, settings={}) as memory:
         (key,) = memory.add_turns([{"role": "user", "content": "I moved to Berlin."}], user="alice").keys
         for plan in plans:
-            loop_thread.run(memory.runtime.services.store.apply("alice", plan(key)))
+            loop_thread.run(memory.admin.runtime.services.store.apply("alice", plan(key)))
 
 
 def fact(id, text, key, **more):
@@ -178,7 +178,7 @@ def test_insights_that_rest_on_what_is_over(examined, store):
 def test_what_mends_parked_work_is_named_by_its_error(examined, store):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "hello"}], user="alice")
-        place = memory.runtime.services.store
+        place = memory.admin.runtime.services.store
 
         async def park():
             for _ in range(5):

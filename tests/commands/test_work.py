@@ -92,7 +92,7 @@ def test_a_talk_says_that_another_worker_has_it(server, monkeypatch):
 
 def hold(memory):
     """Claim what is pending as a worker would that takes an hour."""
-    (claim,) = loop_thread.run(memory.runtime.services.store.claim("consolidate", 10, 3600))
+    (claim,) = loop_thread.run(memory.admin.runtime.services.store.claim("consolidate", 10, 3600))
     assert memory.admin.status()["pending"]["consolidate"] == len(claim.items) == 1
 
 

@@ -34,7 +34,7 @@ async def memory() -> AsyncIterator[AsyncMemoryScope]:
         report = await opened.add_turns([{"role": "user", "content": text} for text in TALK], user="u")
         fact = Observation(id="o", scope=Scope("u"), text="Kim is Zoe's aunt.", sources=(report.keys[0],), said=NOW,
                            recorded=NOW, about="Kim")  # fmt: skip
-        await opened.runtime.services.store.apply("u", ChangeSet(new=(fact,)))
+        await opened.admin.runtime.services.store.apply("u", ChangeSet(new=(fact,)))
         yield opened
 
 

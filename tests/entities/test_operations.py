@@ -148,7 +148,7 @@ async def add_fact(memory: AsyncMemoryScope, turn: int, text: str, **more: Any) 
     stored = (await memory.list(user="u", kinds=["turn"]))[turn]
     fact = Observation(id=f"o{turn}", scope=Scope("u", "a"), text=text, sources=(stored.key,), said=stored.time,
                        recorded=NOW, **more)  # fmt: skip
-    await memory.runtime.services.store.apply("u", ChangeSet(new=(fact,)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(fact,)))
     return fact
 
 
@@ -156,7 +156,7 @@ async def test_one_entity_with_all_that_is_known(talk):
     await add_fact(talk, 0, "Kim lives in Lisbon.", about="Kim", keywords=("moving",))
     where, text = Scope("u", "a"), "Kim has moved away."
     insight = Insight(id="i", scope=where, text=text, sources=("o0",), said=NOW, recorded=NOW, subject="Kim")
-    await talk.runtime.services.store.apply("u", ChangeSet(new=(insight,)))
+    await talk.admin.runtime.services.store.apply("u", ChangeSet(new=(insight,)))
     found = await talk.entities("u").get("kim")
     assert found.entity.name == "Kim" and found.entity.count == 3
     assert [fact.id for fact in found.facts] == ["o0"] and [one.id for one in found.insights] == ["i"]

@@ -115,7 +115,7 @@ async def test_costs_of_calls_that_failed_count_too():
 
     async with remembering(InMemoryStore(clock=clock), clock, None) as memory:
         await add(memory, "I like tea")
-        memory.runtime.services.chat.chat = broken
+        memory.admin.runtime.services.chat.chat = broken
         with pytest.raises(asyncio.CancelledError):
             await memory.consolidate(user="alice")
         assert (await memory.admin.status())["costs"]["consolidate"]["calls"] == 1
@@ -136,7 +136,7 @@ async def test_counters_of_many_tasks_add_up_and_are_in_no_export(tmp_path):
         counts["calls"] = counts.get("calls", 0) + 1
 
     async with AsyncMemoryScope(tmp_path / "m.db") as memory:
-        store = memory.runtime.services.store
+        store = memory.admin.runtime.services.store
         await asyncio.gather(*(store.change_counters("whole", add_one) for _ in range(50)))
         assert await store.counters("whole") == {"calls": 50}
         await memory.admin.export(tmp_path / "all.jsonl")
@@ -154,7 +154,7 @@ async def test_refused_facts_are_told_by_the_next_process_too(tmp_path):
         status = await memory.admin.status()
         assert status["facts"] == {"kept": 1, "no_quote": 2}
         assert status["refused"] == "67 % of the facts were refused: no_quote"
-        assert isinstance(await memory.runtime.services.store.stats(), Stats)
+        assert isinstance(await memory.admin.runtime.services.store.stats(), Stats)
 
 
 @pytest.mark.parametrize("budget", [{"calls_per_hour": 0}, {"calls": 3}, {"tokens_per_day": "many"}, "10"])
@@ -177,7 +177,7 @@ def test_status_and_doctor_show_costs_budget_and_refusals(tmp_path):
         async with AsyncMemoryScope(settings=settings, chat=chat, clock=clock) as memory:
             await add(memory, "I like tea")
             await memory.consolidate(user="alice")
-            await count_facts(memory.runtime.services, {"no_quote": 1})
+            await count_facts(memory.admin.runtime.services, {"no_quote": 1})
 
     asyncio.run(spend())
     shown = CliRunner().invoke(cli, ["--config", str(config), "status"]).output

@@ -262,7 +262,7 @@ async def test_a_secret_in_any_text_of_any_write_is_in_no_file(tmp_path, method,
 
 async def content_of(memory):
     """All that a store holds, as the store's own methods read it."""
-    store = memory.runtime.services.store
+    store = memory.admin.runtime.services.store
     users = await store.users(forgotten=True)
     parts = [users]
     for user in users:
@@ -359,7 +359,7 @@ async def test_facts_of_turns_that_were_stored_before_are_masked(tmp_path):
 async def test_a_redacted_store_is_still_all_that_it_was(make, tmp_path):
     plain = make(tmp_path / "memory.db")
     async with AsyncMemoryScope(plain, settings=MASK) as memory:
-        store = memory.runtime.services.store
+        store = memory.admin.runtime.services.store
         assert store.capabilities == plain.capabilities
         assert isinstance(store, CounterStore) == isinstance(plain, CounterStore)
         assert getattr(store, "path", None) == getattr(plain, "path", None)

@@ -67,7 +67,7 @@ async def know(memory, text, about="user", keywords=(), said=NOW):
         id=f"o-{text}", scope=Scope("alice"), text=text, sources=(key,), said=said, recorded=said, about=about,
         keywords=tuple(keywords),
     )  # fmt: skip
-    await memory.runtime.services.store.append("alice", [TurnInsert(turn)], ChangeSet(new=(fact,)))
+    await memory.admin.runtime.services.store.append("alice", [TurnInsert(turn)], ChangeSet(new=(fact,)))
 
 
 @pytest.fixture

@@ -214,9 +214,11 @@ async def test_the_chat_shows_it_and_asks_nothing_for_it(clock):
 async def test_what_a_dead_worker_saved_is_completed_without_the_model(clock):
     async with opened(chat := Summarist(), clock, batch_turns=40) as memory:
         await say(memory, *PLANS[:20], clock=clock)
-        job, _ = memory.runtime.stage_jobs()
-        (claim,) = await memory.runtime.services.store.claim("consolidate", 40, 1e-6)  # its lease ends at once
-        await memory.runtime.services.store.save_reply(claim, await job.make(memory.runtime.services, claim))
+        job, _ = memory.admin.runtime.stage_jobs()
+        (claim,) = await memory.admin.runtime.services.store.claim("consolidate", 40, 1e-6)  # its lease ends at once
+        await memory.admin.runtime.services.store.save_reply(
+            claim, await job.make(memory.admin.runtime.services, claim)
+        )
         calls = len(chat.prompts)
         await memory.consolidate(user="u")
         assert len(await summaries(memory, superseded=True)) == 1 and len(chat.prompts) == calls

@@ -61,7 +61,7 @@ async def test_a_fact_of_another_agent_on_a_shared_turn_is_not_shown() -> None:
             id="o", scope=Scope("alice", "other"), text="Alice owns a collie called Pixel.", sources=("t",),
             said=NOW - timedelta(days=9), recorded=NOW,
         )  # fmt: skip
-        await memory.runtime.services.store.apply("alice", ChangeSet(new=(fact,)))
+        await memory.admin.runtime.services.store.apply("alice", ChangeSet(new=(fact,)))
         mine = await memory.retrieve("Which collie?", user="alice", agent="mine")
         every = await memory.retrieve("Which collie?", user="alice")
     assert [hit.observations for hit in mine] == [()]

@@ -141,7 +141,7 @@ async def test_no_more_than_two_insights_take_the_places_of_turns(memory: AsyncM
                 said=START, recorded=START, subject=f"garden {n}")
         for n, thing in enumerate(("water", "seeds", "a fence", "a shed"))
     ]  # fmt: skip
-    await memory.runtime.services.store.apply("u", ChangeSet(new=tuple(made)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(new=tuple(made)))
     hits = await memory.retrieve("What does the garden need?", user="u")
     assert sum(hit.insight is not None for hit in hits) == 2
     assert any(hit.turn and hit.turn.key == key for hit in hits)

@@ -100,7 +100,7 @@ async def test_the_profile_prefers_what_still_holds_and_is_serious(memory: Async
     later = START + timedelta(days=5)
     await note(memory, "old", "The user lives in Berlin.", old, quotes=(Quote(old, "I live in Berlin"),))
     await note(memory, "new", "The user lives in Lisbon.", new, quotes=(Quote(new, "I live in Lisbon"),))
-    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("old", "new", later, later),)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("old", "new", later, later),)))
     assert await memory.profile("u") == "[2026-03-07] The user lives in Lisbon."
 
 

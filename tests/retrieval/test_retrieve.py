@@ -107,7 +107,7 @@ async def test_what_is_forgotten_meanwhile_makes_room_for_the_next(question: Ask
     async with AsyncMemoryScope(":memory:") as memory:
         said = [{"id": str(n), "role": "user", "content": f"dog number {n}"} for n in range(20)]
         await memory.add_turns(said, user="alice")
-        ctx = memory.runtime.services
+        ctx = memory.admin.runtime.services
         asked = question("dog", k=10)
         for step in retrieval.RETRIEVAL_STEPS[:-1]:
             asked = await step(asked, ctx)
@@ -207,7 +207,7 @@ def observation(id: str, text: str, *sources: str, **given: Any) -> Observation:
 
 @pytest.fixture
 async def store(memory: AsyncMemoryScope) -> InMemoryStore:
-    store = memory.runtime.services.store
+    store = memory.admin.runtime.services.store
     assert isinstance(store, InMemoryStore)
     return store
 

@@ -224,7 +224,7 @@ async def test_a_turn_tells_which_day_its_words_mean(memory: AsyncMemoryScope) -
 async def test_a_superseded_turn_is_marked(memory: AsyncMemoryScope, said: str, old: str, query: str) -> None:
     key, later = await say(memory, said), START + timedelta(days=20)
     await note(memory, "o", old, key)
-    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
     (line,) = (await memory.context(query, user="u")).splitlines()
     assert said in line and any(mark in line for mark in ALL_MARKS) and line.endswith(("2026-03-22)", "2026-03-22）"))
     assert "'o' (superseded)" in (await memory.retrieve(query, user="u", explain=True)).explanation
@@ -241,7 +241,7 @@ async def test_the_fact_that_took_the_place_of_another_is_shown_beside_it(memory
     await note(memory, "c", "They sent the user on to Cottbus", last, day=30)
     for one, by, day in (("a", "b", 20), ("b", "c", 30)):
         when = START + timedelta(days=day)
-        await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession(one, by, when, when),)))
+        await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession(one, by, when, when),)))
     memory.days.now = START + timedelta(days=40)  # type: ignore[attr-defined]
     found = await memory.retrieve("Where does my apprenticeship begin?", user="u")
     lines = (await memory.context("Where does my apprenticeship begin?", user="u")).split("\n")
@@ -283,7 +283,7 @@ async def test_a_turn_of_which_another_fact_still_holds_is_marked_only_for_what_
     key, later = await say(memory, "I live in Berlin and my cat is called Tiger"), START + timedelta(days=20)
     await note(memory, "home", "The user lives in Berlin", key)
     await note(memory, "cat", "The user's cat is called Tiger", key)
-    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("home", None, later, later),)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("home", None, later, later),)))
     assert "changed later" in await memory.context("Does the user live in Berlin?", user="u")
     assert "changed later" not in await memory.context("What is the cat called?", user="u")
 
@@ -341,6 +341,6 @@ async def test_the_assistants_restatement_of_what_changed_is_marked(memory: Asyn
     await say(memory, "Check the roof trim of the Corolla, it is a car of that age.", "assistant", day=1)
     await note(memory, "o", "The user drives a Corolla car", key)
     later = START + timedelta(days=20)
-    await memory.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
     lines = (await memory.context("Which car does the user drive?", user="u")).splitlines()
     assert len(lines) == 2 and all("(changed later: 2026-03-22)" in line for line in lines)

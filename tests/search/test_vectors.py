@@ -78,7 +78,7 @@ async def test_a_text_is_found_by_its_vector_with_and_without_the_library(
         await memory.add_turns([{"role": "user", "content": "Venus again"}], user="ada")
         await memory.flush()
         again = await memory.retrieve("Venus?", user="ada", k=50)
-        index = memory.runtime.services.store._cache.get("ada").snapshot  # type: ignore[attr-defined]
+        index = memory.admin.runtime.services.store._cache.get("ada").snapshot  # type: ignore[attr-defined]
     assert [hit.turn.text.split()[0] for hit in found if hit.turn] == ["Venus"] * 10
     assert any(one.name == "cosine" and one.value == 1 for one in found[0].features)
     assert "Venus again" in {hit.text for hit in again}

@@ -69,7 +69,7 @@ async def fill(store: Path) -> str:
         await memory.blocks("alice").replace("human", "baker", "cook", reason="a new job")
         moved = DAY + timedelta(days=2)
         happened = Interval(moved - timedelta(days=14), moved - timedelta(days=13))
-        store_ = memory.runtime.services.store
+        store_ = memory.admin.runtime.services.store
         replaces = [Supersession("fact-diet", "proposal", moved, moved)]
         new = (
             observation("fact-berlin", keys[0], "The user lives in Berlin.", "I live in Berlin", DAY),

@@ -36,11 +36,13 @@ async def tell(memory: AsyncMemoryScope, story: Mapping[str, Any]) -> None:
     new = [proposed(fact, closings) if row[6] else fact for fact, row in zip(facts, story["facts"], strict=True)]
     waiting = {fact.id for fact in new if fact.proposed}
     closed = tuple(one for one in closings if one.by not in waiting)
-    await memory.runtime.services.store.apply(user, ChangeSet(new=tuple(new), closed=closed, done=tuple(said)[:-6]))
+    await memory.admin.runtime.services.store.apply(
+        user, ChangeSet(new=tuple(new), closed=closed, done=tuple(said)[:-6])
+    )
     insights = [
         _insight(subject, text, [facts[at] for at in rests_on]) for subject, text, rests_on in story["insights"]
     ]
-    await memory.runtime.services.store.apply(user, ChangeSet(new=tuple(insights)))
+    await memory.admin.runtime.services.store.apply(user, ChangeSet(new=tuple(insights)))
     for value, reason in story["human"]:
         await memory.blocks(user).rethink("human", value, reason=reason, author="model")
 
@@ -61,7 +63,7 @@ def _insight(subject: str, text: str, facts: list[Observation]) -> Insight:
 
 async def park(memory: AsyncMemoryScope, user: str) -> None:
     """Let the consolidation of a user fail until it is parked."""
-    store, long_ago = memory.runtime.services.store, datetime(2026, 1, 1, tzinfo=UTC)
+    store, long_ago = memory.admin.runtime.services.store, datetime(2026, 1, 1, tzinfo=UTC)
     while claims := await store.claim("consolidate", 4, 60, user=user):
         for claim in claims:
             await store.fail(claim, "model_rate_limited", long_ago)

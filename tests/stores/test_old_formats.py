@@ -165,7 +165,7 @@ async def test_vectors_serve_as_they_are(memory, old):
     _, embedder = old
     if embedder is None:
         pytest.skip("a store without vectors")
-    assert (await memory.runtime.services.store.stats("alice")).vectors > 5
+    assert (await memory.admin.runtime.services.store.stats("alice")).vectors > 5
     found = await memory.retrieve("My cat is called Miso.", user="alice", explain=True)
     assert found.hits and await memory.flush(timeout_s=30)
     pending = {"(10 May 2026) user: I play the cello.", "(10 May 2026) user: I am allergic to nuts."}
@@ -189,7 +189,7 @@ async def test_what_was_pending_is_consolidated(memory):
 async def test_a_saved_reply_is_completed_without_asking_again(memory):
     await memory.consolidate(user="carol")
     assert await texts(memory, user="carol") == ["I am allergic to nuts.", "The user is allergic to nuts."]
-    assert memory.runtime.services.chat.prompts == []
+    assert memory.admin.runtime.services.chat.prompts == []
 
 
 async def test_forgetting_takes_along_what_rests_on_it(memory):

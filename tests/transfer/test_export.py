@@ -28,7 +28,7 @@ async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path,
     memory = await consolidated()
     (fact,) = await memory.list(user="alice", kinds=["observation"])
     assert fact.sources == ("one", "two")
-    scan, forgotten = memory.runtime.services.store.scan, []
+    scan, forgotten = memory.admin.runtime.services.store.scan, []
 
     async def forgetting(select):
         if select.kinds == frozenset({"observation"}) and not forgotten:
@@ -36,7 +36,7 @@ async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path,
         async for page in scan(select):
             yield page
 
-    monkeypatch.setattr(memory.runtime.services.store, "scan", forgetting)
+    monkeypatch.setattr(memory.admin.runtime.services.store, "scan", forgetting)
     assert dict(await memory.admin.export(tmp_path / "out.jsonl")) == {"turn": 1, "forgotten": 2, "receipt": 1}
     async with AsyncMemoryScope(":memory:", settings={}) as other:
         await other.admin.import_(tmp_path / "out.jsonl")
@@ -46,13 +46,13 @@ async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path,
 
 async def test_an_export_that_never_rests_is_given_up(tmp_path, monkeypatch):
     memory = await consolidated()
-    tombstones, calls = memory.runtime.services.store.tombstones, []
+    tombstones, calls = memory.admin.runtime.services.store.tombstones, []
 
     async def rising(user):
         calls.append(user)
         return [*await tombstones(user), f"forgotten{len(calls)}"]
 
-    monkeypatch.setattr(memory.runtime.services.store, "tombstones", rising)
+    monkeypatch.setattr(memory.admin.runtime.services.store, "tombstones", rising)
     with pytest.raises(StoreBusy, match="export again"):
         await memory.admin.export(tmp_path / "out.jsonl")
     assert list(tmp_path.iterdir()) == []

@@ -102,7 +102,7 @@ async def test_a_repeated_import_keeps_nothing_of_what_is_here(tmp_path):
 async def test_turns_that_wait_here_are_done_after_an_import_that_knows_them_as_done(tmp_path):
     path = await exported(tmp_path, 1200, done=True)
     async with AsyncMemoryScope(tmp_path / "here.db", settings={}) as memory:
-        store = memory.runtime.services.store
+        store = memory.admin.runtime.services.store
         await store.append("alice", [TurnInsert(turn("m7", WORDS[7 % 5], session="s0"))])
         counts = await memory.admin.import_(path)
         assert (counts["turn_stored"], counts["turn_duplicate"]) == (1199, 1)
@@ -146,7 +146,7 @@ async def test_an_import_goes_on_where_it_was_interrupted(tmp_path):
 async def test_an_import_that_the_store_ends_says_what_stays(tmp_path, monkeypatch):
     path = await exported(tmp_path, 1200, done=False)
     async with AsyncMemoryScope(tmp_path / "here.db", settings={}) as memory:
-        store, appended = memory.runtime.services.store, []
+        store, appended = memory.admin.runtime.services.store, []
 
         async def full(user, inserts, changes):
             if appended:

@@ -31,6 +31,11 @@ class AsyncAdmin:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
+    @property
+    def runtime(self) -> Runtime:
+        """The settings, store, models, plugins and clock that the memory works with."""
+        return self._runtime
+
     # ---- the whole
 
     async def users(self) -> list[str]:

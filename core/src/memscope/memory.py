@@ -38,7 +38,7 @@ from memscope.records import (
     Turn,
     WorkReport,
 )
-from memscope.runtime import Runtime, assemble
+from memscope.runtime import assemble
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,11 +87,6 @@ class AsyncMemoryScope:
         self._runtime = assemble(store, settings, chat, embedder, reranker, plugins, clock)
 
     @property
-    def runtime(self) -> Runtime:
-        """The settings, store, models, plugins and clock that this memory works with."""
-        return self._runtime
-
-    @property
     def admin(self) -> AsyncAdmin:
         """The work of operators: export and import, backup, status, approval, vectors, the background."""
         return AsyncAdmin(self._runtime)
@@ -128,7 +123,7 @@ class AsyncMemoryScope:
         return AsyncEntities(self._runtime, user, agent, session)
 
     async def __aenter__(self) -> Self:
-        await self.runtime.open()
+        await self._runtime.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -157,11 +152,11 @@ class AsyncMemoryScope:
         Raises:
             ModelError: the embedder failed.
         """
-        async with self.runtime.operation("flush"):
-            self.runtime.work.wake()
-            drained = await self.runtime.work.filler.drain(timeout_s)
-            if self.runtime.work.filler.error is not None:
-                raise self.runtime.work.filler.error
+        async with self._runtime.operation("flush"):
+            self._runtime.work.wake()
+            drained = await self._runtime.work.filler.drain(timeout_s)
+            if self._runtime.work.filler.error is not None:
+                raise self._runtime.work.filler.error
             return drained
 
     # ---- writing
@@ -201,9 +196,9 @@ class AsyncMemoryScope:
         """
         where = validation.scope(user, agent, session)
         validation.choice("wait", wait, "durable", "searchable")
-        async with self.runtime.operation("add_turns") as services:
-            report = await self.runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
-            self.runtime.work.wake(user, report.stored)
+        async with self._runtime.operation("add_turns") as services:
+            report = await self._runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
+            self._runtime.work.wake(user, report.stored)
             if wait == "searchable":
                 await services.store.searchable(user)
             return report
@@ -258,13 +253,13 @@ class AsyncMemoryScope:
         validation.choice("kind", kind, "observation", "insight")
         if (kind == "insight") != bool(subject.strip()):
             raise InputError("an insight has a subject, an observation has none", hint='kind="insight", subject="diet"')
-        async with self.runtime.operation("add_memory"):
+        async with self._runtime.operation("add_memory"):
             memory, is_new = await statements.add(
-                self.runtime, {"role": "user", "content": text, "speaker": speaker, "time": time}, where,
+                self._runtime, {"role": "user", "content": text, "speaker": speaker, "time": time}, where,
                 subject=subject, name=name, namespace=namespace, data=data, expires=expires, zone=validation.zone(zone),
             )  # fmt: skip
             if is_new:
-                self.runtime.work.wake(user, 1)
+                self._runtime.work.wake(user, 1)
             return memory
 
     async def update(
@@ -300,10 +295,10 @@ class AsyncMemoryScope:
         from memscope.blocks.corrections import apply_correction
 
         where = validation.scope(user, agent)
-        async with self.runtime.operation("update") as services:
+        async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)
             given = {"role": "user", "content": old.text if text is None else text}
-            turn, _ = await self.runtime.check_statement(given, where)
+            turn, _ = await self._runtime.check_statement(given, where)
             changed = replace(
                 old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, services.limits),
@@ -312,7 +307,7 @@ class AsyncMemoryScope:
             )  # fmt: skip
             expected = old.version if version is None else version
             await apply_correction(services, old, Revision(changed, expected))
-            self.runtime.work.wake()
+            self._runtime.work.wake()
             return await self._memory(id, where)
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False, zone: Zone = None) -> WorkReport:
@@ -330,9 +325,9 @@ class AsyncMemoryScope:
             StoreError: the store cannot be read. Errors of models are in the report.
         """
         validation.owner(user)
-        async with self.runtime.operation("consolidate"):
-            consolidate, _ = self.runtime.stage_jobs()
-            return await self.runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
+        async with self._runtime.operation("consolidate"):
+            consolidate, _ = self._runtime.stage_jobs()
+            return await self._runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
 
     async def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
         """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call.
@@ -349,9 +344,9 @@ class AsyncMemoryScope:
             StoreError: the store cannot be read. Errors of models are in the report.
         """
         validation.scope(user)
-        async with self.runtime.operation("reflect"):
-            return await self.runtime.run(
-                *self.runtime.stage_jobs(), user=user, preview=preview, zone=validation.zone(zone)
+        async with self._runtime.operation("reflect"):
+            return await self._runtime.run(
+                *self._runtime.stage_jobs(), user=user, preview=preview, zone=validation.zone(zone)
             )
 
     # ---- reading
@@ -397,10 +392,10 @@ class AsyncMemoryScope:
             InputError: an argument cannot be taken.
         """
         where = validation.scope(user, agent, session)
-        asked = self.runtime.query(query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds,
+        asked = self._runtime.query(query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds,
                                    explain=explain, zone=zone, expand_lists=expand_lists, speak=speak)  # fmt: skip
-        async with self.runtime.operation("retrieve"):
-            return await self.runtime.retrieve(asked)
+        async with self._runtime.operation("retrieve"):
+            return await self._runtime.retrieve(asked)
 
     async def context(
         self,
@@ -454,14 +449,16 @@ class AsyncMemoryScope:
         as_of = (
             None
             if as_of is None
-            else validation.when("as_of", as_of, validation.zone(zone) or self.runtime.services.zone)
+            else validation.when("as_of", as_of, validation.zone(zone) or self._runtime.services.zone)
         )
         whole: AssembledContext | None = None
         if assemble:
             from memscope.chat import assembly
 
-            async with self.runtime.operation("retrieve"):
-                whole = await assembly.assemble(self.runtime, validation.scope(user, agent, session), room, as_of=as_of)
+            async with self._runtime.operation("retrieve"):
+                whole = await assembly.assemble(
+                    self._runtime, validation.scope(user, agent, session), room, as_of=as_of
+                )
             exclude, session = (*exclude, *whole.keys), None
         hits = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
@@ -504,10 +501,10 @@ class AsyncMemoryScope:
         from memscope import retrieval
 
         where = validation.scope(user, agent, session)
-        async with self.runtime.operation("retrieve"):
-            asked = self.runtime.query("", where, k=1, as_of=as_of, zone=zone)
+        async with self._runtime.operation("retrieve"):
+            asked = self._runtime.query("", where, k=1, as_of=as_of, zone=zone)
             room = validation.count("tokens", tokens, 1_000_000)
-            result = await self.runtime.retrieve(replace(asked, asks_profile=True, profile_tokens=room))
+            result = await self._runtime.retrieve(replace(asked, asks_profile=True, profile_tokens=room))
             return "\n".join(retrieval.profile_lines(result.profile, room))
 
     async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
@@ -527,7 +524,7 @@ class AsyncMemoryScope:
         from memscope.reconciliation.insight_sentences import with_own_sentences
 
         where = validation.scope(user, agent)
-        async with self.runtime.operation("get") as services:
+        async with self._runtime.operation("get") as services:
             record = (await services.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
                 raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
@@ -570,7 +567,7 @@ class AsyncMemoryScope:
             InputError: an argument cannot be taken.
         """
         where = validation.scope(user, agent, session)
-        async with self.runtime.operation("list") as services:
+        async with self._runtime.operation("list") as services:
             select = validation.select(
                 where, services.zone, kinds=kinds, filter=filter, period=period, text=text, name=name,
                 namespace=namespace, current=not superseded, live_at=services.clock(),
@@ -595,7 +592,7 @@ class AsyncMemoryScope:
             NotFound: no record of this user has the id.
         """
         await self.get(id, user=user, agent=agent)
-        async with self.runtime.operation("history") as services:
+        async with self._runtime.operation("history") as services:
             versions = await services.store.history(user, id)
             return [memory for memory in versions if agent in (None, memory.scope.agent)]
 
@@ -636,7 +633,7 @@ class AsyncMemoryScope:
         """
         from memscope.chat import ChatRequest, start
 
-        return start(self.runtime, ChatRequest(text, Scope(user, agent, session), persona, k, tokens, window))
+        return start(self._runtime, ChatRequest(text, Scope(user, agent, session), persona, k, tokens, window))
 
     # ---- forgetting
 
@@ -681,7 +678,7 @@ class AsyncMemoryScope:
         """
         where = validation.scope(user, agent, session)
         validation.choice("everything", everything, True, False)
-        async with self.runtime.operation("forget") as services:
+        async with self._runtime.operation("forget") as services:
             select = validation.select(
                 where, services.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
             )
@@ -692,7 +689,7 @@ class AsyncMemoryScope:
                 )
             for id in sorted(select.ids or ()):
                 await self.get(id, user=user, agent=agent)
-            return await self.runtime.forget(select, where, dry_run=dry_run)
+            return await self._runtime.forget(select, where, dry_run=dry_run)
 
     # ---- inside
 

@@ -1,6 +1,6 @@
 """Runtime: the settings, store, models, plugins and clock of one memory, and its operations on them.
 
-``memory.runtime`` is public to read: memory.py, sync.py, admin.py, the chat and the commands work with it.
+``memory.admin.runtime`` is public to read: the chat, the commands and the server work with it.
 """
 
 from __future__ import annotations

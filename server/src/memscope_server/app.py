@@ -39,7 +39,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with memory.runtime.operation("serve"):
+        async with memory.admin.runtime.operation("serve"):
             pass
         yield
 

@@ -74,7 +74,9 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
             tokens, root = TokenFile(), f"{'https' if tls else 'http'}://{shown}:{port}/"
             app = create_app(memory, tokens=tokens, hosts=hosts)
             config = uvicorn.Config(app, log_level="warning", **options(), **tls)
-            call.show.line(say("memscope serves {store} on {address}", store=memory.runtime.location, address=root))
+            call.show.line(
+                say("memscope serves {store} on {address}", store=memory.admin.runtime.location, address=root)
+            )
             if _local(address):  # whoever reads this could read the store as well
                 call.show.line(say("sign in as operator: {link}", link=f"{root}login?token={tokens.add_temporary()}"))
             call.show.line(say("others need a token: 'memscope token add'; Ctrl-C ends it"))

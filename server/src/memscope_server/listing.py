@@ -72,7 +72,7 @@ async def _keys(
     **asked: Any,
 ) -> list[RecordKey]:  # fmt: skip
     where = validation.scope(user, agent, session)
-    async with memory.runtime.operation("list") as services:
+    async with memory.admin.runtime.operation("list") as services:
         select = validation.select(where, services.zone, current=not superseded, live_at=services.clock(), **asked)
         return await services.store.keys(select)
 
@@ -89,7 +89,7 @@ async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[
 
 async def fetch(memory: AsyncMemoryScope, user: str, ids: Sequence[str]) -> list[Record]:
     """Return those of the records that are still there."""
-    async with memory.runtime.operation("get") as services:
+    async with memory.admin.runtime.operation("get") as services:
         records = (await services.store.fetch(user, ids)).records
     return [records[id] for id in ids if id in records]
 

@@ -110,9 +110,9 @@ async def _sum_up(memory: AsyncMemoryScope) -> None:
     where = Scope(CONTEXT_USER, "helper", "two")
     long = {"role": "user", "content": "Dinner for six. " * 2000}  # in nobody's window
     report = await memory.add_turns([long], user=CONTEXT_USER, agent="helper", session="two")
-    now = memory.runtime.services.clock() - timedelta(days=1)
+    now = memory.admin.runtime.services.clock() - timedelta(days=1)
     insight = Insight(
         id="summary", scope=where, text="Alice plans a dinner for six.", sources=report.keys, said=now, recorded=now,
         origin="summary", subject="conversation", name=summary_name(where), namespace=SUMMARY_NAMESPACE,
     )  # fmt: skip
-    await memory.runtime.services.store.apply(CONTEXT_USER, ChangeSet(new=(insight,)))
+    await memory.admin.runtime.services.store.apply(CONTEXT_USER, ChangeSet(new=(insight,)))

@@ -157,7 +157,7 @@ async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
         if isinstance(op, PutOp):
             validation.identifier("key", written(op.key))
             validation.identifier("namespace", path(op.namespace))
-            validation.json_object("value", data_of(op, {}), memory.runtime.services.limits)
+            validation.json_object("value", data_of(op, {}), memory.admin.runtime.services.limits)
 
 
 async def named(session: MemorySession, namespace: Namespace, key: str) -> Observation | None:

@@ -68,8 +68,8 @@ async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> 
 
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
         made = server(MemorySession(**scope, memory=memory), tools)
-        memory.runtime.work.work_by_itself()
-        memory.runtime.work.work_for(scope["user"])
+        memory.admin.runtime.work.work_by_itself()
+        memory.admin.runtime.work.work_for(scope["user"])
         await made.run_stdio_async()
 
 

@@ -44,7 +44,7 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     with speaking(language or call.lang), call.memory(new=True, plugins=[ReportReceiver(news.receive)]) as memory:
         talk = Talk(memory, call.show, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
-        if memory.runtime.services.chat is None:
+        if memory.admin.runtime.services.chat is None:
             explain_models(talk)
             return
         news.talk = talk
@@ -95,7 +95,7 @@ def listening(news: News) -> Iterator[None]:
 def run(talk: Talk) -> int:
     """Read messages until the end of the input; returns the exit code of the last failure that nobody saw."""
     if talk.keyboard.asks:
-        model = talk.memory.runtime.services.chat
+        model = talk.memory.admin.runtime.services.chat
         words = "Talking with {model} as {user}, session {session}. /help shows what else there is, /exit ends."
         name = model.name if model else ""
         talk.show.line(say(words, model=name, user=visible(talk.user), session=visible(talk.session)))
@@ -155,7 +155,7 @@ def show_answer(talk: Talk, answer: SyncAnswer) -> None:
 
 
 def too_long(talk: Talk, text: str) -> bool:
-    size, limit = len(text.encode(errors="replace")), talk.memory.runtime.services.limits.text
+    size, limit = len(text.encode(errors="replace")), talk.memory.admin.runtime.services.limits.text
     if size > limit:
         words = "That is {size} bytes; one message holds at most {limit}. Split it, or give a summary."
         talk.note(say(words, size=f"{size:,}", limit=f"{limit:,}"))

@@ -86,14 +86,14 @@ def worker(call: Call, drain_s: float) -> None:
 async def _run_worker(call: Call, drain_s: float) -> None:
     printer = ReportReceiver(partial(_print_report, call.show))
     memory = AsyncMemoryScope(call.store, settings=call.settings(), plugins=[printer])
-    ctx = memory.runtime.services
+    ctx = memory.admin.runtime.services
     if ctx.chat is None and ctx.embedder is None:
         raise ConfigError(say("there is no model to work with"), hint=say("set chat or embedding in the settings"))
     text = "working on {store}, all of it" if ctx.chat else "working on {store}, vectors only"
     async with memory:
-        with stop_on_signal() as stop, memory.runtime.counting("worker"):
-            call.show.line(say(text, store=memory.runtime.location))
-            await serve(ctx, memory.runtime.stage_jobs(), stop, drain_s=drain_s)
+        with stop_on_signal() as stop, memory.admin.runtime.counting("worker"):
+            call.show.line(say(text, store=memory.admin.runtime.location))
+            await serve(ctx, memory.admin.runtime.stage_jobs(), stop, drain_s=drain_s)
     call.show.line(say("stopped"))
 
 

@@ -78,7 +78,7 @@ def acquire(given: MemoryLike) -> SharedMemory:
         shared = next((one for one in _shared if one.pid == os.getpid() and one.settings == settings), None)
         if shared is None:
             memory = AsyncMemoryScope(settings=settings)
-            memory.runtime.work.work_by_itself()
+            memory.admin.runtime.work.work_by_itself()
             shared = SharedMemory(memory, settings, portal=True, pid=os.getpid())
             _shared.append(shared)
         shared.references += 1
@@ -92,7 +92,7 @@ def check_settings(given: MemoryLike) -> MemoryLike:
     settings = _settings(given)
     if not any(one.settings == settings for one in _shared):
         made = AsyncMemoryScope(settings=settings)  # opens nothing
-        path = getattr(made.runtime.services.store, "path", None)
+        path = getattr(made.admin.runtime.services.store, "path", None)
         if isinstance(path, Path) and not path.parent.is_dir():
             raise ConfigError(f"the folder of the store {str(path)!r} does not exist", hint="make it, or mend the path")
     return settings

@@ -209,7 +209,7 @@ class MemorySession:
         Core memory; with ``context.budget`` of the settings, all within it, also entities and a summary of what left
         the agent's window.
         """
-        runtime, budget = memory.runtime, memory.runtime.services.settings.context.budget
+        runtime, budget = memory.admin.runtime, memory.admin.runtime.services.settings.context.budget
         if budget is None or lasting:
             return await memory.blocks(self.user, agent=self.agent).text(), tokens or self.tokens
         where = Scope(self.user, self.agent, self.session)
@@ -304,7 +304,7 @@ class MemorySession:
         """Return the user's time zone, else that of the settings; None for the system's."""
 
         async def read(memory: AsyncMemoryScope) -> tzinfo | None:
-            return memory.runtime.services.zone
+            return memory.admin.runtime.services.zone
 
         return await self._zone() or await self.do(read)
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker
-    from memscope.runtime import Runtime
     from memscope.stores import Store
     from memscope.validation import Zone
 
@@ -54,17 +53,12 @@ class MemoryScope:
         )  # fmt: skip
 
     @property
-    def runtime(self) -> Runtime:
-        """The settings, store, models, plugins and clock that this memory works with."""
-        return self.memory.runtime
-
-    @property
     def admin(self) -> SyncAdmin:
         """The work of operators: export and import, backup, status, approval, vectors, the background."""
         return SyncAdmin(self.memory.admin)
 
     def __repr__(self) -> str:
-        return f"MemoryScope({self.runtime.location!r})"
+        return f"MemoryScope({self.memory.admin.runtime.location!r})"
 
     def __enter__(self) -> MemoryScope:
         return self

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memscope.entities.graph import EntityGraph
     from memscope.entities.results import By, Entity, EntityDetails, EntityMention, Timeline
     from memscope.reconciliation.audit import AuditFinding
+    from memscope.runtime import Runtime
     from memscope.stores import Store
     from memscope.transfer import Progress
     from memscope.transfer.copy import Copied
@@ -186,6 +187,11 @@ class SyncAdmin:
 
     def __init__(self, admin: AsyncAdmin) -> None:
         self.admin = admin
+
+    @property
+    def runtime(self) -> Runtime:
+        """The settings, store, models, plugins and clock that the memory works with."""
+        return self.admin.runtime
 
     def users(self) -> list[str]:
         """List the users of the store. For operators: a user sees no other."""

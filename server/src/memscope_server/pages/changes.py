@@ -73,7 +73,7 @@ async def forget(request: Request, here: Here) -> Response:
     if not selected:
         raise InputError("nothing was selected", hint="give an id, words, days or a session")
     report = await memory_of(request).forget(**here.scope, **selected)
-    return show(request, "receipt.html", here, report=report, now=memory_of(request).runtime.services.now())
+    return show(request, "receipt.html", here, report=report, now=memory_of(request).admin.runtime.services.now())
 
 
 def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:

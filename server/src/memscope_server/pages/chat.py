@@ -18,9 +18,9 @@ router = APIRouter()
 async def chat(request: Request, here: Here, session: str = "") -> Response:
     """Show what was said in a session, a new one by default, and the form for the next message."""
     memory = memory_of(request)
-    model = memory.runtime.services.chat
+    model = memory.admin.runtime.services.chat
     turns = await memory.list(**here.scope, session=session, kinds=["turn"], limit=MAX_EARLIER_TURNS) if session else []
-    name = session or f"chat {memory.runtime.services.now():%Y-%m-%d %H:%M:%S}"
+    name = session or f"chat {memory.admin.runtime.services.now():%Y-%m-%d %H:%M:%S}"
     return show(request, "chat.html", here, model=model.name if model else "", session=name, turns=turns)
 
 

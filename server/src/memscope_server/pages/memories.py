@@ -51,7 +51,7 @@ async def records(
     return show(
         request, "rows.html" if "x-rows" in request.headers else "records.html", here, records=page, asked=asked,
         following=following, offset=offset, number=len(listing.ids), first=listing.first, kinds=KIND_TABS,
-        today=memory.runtime.services.now(),
+        today=memory.admin.runtime.services.now(),
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ async def record(request: Request, here: Here, id: str) -> Response:
     """Show one record: what it rests on, with the quoted words marked, its versions, and what rests on it."""
     memory = memory_of(request)
     record = await memory.get(id, **here.scope)
-    async with memory.runtime.operation("get") as services:
+    async with memory.admin.runtime.operation("get") as services:
         derived = (await services.store.fetch(here.user, [id])).derived.get(id, ())
     lineage = {} if isinstance(record, Turn) else await _lineage(request, here, record)
     seen = [one for one in derived if here.agent in (None, one.scope.agent)]
@@ -92,4 +92,4 @@ async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Res
     most = max((abs(one.contribution) for groups in grouped.values() for one in groups), default=0) or 1.0
     left_out: list[Record] = await fetch(memory, here.user, tuple(why))
     return show(request, "ask.html", here, q=q, as_of=as_of, found=hits, grouped=grouped, most=most, left_out=left_out,
-                 why=why, today=memory.runtime.services.now(), first=listing.first)  # fmt: skip
+                 why=why, today=memory.admin.runtime.services.now(), first=listing.first)  # fmt: skip

@@ -31,7 +31,7 @@ def render(
     request: Request, template: str, caller: Caller | None = None, *, code: int = 200, **values: Any
 ) -> HTMLResponse:
     """Render a template in the reader's language, times in the memory's zone."""
-    words, zone = Translation(language_of(request)), memory_of(request).runtime.services.zone
+    words, zone = Translation(language_of(request)), memory_of(request).admin.runtime.services.zone
     shared = {
         "say": words.say, "name_of": words.name_of, "told": words.told, "lang": words.language,
         "topic": languages.get(words.language).topic_name,
@@ -95,7 +95,7 @@ def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
         given = date.fromisoformat(day)
     except ValueError:
         raise InputError(f"{day!r} is not a date", hint="write it as 2026-06-12") from None
-    zone, (first, last) = memory_of(request).runtime.services.zone, ALL_TIME
+    zone, (first, last) = memory_of(request).admin.runtime.services.zone, ALL_TIME
     try:
         start = datetime.combine(given + timedelta(days=days), datetime.min.time())
         return min(max(start.replace(tzinfo=zone) if zone else start.astimezone(), first), last)

@@ -219,7 +219,7 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
 
 async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
-    examine = getattr(memory.runtime.services.store, "examine", None)
+    examine = getattr(memory.admin.runtime.services.store, "examine", None)
     for state, words, mend in await examine() if examine else ():
         yield Finding("store", state, say(words), say(mend))
 
@@ -227,7 +227,7 @@ async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIt
 async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Names that look alike are different users: often a mistake of the caller."""
     alike: dict[str, list[str]] = defaultdict(list)
-    for name in await memory.runtime.services.store.users():
+    for name in await memory.admin.runtime.services.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
         told = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))

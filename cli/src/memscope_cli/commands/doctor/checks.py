@@ -118,7 +118,7 @@ def mend(exam: Examination, code: str, section: str) -> str:
 
 
 async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    ctx = memory.runtime.services
+    ctx = memory.admin.runtime.services
     for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
             yield Finding("models", "ok", say(WITHOUT[section]))
@@ -249,14 +249,14 @@ def _mend_work(exam: Examination, stages: Sequence[str], errors: Iterable[str], 
 
 async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Times in the future: of the store's file, and of turns."""
-    now = memory.runtime.services.clock()
+    now = memory.admin.runtime.services.clock()
     zone = exam.settings.timezone if exam.settings else None
     file = exam.file
     shown = f"{now:%Y-%m-%d %H:%M %Z}"
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
         told = say("it is {now}, and the store was written later", now=shown)
         yield Finding("clock", "warn", told, say("set the clock of this machine: times would be in the wrong order"))
-    ahead = {user: keys async for user, keys in _turns_ahead(memory.runtime.services.store, now)}
+    ahead = {user: keys async for user, keys in _turns_ahead(memory.admin.runtime.services.store, now)}
     if ahead:
         told = say("turns from the future, of {users}", users=join(map(ascii, ahead)))
         forget = "; ".join(_forget(exam, user, keys) for user, keys in ahead.items())
@@ -279,7 +279,7 @@ async def _turns_ahead(store: Store, now: datetime) -> AsyncIterator[tuple[str, 
 
 async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
-    store, looked, wrong = memory.runtime.services.store, 0, False
+    store, looked, wrong = memory.admin.runtime.services.store, 0, False
     for user in await store.users():
         if looked >= MAX_CHECKED_RECORDS:
             break
@@ -296,7 +296,7 @@ async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator
 
 async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Records that look as if they held a key or a card number. Only their ids are named."""
-    store, looked, clean = memory.runtime.services.store, 0, True
+    store, looked, clean = memory.admin.runtime.services.store, 0, True
     for user in await store.users():
         kinds: dict[str, list[str]] = {}
         async for page in store.scan(Select(user)):
@@ -332,7 +332,11 @@ async def _problems(
     exam: Examination, memory: AsyncMemoryScope, user: str, held: Sequence[Observation | Insight]
 ) -> AsyncIterator[tuple[str, str]]:
     """Yield problems of a user's memories, each with its remedy."""
-    current, now, quoted = [one for one in held if one.current], memory.runtime.services.clock(), shlex.quote(user)
+    current, now, quoted = (
+        [one for one in held if one.current],
+        memory.admin.runtime.services.clock(),
+        shlex.quote(user),
+    )
     if doubles := _doubles(current):
         show = exam.command(f"show --user {quoted} {shlex.quote(doubles[0])}")
         yield (
@@ -348,7 +352,7 @@ async def _problems(
         if not (await memory.admin.status(user=user))["pending"]["reflect"]:
             # reflect would find nothing new
             yield told, say("{command}; the facts stay", command=_forget(exam, user, resting))
-        elif memory.runtime.services.chat is None:
+        elif memory.admin.runtime.services.chat is None:
             yield told, say("set chat in the settings, then: {command}", command=reflect)
         else:
             yield told, reflect
