@@ -267,7 +267,7 @@ def invented(number: int) -> list[dict[str, str]]:
 
 
 def table(result: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the lines of a table in Markdown: a column per system, memscope first."""
+    """Yield the lines of a table in Markdown: a column per system, memscope first."""
     names = sorted(result, key=lambda name: name != "memscope")
     heads = ["<br>".join(f"{package} {version}" for package, version in result[n]["versions"].items()) for n in names]
     yield "| | " + " | ".join(heads) + " |"

@@ -26,7 +26,7 @@ from memscope.stores import Store
 
 SOURCE = Path(memscope.__file__).parent
 ROOT = Path(__file__).parents[1]
-FORBIDDEN = ("Returns ", "What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ")
+FORBIDDEN = ("Returns ", "Yields ", "Raises ", "What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ")
 PLACES = [*SOURCE.iterdir(), *ROOT.glob("adapters/*/src"), *ROOT.glob("stores/*/src"),
           ROOT / "cli/src", ROOT / "server/src", ROOT / "testing/src",
           ROOT / "examples", ROOT / "benchmarks", ROOT / "tests"]  # fmt: skip

@@ -61,7 +61,7 @@ class Reads:
 
 
 class Slow(InMemoryStore):
-    """Yields to the loop in every read, as a store with I/O does."""
+    """Yield to the loop in every read, as a store with I/O does."""
 
     async def _read(self, task, *, brief=False):  # type: ignore[no-untyped-def]
         await asyncio.sleep(0)

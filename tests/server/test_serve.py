@@ -34,7 +34,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def running(*words: str) -> Iterator[str]:
-    """Yields the lines printed before the server waits."""
+    """Yield the lines printed before the server waits."""
     command = [sys.executable, "-m", "memscope", "serve", "--port", "0", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:

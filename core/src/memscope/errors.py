@@ -3,7 +3,7 @@
     MemscopeError                     code, retryable, hint, detail
     ├── InputError (ValueError)       a value that cannot be taken; nothing was changed
     │   ├── LimitError                too large, too many, too deep
-    │   └── ScopeError                a user, agent or session that is no identifier
+    │   └── ScopeError                an invalid user, agent or session
     ├── NotFound (LookupError)        no such id in this scope; a foreign id answers the same
     ├── Conflict                      the memory changed since it was read
     ├── ConfigError (ValueError)      a setting that is unknown, missing or wrong
@@ -239,7 +239,7 @@ OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError, BudgetSpent)  # n
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The hint for a name that nobody knows: the one that was probably meant, else all there are."""
+    """Hint at an unknown name: the one that was probably meant, else all there are."""
     from difflib import get_close_matches
 
     names = sorted(known)

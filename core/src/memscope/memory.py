@@ -102,7 +102,7 @@ class AsyncMemoryScope:
             Operations on these blocks.
 
         Raises:
-            ScopeError: the user or agent is no identifier.
+            ScopeError: the user or agent is not a valid identifier.
         """
         return AsyncBlocks(self._runtime, user, agent)
 
@@ -118,7 +118,7 @@ class AsyncMemoryScope:
             Operations on these entities.
 
         Raises:
-            ScopeError: the user, agent or session is no identifier.
+            ScopeError: the user, agent or session is not a valid identifier.
         """
         return AsyncEntities(self._runtime, user, agent, session)
 

@@ -61,10 +61,10 @@ def worker(
 def assemble(
     operation: str, names: Sequence[str], known: Mapping[str, Worker[Any]], batch: type[Any]
 ) -> list[Worker[Any]]:
-    """The workers of an operation in order.
+    """Look up the workers of an operation, in order.
 
-    Raises ``ConfigError`` for a name that nobody registered and for a worker that names what the batch does not have,
-    ``PluginError`` for what is no worker.
+    Raises ``ConfigError`` for an unregistered name and for a worker that declares a field which the batch lacks,
+    ``PluginError`` for anything but a worker.
     """
     columns = {column.name for column in fields(batch)}
     steps = []

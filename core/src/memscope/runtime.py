@@ -249,7 +249,7 @@ def assemble(
     plugins: Sequence[object],
     clock: Callable[[], datetime] | None,
 ) -> Runtime:
-    """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
+    """Put a memory together and open nothing yet. Raise ``ConfigError`` or ``PluginError``."""
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
     from memscope.plugins.redaction import Redaction

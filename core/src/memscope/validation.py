@@ -122,7 +122,7 @@ def ids(what: str, value: object) -> tuple[str, ...]:
 
 
 def text(what: str, value: object, limit: int) -> str:
-    """Text within ``limit`` bytes, as it is but for NUL and lone surrogates, which no store can keep (U+FFFD)."""
+    """Check a text's length in bytes; replace NUL and lone surrogates, which no store can keep, by U+FFFD."""
     if not isinstance(value, str):
         raise InputError(f"{what} must be text, got {type(value).__name__}")
     repaired = value.replace("\0", "\ufffd")
@@ -137,7 +137,7 @@ def text(what: str, value: object, limit: int) -> str:
 
 
 def zone(value: Zone) -> tzinfo | None:
-    """The time zone of a name, or a ``tzinfo`` as it is; None for none."""
+    """Look up a time zone by its name; a ``tzinfo`` stays as it is."""
     if not value:
         return None
     if isinstance(value, tzinfo):
@@ -151,7 +151,7 @@ def zone(value: Zone) -> tzinfo | None:
 
 
 def when(what: str, value: object, default_zone: tzinfo | None = None) -> datetime:
-    """A zone-aware time from a datetime or an ISO 8601 text; without a zone it is local to ``default_zone``.
+    """Read a time from a datetime or an ISO 8601 text; one without a zone is local to ``default_zone``.
 
     ``default_zone`` is that of the call, else of the settings; None is the system's.
     """
@@ -173,7 +173,7 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
 
 
 def period(value: object, default_zone: tzinfo | None) -> Interval | None:
-    """An interval, or a pair of times or dates: a date as the end counts wholly, a side that is None is open."""
+    """Read an interval, or a pair of times or dates; a date at the end includes that day, None leaves a side open."""
     if value is None:
         return None
     if isinstance(value, Interval):

@@ -41,7 +41,7 @@ def options(limits: HttpLimits | None = None) -> dict[str, Any]:
 
 
 class Server(uvicorn.Server):
-    """Takes few connections at a time from a long queue; uvicorn has one number for both."""
+    """Take few connections at a time from a long queue; uvicorn has one number for both."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         _allow_files()

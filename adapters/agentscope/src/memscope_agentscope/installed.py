@@ -36,7 +36,7 @@ def generation() -> int:
 
 
 def require(name: str, wanted: int, native: Mapping[int, str]) -> None:
-    """Raises ``WrongAgentScope`` unless ``name`` is for the installed generation."""
+    """Raise ``WrongAgentScope`` unless ``name`` is for the installed generation."""
     if generation() != wanted:
         raise WrongAgentScope(
             f"{name} is for agentscope {wanted}.x, and {_version()} is installed",

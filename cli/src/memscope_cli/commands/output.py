@@ -166,7 +166,7 @@ def pad(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
-    """Yields begin and end of each line of a text, broken between words or Chinese, Japanese or Korean characters.
+    """Yield begin and end of each line of a text, broken between words or Chinese, Japanese or Korean characters.
 
     All lines but the first are ``hang`` columns narrower.
     """

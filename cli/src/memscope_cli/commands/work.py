@@ -117,7 +117,7 @@ def _print_report(show: Display, report: WorkReport, scope: Scope) -> None:
 
 @contextmanager
 def stop_on_signal() -> Iterator[asyncio.Event]:
-    """Yields an event that the first SIGTERM or SIGINT sets; the second ends the process as usual."""
+    """Yield an event that the first SIGTERM or SIGINT sets; the second ends the process as usual."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 

@@ -47,7 +47,7 @@ def load(language: str) -> dict[str, Any]:
 
 
 def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
-    """Yields the conversations of a file, each read and checked on demand.
+    """Yield the conversations of a file, each read and checked on demand.
 
     Raises ``InputError`` naming the file, the line and the id of the invalid entry.
     """

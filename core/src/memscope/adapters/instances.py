@@ -149,7 +149,7 @@ def _public(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """JSON; None for what is none, a ``SecretStr`` among them."""
+    """Convert a value to JSON; None for anything else, such as a ``SecretStr``."""
     if isinstance(value, Mapping):
         return _public(value)
     if isinstance(value, list | tuple | frozenset):

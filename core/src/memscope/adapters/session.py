@@ -355,7 +355,7 @@ class SessionPool:
 
     def __init__(self, memory: MemoryLike = None, **settings: Any) -> None:
         self._settings, self._handle = settings, MemoryHandle(memory)
-        self.to("anybody", "any")  # a wrong setting is told now
+        self.to("anybody", "any")  # raise for a wrong setting now
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SessionPool:
         return self

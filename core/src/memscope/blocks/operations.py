@@ -86,7 +86,7 @@ class AsyncBlocks:
             label: its name.
 
         Returns:
-            The versions, oldest first; none of a block that nobody wrote.
+            The versions, oldest first; none for a block that was never written.
 
         Raises:
             NotFound: there is no such block.
@@ -312,7 +312,7 @@ class AsyncBlocks:
             A receipt without content.
 
         Raises:
-            NotFound: nobody wrote this block.
+            NotFound: the block was never written.
             InputError: it is read-only; ``configure`` opens it.
         """
         async with self._runtime.operation("forget"):

@@ -169,7 +169,7 @@ def _dates(mention: Mention) -> bool:
 
 
 def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:
-    """Yields the first place of the quote; nothing if its turn was shortened since."""
+    """Yield the first place of the quote; nothing if its turn was shortened since."""
     if quote and (start := text.find(quote)) >= 0:
         yield start, start + len(quote)
 

@@ -28,7 +28,7 @@ class Claims:
 
     ``wait``: for what another worker holds, until it is done or the lease of one that died has run out. ``rest``: the
     seconds for which a claim waits for more items; it is put back. ``over``: users that get no more in this pass;
-    ``alone``: those of whom a change set left a turn, which is claimed by itself since it may fail by itself.
+    ``alone``: users with a turn that a change set left over; it is claimed alone, since it may fail alone.
     """
 
     ctx: Services

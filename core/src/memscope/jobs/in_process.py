@@ -70,7 +70,7 @@ class InProcessWork:
         """Be ``automatic`` where there is a chat model and the settings do not say no."""
         self.automatic = self._ctx.settings.background and self._ctx.chat is not None
         if self.automatic:
-            self._jobs()  # imports, before a server forks; a mistake in the settings is told now
+            self._jobs()  # import before a server forks; raise mistakes in the settings now
 
     def user_seen(self, user: str) -> None:
         """Note that a user was read, so that the background finishes their work of earlier runs."""

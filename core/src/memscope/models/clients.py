@@ -257,7 +257,7 @@ def _counted(characters: int) -> Iterator[Usage]:
 
 
 async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
-    """Yields the text of a stream's events. Raises ``ModelReplyError`` at the end of a stream that was not finished."""
+    """Yield the text of a stream's events. Raise ``ModelReplyError`` at the end of a stream that was not finished."""
     finish, refusal, said_nothing = None, None, True
     async for event in events:
         _add_tokens(spent, event.get("usage"))

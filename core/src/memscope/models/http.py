@@ -90,7 +90,7 @@ class Http:
             return self._object(answer, await self._read(answer))
 
     async def events(self, path: str, body: Mapping[str, Json]) -> AsyncGenerator[dict[str, Any]]:
-        """Yields the objects of a stream, or the one object of a server that does not stream. Ends at ``[DONE]``."""
+        """Yield the objects of a stream, or the one object of a server that does not stream; end at ``[DONE]``."""
         async with self._answer(path, {**body, "stream": True}) as answer:
             if not answer.is_success or "event-stream" not in answer.headers.get("content-type", ""):
                 yield self._object(answer, await self._read(answer))
@@ -111,7 +111,7 @@ class Http:
     @asynccontextmanager
     async def _answer(self, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
         """Return the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
-        if self._missing_key:  # said before the network is tried: this server answers nobody without one
+        if self._missing_key:  # raise before a request: this server refuses all without a key
             message = f"no key is set for {self.endpoint.base_url}"
             raise ModelAuthError(message, hint=f"set key, or {self._missing_key} in the environment")
         await self.prepare()

@@ -87,7 +87,7 @@ class FastEmbedder:
         left = self._begun + self._query_deadline_s - time.monotonic()
         await asyncio.wait([loading], timeout=max(left, 0.0))
         if loading.done():
-            loading.exception()  # it is told by the call that needs the model
+            loading.exception()  # the call that needs the model raises it
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
         rows = await self._within(deadline_s or self._deadline_s, list(texts), query=False)

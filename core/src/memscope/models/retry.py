@@ -67,7 +67,7 @@ class Breaker:
         self._closed_until = 0.0
 
     def check(self) -> None:
-        """Raises ``ModelUnavailable`` while the breaker is open."""
+        """Raise ``ModelUnavailable`` while the breaker is open."""
         with self._lock:
             wait = self._closed_until - self._clock()
             if wait <= 0 and self._row >= self.failures:
@@ -109,7 +109,7 @@ class Deadline:
             raise ModelTimeout(f"no answer within {self.seconds:g} s", hint="try again, or raise deadline_s")
 
     async def over(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Yields the items; waits for each no longer than the time left."""
+        """Yield the items; wait for each no longer than the time left."""
         async with aclosing(items):
             while True:
                 async with self():
@@ -149,7 +149,7 @@ class Caller:
         return pause
 
     async def stream(self, work: Callable[[], AsyncGenerator[T]], deadline_s: float | None = None) -> AsyncGenerator[T]:
-        """Yields the items of ``work()``; runs it again only if it gave none."""
+        """Yield the items of ``work()``; run it again only if it gave none."""
         deadline = Deadline(self.endpoint.deadline_s if deadline_s is None else deadline_s)
         async with self._slot(deadline), self._watched():
             for attempt in count(1):

@@ -67,7 +67,7 @@ def first_choice(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_finish(finish: Any, refusal: Any = None) -> None:
-    """Raises ``ModelReplyError`` for a reply that was refused, filtered, cut, or never finished."""
+    """Raise ``ModelReplyError`` for a reply that was refused, filtered, cut, or never finished."""
     if refusal:
         raise ModelReplyError("the model refused to answer")
     if finish == "length":

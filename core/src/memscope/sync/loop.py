@@ -25,7 +25,7 @@ class LoopThread:
         self._parents: list[asyncio.AbstractEventLoop] = []  # kept: tasks that are dropped warn that they never ended
         self._pid = 0
         self._unlock()
-        if hasattr(os, "register_at_fork"):  # another thread may have held the lock, and is no more in the child
+        if hasattr(os, "register_at_fork"):  # the thread that held the lock may not exist in the child
             os.register_at_fork(after_in_child=self._unlock)
 
     def _unlock(self) -> None:
