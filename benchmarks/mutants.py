@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "core" / "src"
 ROOMS = ("retrieval", "dates", "languages", "reconciliation")
 TESTS = {room: (f"tests/{room}",) for room in ROOMS} | {
-    "dates": ("tests/dates", "tests/languages/test_french.py"),
     "languages": ("tests/languages", "tests/entities/test_names.py"),
 }
 KINDS = ("constant", "comparison", "branch")
