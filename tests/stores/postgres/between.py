@@ -23,7 +23,7 @@ class Forwarder:
         self.swallows = False  # from then on all messages of the connection, instead of cutting it
         self.cut_rate, self.chance = 0.0, random.Random(7)  # of all messages; the connection ends somewhere in one
         self._swallowed: set[socket.socket] = set()  # by client
-        self._is_cutting = False
+        self._cutting: set[socket.socket] = set()  # by client
         self._open: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -66,14 +66,13 @@ class Forwarder:
                         sink.sendall(data if self.forwards_it else b"")
                         continue
                     if self.forwards_it:
-                        self._is_cutting = True
+                        self._cutting.add(client)
                         sink.sendall(data)
                         continue
                     break
                 if source is not client:
                     self.answers += data.count(READY)
-                    if self._is_cutting:  # the server has done it, and nobody is told
-                        self._is_cutting = False
+                    if client in self._cutting:  # the server has done it, and nobody is told
                         break
                 sink.sendall(data)
         for one in (source, sink):

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 
 import psycopg
 import pytest
@@ -32,7 +33,8 @@ from memscope.errors import (
 )
 from memscope.records import ChangeSet, Select
 from memscope.stores.local import Transaction
-from memscope_postgres import PostgresOptions, PostgresStore, parse_location
+from memscope_postgres import PostgresOptions, PostgresStore, engine, parse_location
+from memscope_postgres.failures import OutcomeUnknown
 from memscope_testing.records import ids, inserts, observation
 from stores.postgres.between import Forwarder
 from stores.postgres.processes import texts
@@ -59,9 +61,11 @@ async def store(server: PostgresServer, place: PostgresOptions, between: Forward
 
 # ---- lost connections
 
+COMMIT = b"COMMIT\0"  # the end of a message's text, which "READ COMMITTED" is not
+
 
 @pytest.mark.parametrize("forwards_it", [True, False], ids=["answer", "message"])
-@pytest.mark.parametrize("phase", [b"BEGIN ", b"known", b"INSERT INTO record", b"COMMIT"])
+@pytest.mark.parametrize("phase", [b"BEGIN ", b"known", b"INSERT INTO record", COMMIT])
 async def test_a_connection_lost_in_any_phase_of_a_write_loses_and_doubles_nothing(
     store: PostgresStore, between: Forwarder, phase: bytes, forwards_it: bool
 ) -> None:
@@ -76,7 +80,7 @@ async def test_a_connection_lost_in_any_phase_of_a_write_loses_and_doubles_nothi
 
 
 @pytest.mark.parametrize("forwards_it", [True, False], ids=["answer", "message"])
-@pytest.mark.parametrize("phase", [b"BEGIN ", b"INSERT INTO record", b"COMMIT"])
+@pytest.mark.parametrize("phase", [b"BEGIN ", b"INSERT INTO record", COMMIT])
 async def test_a_connection_that_carries_nothing_any_more_is_given_up(
     server: PostgresServer, place: PostgresOptions, between: Forwarder, phase: bytes, forwards_it: bool
 ) -> None:
@@ -95,6 +99,25 @@ async def test_a_connection_that_carries_nothing_any_more_is_given_up(
     assert result.outcomes == ("stored",)
     assert await ids(store) == ["a", "b"]
     await store.close()
+
+
+async def test_a_group_that_was_committing_when_another_server_took_over_is_unknown(
+    store: PostgresStore, between: Forwarder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other server may have given the transaction's id to another one; none of the group runs again."""
+    connections, all_wait, waiting, take = count(), threading.Event(), store._engine._waiting, store._engine._take
+    monkeypatch.setattr(engine, "_timeline", lambda db: f"history {next(connections)}")
+    monkeypatch.setattr(store._engine, "_take", lambda user: (all_wait.wait(10), take(user))[1])
+    between.cut_on = COMMIT
+    keys = [f"k{n}" for n in range(6)]
+    writes = [asyncio.create_task(store.append("alice", inserts(key))) for key in keys]
+    while len(waiting.get("alice", ())) < len(keys):
+        await asyncio.sleep(0)
+    all_wait.set()
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert [type(one) for one in results] == [OutcomeUnknown] * len(keys)
+    assert await ids(store) == ["a", *keys]  # it was done, and the same ids may be given again
+    assert {(await store.append("alice", inserts(key))).outcomes for key in keys} == {("duplicate",)}
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -145,7 +168,7 @@ async def test_a_turn_without_a_key_of_its_own_is_not_doubled_by_a_lost_answer(
     from memscope import AsyncMemoryScope
 
     memory = AsyncMemoryScope(store)
-    between.cut_on = b"COMMIT"
+    between.cut_on = COMMIT
     await memory.add_turns([{"role": "user", "content": "I like zebras."}], user="bob")
     assert len(await ids(store, "bob")) == 1
     await memory.close()

@@ -26,11 +26,11 @@ import psycopg
 from psycopg import conninfo
 from psycopg.types.numeric import Int8Dumper
 
-from memscope.errors import ClosedError, StoreBusy, StoreUnavailable
+from memscope.errors import ClosedError, StoreBusy
 from memscope_postgres import schema
-from memscope_postgres.failures import RETRIED_CODES, is_lost, typed
+from memscope_postgres.failures import RETRIED_CODES, OutcomeUnknown, is_lost, outcome_unknown, typed
 from memscope_postgres.options import PostgresOptions
-from memscope_postgres.statements import TIMELINE, CommitUnknown, Database, Sent, read_at_once, settings
+from memscope_postgres.statements import CommitUnknown, Database, read_at_once, settings
 from memscope_postgres.transaction import Exclusive, PostgresTransaction
 
 T = TypeVar("T")
@@ -48,7 +48,6 @@ NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the ne
     "keepalives_count": "2",
     "tcp_user_timeout": "20000",
 }
-_HOW_IT_ENDED = f"SELECT pg_xact_status(%s::xid8), {TIMELINE}"
 RECONNECT_PAUSE_S = 0.05  # before the next attempt to connect; doubled each time
 MAX_RECONNECT_PAUSE_S = 1.0
 
@@ -150,8 +149,13 @@ class TransactionRunner:
 
     def _together(self, group: Sequence[QueuedWrite]) -> None:
         if len(group) > 1:
-            with suppress(Exception):  # one of them failed: each runs in its own transaction
+            try:
                 results = self._attempt(lambda db: self._alone(db, lambda tx: [one.task(tx) for one in group]))
+            except OutcomeUnknown:  # of all of them: none may run again
+                raise
+            except Exception:  # one of them failed: each runs in its own transaction
+                pass
+            else:
                 for request, result in zip(group, results, strict=True):
                     request.result = result
                 return
@@ -177,7 +181,7 @@ class TransactionRunner:
             db: Database | None = None
             try:
                 db = self._take_connection()
-                if unknown is not None and self._was_committed(db, unknown.sent, deadline):
+                if unknown is not None and self._was_committed(db, unknown, deadline):
                     result: T = unknown.result
                     return result
                 unknown = None
@@ -200,29 +204,23 @@ class TransactionRunner:
     def _typed(self, error: BaseException, unknown: CommitUnknown | None) -> BaseException:
         if unknown is None or not isinstance(error, psycopg.Error):
             return typed(error, self.options.address)
-        return self._lost_while_it_committed()
+        return outcome_unknown(self.options.address)
 
-    def _lost_while_it_committed(self) -> StoreUnavailable:
-        hint = "it may have been done: read before you try again"
-        reason = f"PostgreSQL at {self.options.address} was lost while it committed"
-        return StoreUnavailable(reason, hint=hint, retry_after=1.0)
-
-    def _was_committed(self, db: Database, sent: Sent, deadline: float) -> bool:
+    def _was_committed(self, db: Database, unknown: CommitUnknown, deadline: float) -> bool:
         """Ask the server how a transaction ended whose COMMIT had no answer.
 
         Raises:
-            StoreUnavailable: Another server took over since, which may have given the id to another transaction.
+            OutcomeUnknown: Another server took over since, which may have given the id to another transaction.
         """
+        if _timeline(db) != unknown.timeline:  # read anew: behind a pooler an old connection may reach a new server
+            raise outcome_unknown(self.options.address)
         deadline = max(
             deadline, time.monotonic() + self.options.statement_timeout_s + 2
         )  # then the server has ended it
         while True:
-            row = db.execute(_HOW_IT_ENDED, (sent.xid,)).fetchone()
-            assert row is not None
-            if row[1] != sent.timeline:
-                raise self._lost_while_it_committed()
-            if row[0] != "in progress":
-                return bool(row[0] == "committed")
+            row = db.execute("SELECT pg_xact_status(%s::xid8)", (unknown.xid,)).fetchone()
+            if row is None or row[0] != "in progress":
+                return row is not None and row[0] == "committed"
             if time.monotonic() > deadline:
                 raise psycopg.OperationalError("the transaction does not end")
             time.sleep(RECONNECT_PAUSE_S)
@@ -262,12 +260,24 @@ class TransactionRunner:
         else:
             db.execute("; ".join(settings(self.options, local=False)))
         self._ahead = row[1] - datetime.now(UTC)
+        db.timeline = _timeline(db)
         return db
 
     def _drop_free(self) -> None:
         with suppress(IndexError):
             while True:
                 self._free.pop().close()
+
+
+def _timeline(db: Database) -> str:
+    """Name the history that the server continues: one that takes over begins another.
+
+    A standby, or a hosted server, may not tell it; then the server's start stands for it.
+    """
+    for query in ("left(pg_walfile_name(pg_current_wal_lsn()), 8)", "pg_postmaster_start_time()::text"):
+        with suppress(psycopg.DatabaseError):
+            return str(db.execute(f"SELECT {query}", prepare=False).fetchall()[0][0])
+    raise psycopg.OperationalError("the server does not tell its history")
 
 
 def _answer(group: Sequence[QueuedWrite]) -> None:

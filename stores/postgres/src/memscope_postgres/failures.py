@@ -36,6 +36,10 @@ FATAL_CODES = ("3D000", "28000")
 MISSING_DATABASE = re.compile(r"database .* does not exist|no such database")
 
 
+class OutcomeUnknown(StoreUnavailable):
+    """The connection was lost while it committed, and nobody can say whether it did."""
+
+
 def is_lost(error: BaseException, db: psycopg.Connection[object] | None) -> bool:
     """Tell whether the connection is gone, so that the call may try another."""
     if db is None and _code_of_message(str(error)) in FATAL_CODES:
@@ -73,6 +77,11 @@ def unavailable(address: str, code: str = "") -> StoreUnavailable:
     return StoreUnavailable(
         f"PostgreSQL at {address} cannot be reached{state}", hint="see 'memscope doctor'", retry_after=1.0
     )
+
+
+def outcome_unknown(address: str) -> OutcomeUnknown:
+    hint = "it may have been done: read before you try again"
+    return OutcomeUnknown(f"PostgreSQL at {address} was lost while it committed", hint=hint, retry_after=1.0)
 
 
 def _refused(address: str) -> MemscopeError:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -24,14 +24,14 @@ WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 ALL_USERS = ""  # a scope: no user's digest
 SPACES = "SELECT space, model, dims, active FROM space"
 USER = f"SELECT terms, {', '.join(COUNTERS)} FROM users WHERE user_id = %s"
-TIMELINE = "left(pg_walfile_name(pg_current_wal_lsn()), 8)"
-_XID = f"SELECT pg_current_xact_id()::text, {TIMELINE}"
+_XID = "SELECT pg_current_xact_id()::text"
 
 
 class Database(psycopg.Connection[Any]):
     """A connection that is closed when an answer does not come: the network may swallow messages without an error."""
 
     max_wait_s = math.inf
+    timeline = ""  # of the server's history: another one after a failover, and then ids of transactions come again
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         return super().wait(self._limited(gen), *args, **kwargs)
@@ -65,19 +65,12 @@ class Database(psycopg.Connection[Any]):
                 self.execute(f"SET statement_timeout = '{timeout}'")
 
 
-class Sent(NamedTuple):
-    """A transaction by its id. On another timeline, after a failover, the id may be that of another transaction."""
-
-    xid: str
-    timeline: str
-
-
 class CommitUnknown(Exception):
     """The connection was lost between COMMIT and its answer."""
 
-    def __init__(self, sent: Sent, result: Any) -> None:
-        super().__init__(sent)
-        self.sent, self.result = sent, result
+    def __init__(self, xid: str, timeline: str, result: Any) -> None:
+        super().__init__(xid)
+        self.xid, self.timeline, self.result = xid, timeline, result
 
 
 def settings(options: PostgresOptions, *, local: bool) -> list[str]:
@@ -134,7 +127,7 @@ class TransactionStatements:
         self._db, self._options, self.writing, self._exclusive = db, options, writing, exclusive
         self._scope: str | None = None  # of the statements: one user's digest, or ALL_USERS; None before the first
         self._stack = ExitStack()
-        self._sent = Sent("", "")  # by which the server can be asked what became of the transaction
+        self._xid = ""  # by which the server can be asked what became of the transaction
 
     def run(self, task: Callable[[], T]) -> T:
         """Run the task and commit.
@@ -151,7 +144,7 @@ class TransactionStatements:
                     self._db.execute("COMMIT")
         except psycopg.OperationalError as error:
             if is_done and (self._db.closed or self._db.broken):
-                raise CommitUnknown(self._sent, result) from error
+                raise CommitUnknown(self._xid, self._db.timeline, result) from error
             raise
         return result
 
@@ -170,7 +163,7 @@ class TransactionStatements:
             statements += [f"LOCK TABLE space IN {'EXCLUSIVE' if self._exclusive else 'ROW SHARE'} MODE", _XID]
         rows = send(self._db, [*statements, *queries])
         if self.writing:
-            self._sent = Sent(*rows.pop(0)[0])
+            self._xid = str(rows.pop(0)[0][0])
         self._stack.enter_context(self._db.pipeline())
         return rows
 
