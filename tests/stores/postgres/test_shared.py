@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,8 @@ import psycopg
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.records import ChangeSet, Scope, Search, VectorSpace
+from memscope.records import ChangeSet, Scope, Search, Select, VectorSpace
+from memscope.stores.local import forget
 from memscope.text.terms import terms
 from memscope_postgres import PostgresOptions, PostgresStore, parse_location, user
 from memscope_testing.records import ids, inserts
@@ -147,6 +149,36 @@ async def test_a_retrieve_whose_index_is_up_to_date_waits_for_the_server_twice(
             before = between.answers
             assert len(await memory.retrieve("zebra place 3", user="alice", k=k)) == k
             assert between.answers - before == 2
+    between.close()
+
+
+async def test_an_add_waits_for_the_server_twice_and_so_does_a_group(
+    server: PostgresServer, place: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids that repeat within the group, or were forgotten in it, are known all the same."""
+    between = Forwarder(server.port)
+    options = replace(parse_location(server.url(port=between.port)), schema_name=place.schema_name)
+    store = PostgresStore(options)
+    for n in range(3):
+        await store.append("alice", inserts(f"a{n}"))
+    before = between.answers
+    await store.append("alice", inserts("b"))
+    assert between.answers - before == 2
+    all_wait, waiting, take = threading.Event(), store._engine._waiting, store._engine._take
+    monkeypatch.setattr(store._engine, "_take", lambda user: (all_wait.wait(10), take(user))[1])
+    calls = [store.append("alice", inserts(f"c{n % 20}", f'it\'s \\ "{n}"')) for n in range(40)]
+    tasks = [asyncio.create_task(call) for call in calls]
+    while len(waiting.get("alice", ())) < len(tasks):
+        await asyncio.sleep(0)
+    before = between.answers
+    all_wait.set()
+    outcomes = [(await task).outcomes for task in tasks]
+    assert between.answers - before == 2
+    assert outcomes == [("stored", "stored")] * 20 + [("duplicate", "stored")] * 20
+    forgetting = store._write(lambda tx: forget(tx, Select("alice", ids=frozenset({"b"}))), user="alice")
+    results = await asyncio.gather(forgetting, store.append("alice", inserts("b")), store.append("alice", inserts("d")))
+    assert [result.outcomes for result in results[1:]] == [("forgotten",), ("stored",)]
+    await store.close()
     between.close()
 
 

@@ -63,24 +63,15 @@ class MemoryScopeMemoryService(BaseMemoryService):
         await memory.record(turns_of(session.events, dated=True))
 
     async def add_events_to_memory(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        events: Sequence[Event],
-        session_id: str | None = None,
+        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         await self.memory_session(app_name, user_id, session_id).record(turns_of(events, dated=True))
 
     async def add_memory(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        memories: Sequence[MemoryEntry],
+        self, *, app_name: str, user_id: str, memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         session = self.memory_session(app_name, user_id)
         for memory in memories:
             await session.remember(words_of(memory.content), time=memory.timestamp)

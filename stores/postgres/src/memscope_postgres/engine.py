@@ -30,6 +30,7 @@ from memscope.errors import ClosedError, StoreBusy
 from memscope_postgres import schema
 from memscope_postgres.failures import RETRIED_CODES, OutcomeUnknown, is_lost, outcome_unknown, typed
 from memscope_postgres.options import PostgresOptions
+from memscope_postgres.queries import Call
 from memscope_postgres.statements import CommitUnknown, Database, read_at_once, settings
 from memscope_postgres.transaction import Exclusive, PostgresTransaction
 
@@ -55,6 +56,7 @@ MAX_RECONNECT_PAUSE_S = 1.0
 @dataclass(slots=True, eq=False)
 class QueuedWrite:
     task: Task
+    asked: Sequence[str]  # ids of which the task will ask whether they are known
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
@@ -97,18 +99,18 @@ class TransactionRunner:
         """Run the task on one state of the database."""
         return await self.run(lambda db: PostgresTransaction.read(db, self.options, self.now(), task))
 
-    async def read_at_once(self, id: str, *queries: str) -> list[list[Any]]:
-        """Run queries about one user, of values without parameters, in one message."""
-        return await self.run(lambda db: read_at_once(db, self.options, id, *queries))
+    async def read_at_once(self, id: str, *calls: Call) -> list[list[Any]]:
+        """Run queries about one user in one message."""
+        return await self.run(lambda db: read_at_once(db, self.options, id, *calls))
 
-    async def write(self, task: Callable[[PostgresTransaction], T], user: str | None) -> T:
+    async def write(self, task: Callable[[PostgresTransaction], T], user: str | None, asked: Sequence[str] = ()) -> T:
         """Run the task alone with the users it asks for; durable on return."""
         if user is None:
-            return await self.run(lambda db: self._alone(db, task))
+            return await self.run(lambda db: self._alone(db, task, ()))
         if self._closed:
             raise ClosedError("the store is closed")
         loop = asyncio.get_running_loop()
-        request = QueuedWrite(task, loop.create_future())
+        request = QueuedWrite(task, asked, loop.create_future())
         with self._lock:
             is_first = user not in self._waiting
             waiting = self._waiting.setdefault(user, deque())
@@ -150,7 +152,8 @@ class TransactionRunner:
     def _together(self, group: Sequence[QueuedWrite]) -> None:
         if len(group) > 1:
             try:
-                results = self._attempt(lambda db: self._alone(db, lambda tx: [one.task(tx) for one in group]))
+                asked = [id for request in group for id in request.asked]
+                results = self._attempt(lambda db: self._alone(db, lambda tx: [one.task(tx) for one in group], asked))
             except OutcomeUnknown:  # of all of them: none may run again
                 raise
             except Exception:  # one of them failed: each runs in its own transaction
@@ -161,15 +164,15 @@ class TransactionRunner:
                 return
         for request in group:
             try:
-                request.result = self._attempt(lambda db, task=request.task: self._alone(db, task))  # type: ignore[misc]
+                request.result = self._attempt(lambda db, one=request: self._alone(db, one.task, one.asked))  # type: ignore[misc]
             except BaseException as error:
                 request.error = error
 
-    def _alone(self, db: Database, task: Callable[[PostgresTransaction], T]) -> T:
+    def _alone(self, db: Database, task: Callable[[PostgresTransaction], T], asked: Sequence[str]) -> T:
         try:
-            return PostgresTransaction.write(db, self.options, self.now(), task)
+            return PostgresTransaction.write(db, self.options, self.now(), task, asked)
         except Exclusive:
-            return PostgresTransaction.write(db, self.options, self.now(), task, exclusive=True)
+            return PostgresTransaction.write(db, self.options, self.now(), task, asked, exclusive=True)
 
     # ---- connections
 
@@ -234,6 +237,9 @@ class TransactionRunner:
                 if not self._prepared:
                     schema.prepare(db, self.options.schema_name)
                     self._prepared = True
+            if db.is_session:
+                db.prepare_queries()
+                db.prepare_threshold = 2
         except BaseException:
             db.close()
             raise
@@ -252,12 +258,11 @@ class TransactionRunner:
         db = Database.connect(conninfo.make_conninfo(**client), autocommit=True)
         db.max_wait_s = 2 * self.options.statement_timeout_s + 1  # of several statements that are answered together
         db.adapters.register_dumper(int, Int8Dumper)  # one type of number: one prepared statement
-        db.prepare_threshold, db.prepared_max = 2, MAX_PREPARED
+        db.prepare_threshold, db.prepared_max = None, MAX_PREPARED
         row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()
         assert row is not None
-        if row[0] != db.info.backend_pid:  # a pooler is between: the next transaction may be of another session
-            db.prepare_threshold = None
-        else:
+        db.is_session = row[0] == db.info.backend_pid  # else a pooler is between
+        if db.is_session:
             db.execute("; ".join(settings(self.options, local=False)))
         self._ahead = row[1] - datetime.now(UTC)
         db.timeline = _timeline(db)

@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import sql
 
-from memscope.stores.local.columns import COUNTERS
 from memscope_postgres.options import PostgresOptions
+from memscope_postgres.queries import KNOWN, LOCKED_USER, QUERIES, SPACES, USER, XID, Call, quoted
 
 T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 ALL_USERS = ""  # a scope: no user's digest
-SPACES = "SELECT space, model, dims, active FROM space"
-USER = f"SELECT terms, {', '.join(COUNTERS)} FROM users WHERE user_id = %s"
-_XID = "SELECT pg_current_xact_id()::text"
 
 
 class Database(psycopg.Connection[Any]):
     """A connection that is closed when an answer does not come: the network may swallow messages without an error."""
 
     max_wait_s = math.inf
+    is_session = False  # of this process's own: no pooler gives the next transaction another one
     timeline = ""  # of the server's history: another one after a failover, and then ids of transactions come again
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
@@ -50,18 +49,22 @@ class Database(psycopg.Connection[Any]):
             result: T = end.value
             return result
 
+    def prepare_queries(self) -> None:
+        """Prepare the queries of messages: at first, and after a rollback, at which psycopg gives up all prepared."""
+        self.execute("; ".join(["DEALLOCATE ALL", *(query.prepare() for query in QUERIES)]), prepare=False)
+
     @contextmanager
     def unlimited(self) -> Iterator[None]:
         """Let statements take their time: those that rewrite whole tables. Behind a pooler the server's limit stays."""
         limit, self.max_wait_s = self.max_wait_s, math.inf
-        if owns_session := self.prepare_threshold is not None:
+        if self.is_session:
             ((timeout,),) = self.execute("SHOW statement_timeout").fetchall()
             self.execute("SET statement_timeout = 0")
         try:
             yield
         finally:
             self.max_wait_s = limit
-            if owns_session and not self.closed:
+            if self.is_session and not self.closed:
                 self.execute(f"SET statement_timeout = '{timeout}'")
 
 
@@ -85,6 +88,7 @@ def settings(options: PostgresOptions, *, local: bool) -> list[str]:
         "idle_in_transaction_session_timeout": timeout_ms + 1000,  # the locks of a client that is gone
         "jit": "off",
         "enable_seqscan": "off",
+        "plan_cache_mode": "force_generic_plan",
     }
     return [f"SET {'LOCAL ' if local else ''}{name} = {value}" for name, value in values.items()]
 
@@ -95,8 +99,7 @@ def _scope_statements(scope: str) -> list[str]:
 
 
 def begin(db: Database, options: PostgresOptions, how: str, scope: str) -> list[str]:
-    pooled = db.prepare_threshold is None
-    return [how, *(settings(options, local=True) if pooled else ()), *_scope_statements(scope)]
+    return [how, *(() if db.is_session else settings(options, local=True)), *_scope_statements(scope)]
 
 
 def send(db: Database, statements: Sequence[str]) -> list[list[Any]]:
@@ -110,21 +113,23 @@ def send(db: Database, statements: Sequence[str]) -> list[list[Any]]:
             return rows
 
 
-def read_at_once(db: Database, options: PostgresOptions, id: str, *queries: str) -> list[list[Any]]:
+def read_at_once(db: Database, options: PostgresOptions, id: str, *calls: Call) -> list[list[Any]]:
     """Run queries about one user in a transaction that is one message; return the rows of each."""
     with rolled_back(db):
-        return send(db, [*begin(db, options, READ, id), *queries, "COMMIT"])
+        return send(db, [*begin(db, options, READ, id), *_statements(db, calls), "COMMIT"])
 
 
-def select_user(id: str) -> str:
-    return USER.replace("%s", f"'{id}'")
+def _statements(db: Database, calls: Iterable[Call]) -> list[str]:
+    return [call.statement(is_prepared=db.is_session) for call in calls]
 
 
 class TransactionStatements:
     """A transaction that begins with its first statement."""
 
-    def __init__(self, db: Database, options: PostgresOptions, *, writing: bool, exclusive: bool) -> None:
-        self._db, self._options, self.writing, self._exclusive = db, options, writing, exclusive
+    def __init__(
+        self, db: Database, options: PostgresOptions, *, writing: bool, exclusive: bool, asked: Sequence[str] = ()
+    ) -> None:
+        self._db, self._options, self.writing, self._exclusive, self._asked = db, options, writing, exclusive, asked
         self._scope: str | None = None  # of the statements: one user's digest, or ALL_USERS; None before the first
         self._stack = ExitStack()
         self._xid = ""  # by which the server can be asked what became of the transaction
@@ -148,20 +153,27 @@ class TransactionStatements:
             raise
         return result
 
-    def start(self, id: str) -> tuple[list[Any], list[Any]] | None:
-        """Begin with a user; return the row and the vector spaces, or None if the transaction began before."""
+    def start(self, id: str) -> tuple[list[Any], list[Any], dict[str, int | None]] | None:
+        """Begin with a user, or return None if the transaction began before.
+
+        Returns:
+            The user's row, the vector spaces, and the numbers of the ids asked for, None for those that are not known.
+        """
         if self._scope is not None:
             return None
-        lock = " FOR UPDATE" if self.writing else ""
-        rows = self._begin(id, select_user(id) + lock, SPACES)
-        return rows[0], rows[1]
+        calls = [(LOCKED_USER if self.writing else USER).call(quoted(id)), SPACES.call()]
+        if self._asked:
+            calls.append(KNOWN.call(quoted(id), sql.quote(list(self._asked), self._db)))
+        user, spaces, *known = self._begin(id, *calls)
+        return user, spaces, {**dict.fromkeys(self._asked), **dict(known[0] if known else ())}
 
-    def _begin(self, scope: str, *queries: str) -> list[list[Any]]:
+    def _begin(self, scope: str, *calls: Call) -> list[list[Any]]:
         self._scope = scope
         statements = begin(self._db, self._options, WRITE if self.writing else READ, scope)
         if self.writing:
-            statements += [f"LOCK TABLE space IN {'EXCLUSIVE' if self._exclusive else 'ROW SHARE'} MODE", _XID]
-        rows = send(self._db, [*statements, *queries])
+            statements.append(f"LOCK TABLE space IN {'EXCLUSIVE' if self._exclusive else 'ROW SHARE'} MODE")
+            calls = (XID.call(), *calls)
+        rows = send(self._db, [*statements, *_statements(self._db, calls)])
         if self.writing:
             self._xid = str(rows.pop(0)[0][0])
         self._stack.enter_context(self._db.pipeline())
@@ -190,7 +202,9 @@ def rolled_back(db: Database) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if not db.closed:
-            with suppress(psycopg.Error):
-                db.execute("ROLLBACK")
+        with suppress(psycopg.Error):
+            if db.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                db.rollback()
+                if db.is_session:
+                    db.prepare_queries()
         raise

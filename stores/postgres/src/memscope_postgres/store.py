@@ -3,6 +3,7 @@
     options.py settings.py      address and options; the section of the settings
     engine.py                   threads with a connection each, grouped writes, another try after a lost connection
     failures.py                 typed errors
+    queries.py statements.py    what is sent, as few messages as can be
     schema.py                   the tables, their creation and upgrade, row level security
     transaction.py              the primitives of a local store in SQL; user.py tables.py those of one user
 
@@ -13,28 +14,41 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, StoreError
-from memscope.records import FetchResult, ForgetReport, Handle, Json, Stats, VectorSpace
+from memscope.records import (
+    AppendResult,
+    ChangeSet,
+    FetchResult,
+    ForgetReport,
+    Handle,
+    Json,
+    Stats,
+    TurnInsert,
+    VectorSpace,
+)
 from memscope.search.units import units_version
 from memscope.stores import ATOMIC
 from memscope.stores.local import LocalStore, Transaction, pending, records
 from memscope.stores.local.columns import COUNTERS
-from memscope_postgres import schema
+from memscope_postgres import queries, schema
 from memscope_postgres.engine import TransactionRunner
 from memscope_postgres.options import PostgresOptions, parse_location
-from memscope_postgres.statements import SPACES, Database, select_user
+from memscope_postgres.queries import SPACES, USER, quoted
+from memscope_postgres.statements import Database
 from memscope_postgres.tables import user_id
-from memscope_postgres.user import MAX_BIGINT, FetchedRows, fetch_queries
+from memscope_postgres.user import MAX_BIGINT, FetchedRows
 
 T = TypeVar("T")
 _abandoned: list[
     TransactionRunner
 ] = []  # of a parent process: their connections must neither be used nor closed after a fork
+_asked: ContextVar[Sequence[str]] = ContextVar("asked", default=())  # ids read with the first message of a write
 LEFT_BY_FORGET = "dead rows until VACUUM; the write-ahead log, replicas and backups of the server"
 LEFT_BY_COMPACT = "the write-ahead log until it is recycled; replicas and backups of the server"
 
@@ -97,11 +111,20 @@ class PostgresStore(LocalStore):
         await self._live().run(self._rewrite)
         return pending(LEFT_BY_COMPACT)
 
+    async def append(
+        self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
+    ) -> AppendResult:
+        token = _asked.set(records.first_keys(inserts))
+        try:
+            return await super().append(user, inserts, change_set)
+        finally:
+            _asked.reset(token)
+
     # ---- the two reads of a retrieve whose index is up to date: one message each
 
     async def is_unchanged(self, user: str, revision: int, space: VectorSpace | None) -> bool:
         id = user_id(user)
-        users, spaces = await self._live().read_at_once(id, select_user(id), SPACES)
+        users, spaces = await self._live().read_at_once(id, USER.call(quoted(id)), SPACES.call())
         serving = next((VectorSpace(model, dims) for _, model, dims, active in spaces if active), None)
         state = (users[0][0], users[0][1 + COUNTERS.index("revision")]) if users else (units_version, 0)
         return state == (units_version, revision) and serving == space
@@ -111,7 +134,8 @@ class PostgresStore(LocalStore):
         if len(numbers) < len(ids):
             return await super().fetch(user, ids)
         id = user_id(user)
-        return records.fetch(FetchedRows(*await self._live().read_at_once(id, *fetch_queries(id, numbers))), ids)
+        rows = await self._live().read_at_once(id, *queries.fetch(id, numbers))
+        return records.fetch(FetchedRows(*rows), ids)
 
     # ---- inside
 
@@ -131,7 +155,7 @@ class PostgresStore(LocalStore):
         return await self._live().read(task)
 
     async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None) -> T:
-        return await self._live().write(task, user)
+        return await self._live().write(task, user, _asked.get())
 
     def _tables(self, names: Sequence[str]) -> list[str]:
         return [f'"{self.options.schema_name}".{name}' for name in names]
@@ -151,7 +175,7 @@ class PostgresStore(LocalStore):
             "server": db.info.server_version,
             "schema": schema.SCHEMA,
             "units_version": units_version,
-            "prepared_statements": db.prepare_threshold is not None,
+            "prepared_statements": db.is_session,
         }
 
 

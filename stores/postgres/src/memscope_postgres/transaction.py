@@ -18,9 +18,10 @@ from memscope.search.units import microseconds, units_version
 from memscope.stores.rules import STAGES, latest_valid_lease
 from memscope.stores.spaces import Spaces
 from memscope_postgres.options import PostgresOptions
-from memscope_postgres.statements import ALL_USERS, SPACES, USER, Database, TransactionStatements
+from memscope_postgres.queries import SPACES, USER_OF
+from memscope_postgres.statements import ALL_USERS, Database, TransactionStatements
 from memscope_postgres.tables import user_id
-from memscope_postgres.user import PostgresUser
+from memscope_postgres.user import PostgresUser, storable
 
 T = TypeVar("T")
 MAX_DUE_USERS = 64  # looked at by one claim
@@ -62,15 +63,15 @@ class PostgresTransaction:
     @classmethod
     def write(
         cls, db: Database, options: PostgresOptions, now: datetime, task: Callable[[PostgresTransaction], T],
-        *, exclusive: bool = False,
+        asked: Sequence[str] = (), *, exclusive: bool = False,
     ) -> T:  # fmt: skip
-        """Run the task and commit.
+        """Run the task and commit. ``asked`` are ids of the task's only user that it will ask ``known`` for.
 
         Raises:
             Exclusive: The task needs the lock of ``exclusive``.
             CommitUnknown: The answer to COMMIT was lost.
         """
-        statements = TransactionStatements(db, options, writing=True, exclusive=exclusive)
+        statements = TransactionStatements(db, options, writing=True, exclusive=exclusive, asked=storable(asked))
 
         def writing() -> T:
             tx = cls(statements, now, exclusive=exclusive)
@@ -107,13 +108,14 @@ class PostgresTransaction:
         if name not in self._users:
             id = user_id(name)
             if (begun := self._statements.start(id)) is not None:
-                rows, spaces = begun
+                rows, spaces, known = begun
                 self._load_spaces(spaces)
             else:
+                known = {}
                 lock = " FOR UPDATE" if self._statements.writing else ""
                 skip = " SKIP LOCKED" if lock and self._skips_locked else ""
-                rows = self.execute(USER + lock + skip, id, scope=id).fetchall()
-            self._users[name] = PostgresUser(self, id, rows[0][0], rows[0][1:]) if rows else None
+                rows = self.execute(f"{USER_OF}%s{lock}{skip}", id, scope=id).fetchall()
+            self._users[name] = PostgresUser(self, id, rows[0][0], rows[0][1:], known) if rows else None
         return self._users[name]
 
     def users(self, *, forgotten: bool = False) -> list[str]:
@@ -174,7 +176,7 @@ class PostgresTransaction:
         return self._spaces
 
     def _known_spaces(self) -> dict[VectorSpace, tuple[int, bool]]:
-        return self._spaces if self._spaces is not None else self._load_spaces(self.execute(SPACES).fetchall())
+        return self._spaces if self._spaces is not None else self._load_spaces(self.execute(SPACES.text).fetchall())
 
     def space_ids(self) -> dict[VectorSpace, int]:
         return {space: id for space, (id, _) in self._known_spaces().items()}

@@ -12,13 +12,14 @@ from memscope.stores import RecordKey
 from memscope.stores.checksummed import decode, encode, words_in_body
 from memscope.stores.local import Row
 from memscope.stores.local.columns import COUNTERS, ROW_KINDS, ROWS_PER_PAGE, kind_number, record_columns
-from memscope.stores.rules import Memory, in_words
+from memscope.stores.rules import Memory, in_words, record_id
+from memscope_postgres.queries import KNOWN_OF, ROW_COLUMNS
 from memscope_postgres.tables import COLUMNS, SmallTables, UserStatements
 
 ROWS_PER_INDEX_PAGE = 5_000  # units or vectors read at once
 MAX_BIGINT = (1 << 63) - 1
-_ROW = "number, body, unit, units, valid_to_before"
 _RECORD_FIELDS = tuple(name.strip('"') for name in COLUMNS["record"])
+_KNOWN = KNOWN_OF.format(id="%s", ids="%s")
 _CHANGES = ", ".join(f"{name} = %s" for name in list(COLUMNS["record"])[1:])
 _UPDATE_RECORD = f"UPDATE record SET {_CHANGES} WHERE user_id = %s AND number = %s"
 
@@ -34,9 +35,11 @@ class PostgresUser(SmallTables):
     insights: int
     units: int
 
-    def __init__(self, tx: UserStatements, id: str, terms: str, counters: Sequence[int]) -> None:
+    def __init__(
+        self, tx: UserStatements, id: str, terms: str, counters: Sequence[int], known: dict[str, int | None]
+    ) -> None:
         super().__init__(tx, id)
-        self.terms = terms
+        self.terms, self._known = terms, known  # numbers by id, as they are in this transaction; None: not known
         for name, value in zip(COUNTERS, counters, strict=True):
             setattr(self, name, value)
         self._stored = self._state()
@@ -64,25 +67,24 @@ class PostgresUser(SmallTables):
 
     def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
         asked = list(handles)
-        ids, numbers = _ids(asked), [one for one in asked if isinstance(one, int) and abs(one) <= MAX_BIGINT]
-        query = f"SELECT {_ROW}, {{0}} FROM record WHERE user_id = %s AND {{0}} = ANY(%s)"
+        ids, numbers = storable(asked), [one for one in asked if isinstance(one, int) and abs(one) <= MAX_BIGINT]
+        query = f"SELECT {ROW_COLUMNS}, {{0}} FROM record WHERE user_id = %s AND {{0}} = ANY(%s)"
         sent = [self.mine(query.format("id"), ids)] if ids else []
         sent += [self.mine(query.format("number"), numbers)] if numbers else []
         return {handle: _row(row) for cursor in sent for *row, handle in cursor}
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        asked = _ids(ids)
-        query = (
-            "SELECT id, number FROM record WHERE user_id = %s AND id = ANY(%s)"
-            " UNION ALL SELECT id, 0 FROM tombstone WHERE user_id = %s AND id = ANY(%s)"
-        )
-        return dict(self.mine(query, asked, self.id, asked).fetchall()) if asked else {}
+        asked = storable(ids)
+        if unread := [id for id in asked if id not in self._known]:
+            self._known.update(dict.fromkeys(unread))
+            self._known.update(self.send(_KNOWN, self.id, unread, self.id, unread).fetchall())
+        return {id: number for id in asked if (number := self._known[id]) is not None}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
         asked = list(numbers)
         links = "SELECT memory, source FROM source WHERE user_id = %s AND source = ANY(%s) ORDER BY memory"
         among = "SELECT memory FROM source WHERE user_id = %s AND source = ANY(%s)"
-        query = f"SELECT {_ROW} FROM record WHERE user_id = %s AND number IN ({among})"
+        query = f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = %s AND number IN ({among})"
         if not asked:
             return []
         pairs, cursor = self.mine(links, asked), self.mine(query, self.id, asked)
@@ -90,13 +92,13 @@ class PostgresUser(SmallTables):
         return [(source, rows[memory]) for memory, source in pairs if memory in rows]
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        return self._rows("superseded_by = ANY(%s) ORDER BY number", _ids(ids))
+        return self._rows("superseded_by = ANY(%s) ORDER BY number", storable(ids))
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
         return self._rows("name = %s AND namespace IS NOT DISTINCT FROM %s AND current", name, namespace)
 
     def _rows(self, condition: str, *values: Any) -> list[Row]:
-        cursor = self.mine(f"SELECT {_ROW} FROM record WHERE user_id = %s AND {condition}", *values)
+        cursor = self.mine(f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = %s AND {condition}", *values)
         return [_row(row) for row in cursor]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
@@ -123,6 +125,7 @@ class PostgresUser(SmallTables):
         values = [fields.get(name) for name in _RECORD_FIELDS]
         if row.number > self._inserted:
             self.add("record", [values])
+            self._known[record_id(row.record)] = row.number
             self._inserted = row.number
             self._count(row.record, 1)
         else:
@@ -142,6 +145,7 @@ class PostgresUser(SmallTables):
                           "history WHERE user_id = %s AND number",
                           "item WHERE user_id = %s AND stage IN ('consolidate', 'reflect') AND item"):  # fmt: skip
             self.mine(f"DELETE FROM {condition} = %s", row.number)
+        self._known.pop(record_id(row.record), None)
         self._count(row.record, -1)
 
     def older(self, number: int) -> list[Memory]:
@@ -153,7 +157,9 @@ class PostgresUser(SmallTables):
         self.mine("INSERT INTO history VALUES (%s, %s, %s, %s)", number, memory.version, encode(memory))
 
     def add_tombstones(self, ids: Iterable[str]) -> None:
-        self.add("tombstone", [(id,) for id in ids])
+        buried = list(ids)
+        self.add("tombstone", [(id,) for id in buried])
+        self._known.update(dict.fromkeys(buried, 0))
 
     def tombstones(self) -> list[str]:
         return [id for (id,) in self.mine("SELECT id FROM tombstone WHERE user_id = %s ORDER BY id")]
@@ -214,7 +220,7 @@ class PostgresUser(SmallTables):
 # ---- rows
 
 
-def _ids(handles: Iterable[Handle]) -> list[str]:
+def storable(handles: Iterable[Handle]) -> list[str]:
     """Keep the ids that a text of PostgreSQL can hold: none that is stored has a NUL."""
     return [one for one in handles if isinstance(one, str) and "\0" not in one]
 
@@ -224,17 +230,8 @@ def _row(row: Sequence[Any]) -> Row:
     return Row(number, decode(body), unit, units, datetime.fromisoformat(valid_to) if valid_to else None)
 
 
-def fetch_queries(id: str, numbers: Iterable[int]) -> tuple[str, str, str]:
-    """Make the queries of a fetch by numbers: the rows, the links to memories derived from them, and those memories."""
-    among = f"'{{{','.join(map(str, numbers))}}}'::bigint[]"
-    derived = f"SELECT memory FROM source WHERE user_id = '{id}' AND source = ANY({among})"
-    rows = f"SELECT {_ROW} FROM record WHERE user_id = '{id}' AND number"
-    links = f"SELECT memory, source FROM source WHERE user_id = '{id}' AND source = ANY({among}) ORDER BY memory"
-    return f"{rows} = ANY({among})", links, f"{rows} IN ({derived})"
-
-
 class FetchedRows:
-    """The answers to ``fetch_queries``, as a user's part of a transaction."""
+    """The answers to ``queries.fetch``, as a user's part of a transaction."""
 
     def __init__(self, rows: Iterable[Sequence[Any]], links: Sequence[tuple[int, int]], derived: Iterable[Any]) -> None:
         self._rows, self._links = {row[0]: _row(row) for row in rows}, links
@@ -274,7 +271,7 @@ def _live(when: datetime, user: str) -> tuple[Any, ...]:
 _SELECT_CONDITIONS: tuple[tuple[str, str, Callable[[Any, str], tuple[Any, ...]]], ...] = (
     ("agent", "agent = %s", lambda value, user: (value,)),
     ("session", _OF_SESSION, lambda value, user: (user, value, user)),
-    ("ids", "id = ANY(%s)", lambda ids, user: (sorted(_ids(ids)),)),
+    ("ids", "id = ANY(%s)", lambda ids, user: (sorted(storable(ids)),)),
     ("period", _IN_PERIOD, lambda value, user: _period(value)),
     ("name", "name = %s", lambda value, user: (value,)),
     ("namespace", "namespace = %s", lambda value, user: (value,)),

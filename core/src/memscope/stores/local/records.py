@@ -138,8 +138,13 @@ def append(
     return AppendResult(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
 
+def first_keys(inserts: Iterable[TurnInsert]) -> list[str]:
+    """Make the keys that ``append`` asks ``known`` for."""
+    return [insert.turn.key if insert.base is None else turn_key(insert.base, 0) for insert in inserts]
+
+
 def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tuple[str, AppendOutcome]]:
-    first = [insert.turn.key if insert.base is None else turn_key(insert.base, 0) for insert in inserts]
+    first = first_keys(inserts)
     requested, known = set(first), tx.known(first)
     placed: list[tuple[str, AppendOutcome]] = []
     for insert, key in zip(inserts, first, strict=True):
