@@ -1,4 +1,4 @@
-"""Servers of their own: a standby that takes over, a disk that is full, TLS."""
+"""Servers of their own: a standby that takes over, a disk that is full, TLS; a pooler before one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import asyncio
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from memscope.errors import ConfigError, StoreFull, StoreReadOnly, StoreUnavailable
-from memscope.records import TurnInsert
-from memscope_postgres import PostgresStore
+from memscope.records import Select, TurnInsert
+from memscope_postgres import PostgresOptions, PostgresStore, parse_location
 from memscope_testing.records import ids, inserts, turn
+from stores.postgres.processes import texts
 
-from servers.postgres import Missing, PostgresServer
+from servers.postgres import Missing, PostgresServer, free_port
 
 
 @contextmanager
@@ -136,3 +140,54 @@ async def test_tls_is_used_and_a_foreign_certificate_refused(certificates: Path)
         await store.close()
         with pytest.raises(ConfigError, match="refuses the login"):
             await PostgresStore(f"{verified}/other.crt").open()
+
+
+# ---- a pooler
+
+
+@pytest.fixture
+def pooler(server: PostgresServer) -> Iterator[int]:
+    """PgBouncer in transaction mode, with fewer connections than the store."""
+    program = shutil.which("pgbouncer")
+    if program is None:
+        pytest.skip("no PgBouncer (Debian: apt-get install pgbouncer)")
+    port = free_port()
+    config = server.folder / "pgbouncer.ini"
+    config.write_text(
+        f"[databases]\nmemscope = host=127.0.0.1 port={server.port} user=memscope\n"
+        "[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+        f"listen_port = {port}\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 3\nunix_socket_dir =\n"
+        "ignore_startup_parameters = extra_float_digits\n"
+    )
+    log = (server.folder / "pgbouncer.log").open("wb")
+    started = subprocess.Popen([program, str(config)], stdout=log, stderr=log, **server.as_user())
+    try:
+        limit = time.monotonic() + 10
+        while True:
+            try:
+                psycopg.connect(server.url(port=port)).close()
+                break
+            except psycopg.OperationalError:
+                assert time.monotonic() < limit, (server.folder / "pgbouncer.log").read_text()
+                time.sleep(0.05)
+        yield port
+    finally:
+        started.terminate()
+        started.wait(10)
+        log.close()
+
+
+async def test_a_pooler_of_transactions_serves(server: PostgresServer, place: PostgresOptions, pooler: int) -> None:
+    options = replace(parse_location(server.url(port=pooler)), schema_name=place.schema_name)
+    store = PostgresStore(options)
+    users = [f"user-{n}" for n in range(20)]
+    for n in range(4):
+        await asyncio.gather(*(store.append(user, inserts(f"k{n}", user=user)) for user in users))
+        assert [len(await texts(store, "Berlin", user)) for user in users] == [1] * 20
+    for user in users:
+        assert await ids(store, user) == ["k0", "k1", "k2", "k3"]
+        await store.forget(Select(user, ids=frozenset({"k0"})))
+    assert (await store.stats()).turns == 60
+    assert (await store.stats()).details["prepared_statements"] is False
+    await store.compact()
+    await store.close()

@@ -30,7 +30,7 @@ from memscope.errors import ClosedError, StoreBusy
 from memscope_postgres import schema
 from memscope_postgres.failures import RETRIED_CODES, OutcomeUnknown, is_lost, outcome_unknown, typed
 from memscope_postgres.options import PostgresOptions
-from memscope_postgres.queries import Call
+from memscope_postgres.queries import BoundQuery
 from memscope_postgres.statements import CommitUnknown, Database, read_at_once, settings
 from memscope_postgres.transaction import Exclusive, PostgresTransaction
 
@@ -99,7 +99,7 @@ class TransactionRunner:
         """Run the task on one state of the database."""
         return await self.run(lambda db: PostgresTransaction.read(db, self.options, self.now(), task))
 
-    async def read_at_once(self, id: str, *calls: Call) -> list[list[Any]]:
+    async def read_at_once(self, id: str, *calls: BoundQuery) -> list[list[Any]]:
         """Run queries about one user in one message."""
         return await self.run(lambda db: read_at_once(db, self.options, id, *calls))
 

@@ -17,7 +17,7 @@ ROW_COLUMNS = "number, body, unit, units, valid_to_before"
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PreparedQuery:
     """A query by the name under which sessions prepare it.
 
     Attributes:
@@ -33,13 +33,13 @@ class Query:
         types = f"({', '.join(self.types)})" if self.types else ""
         return f"PREPARE memscope_{self.name}{types} AS {self.text}"
 
-    def call(self, *values: str) -> Call:
+    def call(self, *values: str) -> BoundQuery:
         """Bind literals."""
-        return Call(self, values)
+        return BoundQuery(self, values)
 
 
-class Call(NamedTuple):
-    query: Query
+class BoundQuery(NamedTuple):
+    query: PreparedQuery
     values: tuple[str, ...]
 
     def statement(self, *, is_prepared: bool) -> str:
@@ -51,28 +51,28 @@ class Call(NamedTuple):
         return text
 
 
-USER = Query("user", f"{USER_OF}$1", ("uuid",))
-LOCKED_USER = Query("locked_user", f"{USER_OF}$1 FOR UPDATE", ("uuid",))
-SPACES = Query("spaces", "SELECT space, model, dims, active FROM space")
-XID = Query("xid", "SELECT pg_current_xact_id()::text")  # later the server can be asked what became of it
+USER = PreparedQuery("user", f"{USER_OF}$1", ("uuid",))
+LOCKED_USER = PreparedQuery("locked_user", f"{USER_OF}$1 FOR UPDATE", ("uuid",))
+SPACES = PreparedQuery("spaces", "SELECT space, model, dims, active FROM space")
+XID = PreparedQuery("xid", "SELECT pg_current_xact_id()::text")  # later the server can be asked what became of it
 KNOWN_OF = (
     "SELECT id, number FROM record WHERE user_id = {id} AND id = ANY({ids})"
     " UNION ALL SELECT id, 0 FROM tombstone WHERE user_id = {id} AND id = ANY({ids})"
 )
-KNOWN = Query("known", KNOWN_OF.format(id="$1", ids="$2"), ("uuid", "text[]"))
+KNOWN = PreparedQuery("known", KNOWN_OF.format(id="$1", ids="$2"), ("uuid", "text[]"))
 
 _OF_NUMBERS = ("uuid", "bigint[]")
 _ROWS = f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = $1 AND number"
 _LINKS = "FROM source WHERE user_id = $1 AND source = ANY($2)"
 FETCH = (
-    Query("rows", f"{_ROWS} = ANY($2)", _OF_NUMBERS),
-    Query("links", f"SELECT memory, source {_LINKS} ORDER BY memory", _OF_NUMBERS),
-    Query("derived", f"{_ROWS} IN (SELECT memory {_LINKS})", _OF_NUMBERS),
+    PreparedQuery("rows", f"{_ROWS} = ANY($2)", _OF_NUMBERS),
+    PreparedQuery("links", f"SELECT memory, source {_LINKS} ORDER BY memory", _OF_NUMBERS),
+    PreparedQuery("derived", f"{_ROWS} IN (SELECT memory {_LINKS})", _OF_NUMBERS),
 )
 QUERIES = (USER, LOCKED_USER, SPACES, XID, KNOWN, *FETCH)
 
 
-def fetch(id: str, numbers: Iterable[int]) -> list[Call]:
+def fetch(id: str, numbers: Iterable[int]) -> list[BoundQuery]:
     """Fetch by numbers: the rows, the links to memories derived from them, and those memories."""
     among = f"'{{{','.join(map(str, numbers))}}}'"
     return [query.call(quoted(id), among) for query in FETCH]

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 
 from memscope_postgres.options import PostgresOptions
-from memscope_postgres.queries import KNOWN, LOCKED_USER, QUERIES, SPACES, USER, XID, Call, quoted
+from memscope_postgres.queries import KNOWN, LOCKED_USER, QUERIES, SPACES, USER, XID, BoundQuery, quoted
 
 T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -113,13 +113,13 @@ def send(db: Database, statements: Sequence[str]) -> list[list[Any]]:
             return rows
 
 
-def read_at_once(db: Database, options: PostgresOptions, id: str, *calls: Call) -> list[list[Any]]:
+def read_at_once(db: Database, options: PostgresOptions, id: str, *calls: BoundQuery) -> list[list[Any]]:
     """Run queries about one user in a transaction that is one message; return the rows of each."""
     with rolled_back(db):
         return send(db, [*begin(db, options, READ, id), *_statements(db, calls), "COMMIT"])
 
 
-def _statements(db: Database, calls: Iterable[Call]) -> list[str]:
+def _statements(db: Database, calls: Iterable[BoundQuery]) -> list[str]:
     return [call.statement(is_prepared=db.is_session) for call in calls]
 
 
@@ -167,7 +167,7 @@ class TransactionStatements:
         user, spaces, *known = self._begin(id, *calls)
         return user, spaces, {**dict.fromkeys(self._asked), **dict(known[0] if known else ())}
 
-    def _begin(self, scope: str, *calls: Call) -> list[list[Any]]:
+    def _begin(self, scope: str, *calls: BoundQuery) -> list[list[Any]]:
         self._scope = scope
         statements = begin(self._db, self._options, WRITE if self.writing else READ, scope)
         if self.writing:
