@@ -62,12 +62,12 @@ KNOWN_OF = (
 KNOWN = PreparedQuery("known", KNOWN_OF.format(id="$1", ids="$2"), ("uuid", "text[]"))
 
 _OF_NUMBERS = ("uuid", "bigint[]")
-_ROWS = f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = $1 AND number"
+_ROWS_WHERE = f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = $1 AND number"
 _LINKS = "FROM source WHERE user_id = $1 AND source = ANY($2)"
 FETCH = (
-    PreparedQuery("rows", f"{_ROWS} = ANY($2)", _OF_NUMBERS),
+    PreparedQuery("rows", f"{_ROWS_WHERE} = ANY($2)", _OF_NUMBERS),
     PreparedQuery("links", f"SELECT memory, source {_LINKS} ORDER BY memory", _OF_NUMBERS),
-    PreparedQuery("derived", f"{_ROWS} IN (SELECT memory {_LINKS})", _OF_NUMBERS),
+    PreparedQuery("derived", f"{_ROWS_WHERE} IN (SELECT memory {_LINKS})", _OF_NUMBERS),
 )
 QUERIES = (USER, LOCKED_USER, SPACES, XID, KNOWN, *FETCH)
 

@@ -19,7 +19,7 @@ from memscope_postgres.tables import COLUMNS, SmallTables, UserStatements
 ROWS_PER_INDEX_PAGE = 5_000  # units or vectors read at once
 MAX_BIGINT = (1 << 63) - 1
 _RECORD_FIELDS = tuple(name.strip('"') for name in COLUMNS["record"])
-_KNOWN = KNOWN_OF.format(id="%s", ids="%s")
+_SELECT_KNOWN = KNOWN_OF.format(id="%s", ids="%s")
 _CHANGES = ", ".join(f"{name} = %s" for name in list(COLUMNS["record"])[1:])
 _UPDATE_RECORD = f"UPDATE record SET {_CHANGES} WHERE user_id = %s AND number = %s"
 
@@ -77,7 +77,7 @@ class PostgresUser(SmallTables):
         asked = storable(ids)
         if unread := [id for id in asked if id not in self._known]:
             self._known.update(dict.fromkeys(unread))
-            self._known.update(self.send(_KNOWN, self.id, unread, self.id, unread).fetchall())
+            self._known.update(self.send(_SELECT_KNOWN, self.id, unread, self.id, unread).fetchall())
         return {id: number for id in asked if (number := self._known[id]) is not None}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
