@@ -92,6 +92,20 @@ async def test_a_bound_on_tokens_counts_replies_and_is_shared_by_users():
         assert (await memory.admin.status(user="carol"))["costs"] == {}
 
 
+async def test_the_costs_per_thousand_turns_are_those_of_the_turns_that_were_read():
+    clock = Clock()
+    async with remembering(InMemoryStore(clock=clock), clock, {"calls_per_hour": 2}) as memory:
+        assert (await memory.admin.status())["costs_per_1000_turns"] == {}
+        for user in ("alice", "bob", "carol"):  # there is no call left for the third
+            await add(memory, "I like tea", user=user)
+            await memory.consolidate(user=user)
+        status = await memory.admin.status()
+        spent, per = status["costs"]["consolidate"], status["costs_per_1000_turns"]
+        read = status["turns"] - status["failed"]["consolidate"] - status["pending"]["consolidate"]
+        assert (spent["calls"], read) == (2, 2)
+        assert per == {"calls": 1000, "tokens": round(1000 * spent["tokens"] / 2)}
+
+
 async def test_costs_are_of_the_store_and_kept_by_operation(tmp_path):
     clock = Clock()
     for text in ("I like tea", "I play chess"):
@@ -182,6 +196,7 @@ def test_status_and_doctor_show_costs_budget_and_refusals(tmp_path):
     asyncio.run(spend())
     shown = CliRunner().invoke(cli, ["--config", str(config), "status"]).output
     assert "costs         consolidate: 1 call, " in shown
+    assert "per 1,000 turns: 1,000 calls, " in " ".join(shown.split())
     assert "budget        calls_per_day: 1 of 1 used up, work waits until " in shown
     checked = CliRunner().invoke(cli, ["--config", str(config), "doctor"]).output
     assert "calls_per_day: 1 of 1 used up" in checked

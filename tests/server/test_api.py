@@ -54,6 +54,8 @@ def test_a_memory_comes_with_its_sources_quotes_and_successor(alice, served):
     assert alice.get(f"{ALICE}/records/fact-lisbon").json()["happened"]["start"].startswith("2026-02-18")
     insight = alice.get(f"{ALICE}/records", params={"kind": "insight"}).json()["records"]
     assert [one["subject"] for one in insight] == ["home"]
+    whole = alice.get(f"{ALICE}/records/insight-home").json()
+    assert whole["sentences"] == [{"text": "Lisbon", "sources": ["fact-lisbon"]}]
 
 
 def test_records_come_newest_first_page_by_page(alice):

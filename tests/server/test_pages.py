@@ -73,6 +73,13 @@ def test_a_browser_gets_a_page_about_an_error(alice, page, status):
     assert 'role="alert"' in reply.text
 
 
+def test_an_insight_shows_where_each_sentence_comes_from(alice):
+    page = alice.get("/u/alice/records/insight-home").text
+    part = page.partition("each with what it rests on")[2].partition("</section>")[0]
+    assert ">Lisbon<" in part and 'href="/u/alice/records/fact-lisbon"' in part
+    assert "逐句及其来源" in alice.get("/u/alice/records/insight-home", headers={"Accept-Language": "zh-CN"}).text
+
+
 def test_jobs_and_metrics_show_what_the_back_end_cost(tmp_path, fault_server):
     tokens = TokenFile(tmp_path / "tokens.json")
     _, secret = tokens.add("operator", None)
@@ -82,6 +89,7 @@ def test_jobs_and_metrics_show_what_the_back_end_cost(tmp_path, fault_server):
             turns = {"turns": [{"role": "user", "content": "I moved to Berlin last May."}]}
             operator.post("/api/v1/users/alice/turns", json=turns)
             calls = operator.post("/api/v1/users/alice/consolidate").json()["calls"]
+            assert "Per 1,000 turns" not in operator.get("/jobs").text  # the model read none
             for page in ("/jobs", "/jobs?user=alice"):
                 shown = operator.get(page).text
                 assert "Tokens" in shown and re.search(

@@ -69,6 +69,7 @@ class AsyncAdmin:
             facts, refused = await costs.facts(services)
             error = self._runtime.work.filler.error
             usage = {name: asdict(usage) for name, usage in self._runtime.usage_by_operation.items() if usage.calls}
+            stats, spent = await services.store.stats(user), await costs.costs(services, user)
             return {
                 "version": VERSION,
                 "store": self._runtime.location,
@@ -78,12 +79,13 @@ class AsyncAdmin:
                 "plugins": [plugin.name for plugin in self._runtime.plugins.listed() if plugin.state == "loaded"],
                 "usage": asdict(services.usage),
                 "usage_by_operation": usage,
-                "costs": await costs.costs(services, user),
+                "costs": spent,
+                "costs_per_1000_turns": costs.per_1000_turns(spent, stats),
                 "budget": await costs.budget(services),
                 "facts": facts,
                 "refused": refused,
                 "embedding_error": error.code if error else None,
-                **asdict(await services.store.stats(user)),
+                **asdict(stats),
             }
 
     async def audit(self, *, user: str) -> list[AuditFinding]:

@@ -212,6 +212,13 @@ class QuoteOut(Shown):
     text: str
 
 
+class SentenceOut(Shown):
+    """A sentence of an insight, and the observations that it rests on."""
+
+    text: str
+    sources: list[str]
+
+
 class RecordOut(Shown):
     """A turn, an observation or an insight. ``time`` is when it was said; ``sources`` are ids of what it rests on."""
 
@@ -232,6 +239,7 @@ class RecordOut(Shown):
     keywords: list[str] = []
     sources: list[str] = []
     quotes: list[QuoteOut] = []
+    sentences: list[SentenceOut] = []
     happened: Period | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None

@@ -203,6 +203,9 @@ def list_costs(status: Mapping[str, Any]) -> str:
             "{calls}, {characters} characters, {tokens} tokens", calls=count_nouns(one["calls"], "call"), **numbers
         )
         costs.append(f"{say(name)}: {words}")
+    if per := status["costs_per_1000_turns"]:
+        calls, tokens = count_nouns(per["calls"], "call"), f"{per['tokens']:,}"
+        costs.append(say("per 1,000 turns: {calls}, {tokens} tokens", calls=calls, tokens=tokens))
     return "; ".join(costs)
 
 

@@ -20,6 +20,7 @@ from memscope.text.tokens import estimate_tokens
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from memscope.records import Stats
     from memscope.services import Services
 
 WHOLE_STORE = "whole"
@@ -128,6 +129,15 @@ async def costs(ctx: Services, user: str | None = None) -> Mapping[str, Any]:
     """Return calls, characters and tokens by operation, of one user or of all."""
     name = WHOLE_STORE if user is None else await user_counters(ctx, user)
     return dict((await read_counters(ctx, name)).get("costs", {}))
+
+
+def per_1000_turns(spent: Mapping[str, Mapping[str, int]], stats: Stats) -> Mapping[str, int]:
+    """Return the calls and tokens of the back end per 1,000 turns that it has read; {} without any."""
+    waiting = sum(states["consolidate"] for states in (stats.pending, stats.failed, stats.parked))
+    read = stats.turns - waiting
+    if not spent or read <= 0:
+        return {}
+    return {unit: round(1000 * sum(one[unit] for one in spent.values()) / read) for unit in ("calls", "tokens")}
 
 
 async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
