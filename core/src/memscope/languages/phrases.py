@@ -18,6 +18,7 @@ class Phrases:
     date: str = "{day} {month} {year}"  # of saying, as a query has it
     changed: str = " (changed later: {date})"
     repeated: str = " (said {times} times, last {date})"
+    aged: str = " (said {months} months ago)"  # behind what may have changed since
     event: str = " ({dates})"  # an event's dates, behind the words that name it
     until: str = " to "  # between the first and the last day of a period
     separator: str = ", "  # between dates

@@ -57,8 +57,8 @@ class Hit:
     to how often they were said; ``superseded`` no longer hold. ``changed``: the turn's content was superseded or
     corrected.
     ``part`` says which of ``search.units.chunks`` fits best; ``words``, where set, is all that is printed of the turn;
-    ``zone`` is the query's. In a profile, ``category`` is what the entry is about ("home", "pets"); ``recent``: a plan
-    or the moment, not what lasts.
+    ``zone`` is the query's, ``asked`` its time, None with ``as_of``. In a profile, ``category`` is what the entry is
+    about ("home", "pets"); ``recent``: a plan or the moment, not what lasts.
     """
 
     turn: Turn | None
@@ -74,6 +74,7 @@ class Hit:
     repeats: Mapping[str, Repeats] = field(default_factory=dict)
     words: str = ""
     zone: tzinfo | None = None
+    asked: datetime | None = None
     category: str = ""
     recent: bool = False
     beside: bool = False

@@ -8,6 +8,7 @@ from typing import Literal
 
 from memscope import languages
 from memscope.records import FACT_SEPARATOR, Hit, Observation, Retrieval, in_zone
+from memscope.retrieval.ages import age_mark
 from memscope.retrieval.events import with_dates, with_event
 from memscope.search.units import chunks
 from memscope.text.tokens import estimate_tokens
@@ -77,7 +78,9 @@ def _told(hit: Hit, lines: Lines) -> str:
     """Return the speaker and the words of a turn, or a memory's text alone."""
     facts = " ".join(_memory(hit, memory) for memory in hit.matched)
     if hit.turn is None or (hit.matched and not hit.beside and (lines == "memories" or hit.words)):
-        return facts or _one_line(hit.text)
+        return facts or _one_line(hit.text) + (
+            age_mark(hit.insight, hit.insight.said, hit.asked) if hit.insight else ""
+        )
     words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
     more = f"{FACT_SEPARATOR}{facts}" if hit.beside and facts and lines == "memories" else ""
     dated = [(one.happened, quote) for one in hit.observations if one.happened for quote in one.quotes]
@@ -92,6 +95,7 @@ def _mark(hit: Hit, words: str) -> str:
 def _memory(hit: Hit, memory: Observation) -> str:
     words = with_event(_one_line(memory.text), memory.happened, hit.time)
     again = hit.repeats.get(memory.id)
+    words += age_mark(memory, max(memory.said, again.last) if again else memory.said, hit.asked)
     if again is None or again.times < 2:
         return words
     last = in_zone(again.last, hit.zone) if hit.zone else again.last

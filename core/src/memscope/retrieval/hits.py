@@ -112,6 +112,7 @@ def make_hit(query: Query, found: Candidates, row: int, fetched: FetchResult) ->
         part=int(found.part[row]),
         features=lines(query, row),
         zone=query.now.tzinfo,
+        asked=query.now if query.as_of is None else None,
         beside=beside,
         words=telling_words(record.text) if facts and beside else "",
     )

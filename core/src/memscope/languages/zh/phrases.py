@@ -8,6 +8,7 @@ PHRASES = Phrases(
     date="{year}年{month}{day}日",
     changed="（后来有变：{date}）",
     repeated="（说过{times}次，最近{date}）",
+    aged="（{months}个月前说的）",
     event="（{dates}）",
     until="至",
     separator="、",

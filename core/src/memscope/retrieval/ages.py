@@ -1,0 +1,47 @@
+"""Age of what may have changed: a home, work, health, money or a plan that nobody has told of for months.
+
+A past event, a birthday, a taste and a trait do not grow old.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cache
+
+from memscope import languages
+from memscope.languages.worded import every, worded
+from memscope.records import Insight, Memory, Observation
+from memscope.text.tokens import words as token_words
+from memscope.text.topics import names, topics
+
+MIN_SHOWN_AGE = timedelta(days=180)
+CHANGING_TOPICS = frozenset({"home", "residence", "job", "professions", "jobhunt", "health", "money"})
+LASTING_TOPICS = frozenset({"birthday", "origin", "allergy"})
+AVERAGE_MONTH_DAYS = 365.25 / 12
+
+
+def age_mark(memory: Memory, confirmed: datetime, now: datetime | None) -> str:
+    """Return the mark behind a memory whose last saying is long ago; "" for what does not change."""
+    if now is None or now - confirmed < MIN_SHOWN_AGE or not _may_have_changed(memory):
+        return ""
+    months = round((now - confirmed).days / AVERAGE_MONTH_DAYS)
+    return languages.main(memory.text).phrases.aged.format(months=months)
+
+
+def _may_have_changed(memory: Memory) -> bool:
+    text = memory.text
+    over = (worded("told_as_past", text) or memory.happened) and not worded("lasting", text)
+    if over or memory.valid_to is not None or worded("timeless", text):
+        return False
+    words = f"{text} {' '.join(memory.keywords)}" if isinstance(memory, Observation) else text
+    about = topics(words)
+    if about & _numbers(LASTING_TOPICS):
+        return False
+    is_state = isinstance(memory, Insight) or worded("state_verb", text) or worded("state", text)
+    changing = about & _numbers(CHANGING_TOPICS) or every("state_words").intersection(token_words(text))
+    return worded("plan", text) or (is_state and bool(changing))
+
+
+@cache
+def _numbers(chosen: frozenset[str]) -> frozenset[int]:
+    return frozenset(number for number, name in enumerate(names()) if name in chosen)
