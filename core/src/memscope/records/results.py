@@ -74,7 +74,7 @@ class Hit:
     repeats: Mapping[str, Repeats] = field(default_factory=dict)
     words: str = ""
     zone: tzinfo | None = None
-    asked: datetime | None = None
+    asked: datetime | None = field(default=None, compare=False)
     category: str = ""
     recent: bool = False
     beside: bool = False
