@@ -97,10 +97,10 @@ async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
     with suppress(OverflowError):  # at the ends of the calendar
         period = Interval(first.time - MAX_CONTEXT_AGE, first.time + MAX_CONTEXT_AGE)
         select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
-        found: list[Turn] = []
+        turns: list[Turn] = []
         async for page in ctx.store.scan(select):
-            found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-wanted:]
-        return tuple(found)
+            turns = [*turns, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-wanted:]
+        return tuple(turns)
     return ()
 
 

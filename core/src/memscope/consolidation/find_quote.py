@@ -74,7 +74,7 @@ def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
 @lru_cache(16)
 def _plain(text: str) -> tuple[str, list[int]]:
     """Normalise to small letters, single blanks, no invisible characters; and the place of each in ``text``."""
-    unseen = {place for found in COMMENT.finditer(text) for place in range(*found.span())}
+    unseen = {place for comment in COMMENT.finditer(text) for place in range(*comment.span())}
     letters: list[str] = []
     places: list[int] = []
     for place, letter in enumerate(text.translate(_SHAPES)):
@@ -118,8 +118,8 @@ def _aligned(quote: str, text: str) -> str | None:
 
 def _tokens(text: str) -> list[_Token]:
     plain, places = _plain(text)
-    found = ((one.group(), *one.span()) for one in _QUOTE_WORD.finditer(plain))
-    return [_Token(word, places[start], places[end - 1] + 1) for word, start, end in found]
+    spans = ((one.group(), *one.span()) for one in _QUOTE_WORD.finditer(plain))
+    return [_Token(word, places[start], places[end - 1] + 1) for word, start, end in spans]
 
 
 def _words(tokens: Sequence[_Token]) -> list[str]:

@@ -20,15 +20,15 @@ MAX_TURNS_READ = 5_000  # of a user whose names are read anew each time, where t
 async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:
     """Return the full name for each shorter one in the batch that means one entity only; none if the store fails."""
     text = "\n".join(turn.text for turn in (*batch.before, *batch.turns))
-    found = await _names_by_alias(batch, ctx, lambda alias: has_name(text, alias))
-    return dict(list(found.items())[:MAX_KNOWN_NAMES])
+    by_alias = await _names_by_alias(batch, ctx, lambda alias: has_name(text, alias))
+    return dict(list(by_alias.items())[:MAX_KNOWN_NAMES])
 
 
 async def known_aliases(batch: FactBatch, about: Iterable[str], ctx: Services) -> Aliases:
     """Return the names of those whom facts are ``about`` under an alias: "my sister", or what a person merged."""
     named = {name for one in about for name in subjects(one)}
-    found = await _names_by_alias(batch, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
-    return frozenset((role, _folded(name)) for alias, name in found.items() for role in role_names(_folded(alias)))
+    by_alias = await _names_by_alias(batch, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
+    return frozenset((role, _folded(name)) for alias, name in by_alias.items() for role in role_names(_folded(alias)))
 
 
 def _folded(name: str) -> str:
@@ -39,12 +39,12 @@ async def _names_by_alias(batch: FactBatch, ctx: Services, is_wanted: Callable[[
     """Return the name of the entity for each wanted alias that means one entity only; none if the store fails."""
 
     def question(index: EntityIndex) -> dict[str, str]:
-        found: dict[str, set[str]] = {}
+        by_alias: dict[str, set[str]] = {}
         for node in index.nodes:
             for alias in node.aliases if node.kind != "topic" else ():
                 if is_wanted(alias):
-                    found.setdefault(alias, set()).add(node.name)
-        return {alias: next(iter(names)) for alias, names in found.items() if len(names) == 1}
+                    by_alias.setdefault(alias, set()).add(node.name)
+        return {alias: next(iter(names)) for alias, names in by_alias.items() if len(names) == 1}
 
     try:
         if not hasattr(ctx.store, "changes") and (await ctx.store.stats(batch.user)).turns > MAX_TURNS_READ:

@@ -68,11 +68,11 @@ def _recognised(name: str, text: str) -> list[FoundName]:
         return []
 
 
-def _overlaps(found: FoundName, taken: list[tuple[int, int]]) -> bool:
+def _overlaps(name: FoundName, taken: list[tuple[int, int]]) -> bool:
     """Return whether a name lies on one of those taken, which are in order."""
-    at = bisect_right(taken, (found.start, MAX_TEXT_CHARS + 1))
-    before = at > 0 and taken[at - 1][1] > found.start
-    return before or (at < len(taken) and taken[at][0] < found.start + len(found.text))
+    at = bisect_right(taken, (name.start, MAX_TEXT_CHARS + 1))
+    before = at > 0 and taken[at - 1][1] > name.start
+    return before or (at < len(taken) and taken[at][0] < name.start + len(name.text))
 
 
 def name_form(name: str) -> str:

@@ -35,8 +35,8 @@ async def proposals(store: Store, user: str) -> list[Observation | Insight]:
 async def proposed_before(store: Store, scope: Scope) -> list[Observation]:
     """Return what was proposed for the agent already: proposals that wait, and those that a person rejected."""
     pages = store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"})))
-    found = [one async for page in pages for one in page if isinstance(one, Observation)]
-    return [one for one in found if one.proposed and one.scope.agent == scope.agent]
+    observations = [one async for page in pages for one in page if isinstance(one, Observation)]
+    return [one for one in observations if one.proposed and one.scope.agent == scope.agent]
 
 
 def superseded_by(memory: Observation | Insight) -> list[str]:

@@ -32,9 +32,9 @@ def job(ctx: Services, steps: Sequence[Worker[TopicBatch]], hooks: Hooks, finish
 
 async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]], hooks: Hooks) -> ChangeSet:
     records = (await ctx.store.fetch(claim.user, claim.items)).records
-    found = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
-    chosen = [one for one in found if one.scope.agent == found[0].scope.agent]
-    gone = frozenset(claim.items) - {one.id for one in found}
+    current = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
+    chosen = [one for one in current if one.scope.agent == current[0].scope.agent]
+    gone = frozenset(claim.items) - {one.id for one in current}
     chosen.sort(key=lambda one: (one.said, one.id))
     given = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
     if not given:

@@ -107,9 +107,11 @@ def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
     """Return a person's statement about a subject as an insight on it, in the place of the insight there is."""
     select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
-    found = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
+    insights = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
     old = [
-        one for one in found if one.scope == fact.scope and fold(one.subject) == fold(subject) and one.said <= fact.said
+        one
+        for one in insights
+        if one.scope == fact.scope and fold(one.subject) == fold(subject) and one.said <= fact.said
     ]
     insight = Insight(
         id=memory_id(fact.id, 0), scope=fact.scope, text=headed(subject, fact.text), sources=(fact.id,),

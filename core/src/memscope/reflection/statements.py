@@ -126,8 +126,8 @@ async def _said_again(store: Store, made: Observation, subject: str = "") -> Sai
         if subject:
             derived = (await store.fetch(made.scope.user, [fact.id])).derived.get(fact.id, ())
             same = [one for one in derived if isinstance(one, Insight) and fold(one.subject) == fold(subject)]
-            if found := next((one for one in same if _is_same(one, made)), None):
-                return SaidAgain(found, await _further_source(store, fact, made))
+            if known := next((one for one in same if _is_same(one, made)), None):
+                return SaidAgain(known, await _further_source(store, fact, made))
         elif _is_same(fact, made):
             return SaidAgain(fact, await _further_source(store, fact, made))
     return None
@@ -142,10 +142,13 @@ async def _of_statement(store: Store, user: str, key: str) -> Memory | None:
 async def _alike(store: Store, made: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
     words = tuple(dict.fromkeys(terms(made.text)))[:MAX_SEARCH_TERMS]
-    wanted, found = _gist(made.text), await (_with_terms(store, made, words) if words else _with_text(store, made))
+    wanted, observations = (
+        _gist(made.text),
+        await (_with_terms(store, made, words) if words else _with_text(store, made)),
+    )
     return [
         one
-        for one in found
+        for one in observations
         if one.current and one.happened is None and one.valid_to is None and _gist(one.text) == wanted
     ]
 

@@ -37,14 +37,14 @@ def explanation(query: Query) -> str:
 
 def why_nothing(query: Query, ctx: Services) -> str:
     """Return the reason why there is no hit, and a way to get one."""
-    found = query.candidates
-    if found is None:
+    candidates = query.candidates
+    if candidates is None:
         return query.reason or "nothing was searched"
     if query.limited:
         return NOT_NEEDED
     if query.about_user and query.profile:
         return "the question is about the user: see the profile"
-    if not found.units:
+    if not candidates.units:
         return _nothing_there(query)
     if query.gone:
         return "what matched has expired or was forgotten"
@@ -85,31 +85,32 @@ def _narrowed(query: Query) -> str:
 
 def _unlike(query: Query) -> int:
     """Return how many turns and insights have words of the question, and too few of them to be shown."""
-    found = query.candidates
-    if found is None or query.about_user:
+    candidates = query.candidates
+    if candidates is None or query.about_user:
         return 0
     telling = [at for at, weight in enumerate(query.weights) if weight]
-    worded = np.flatnonzero(found.tf[:, telling].any(axis=1)).tolist()
-    shown = {found.handle[row] for row in query.order}
-    return max(0, len({found.handle[row] for row in worded} - shown) - query.repeated_questions)
+    worded = np.flatnonzero(candidates.tf[:, telling].any(axis=1)).tolist()
+    shown = {candidates.handle[row] for row in query.order}
+    return max(0, len({candidates.handle[row] for row in worded} - shown) - query.repeated_questions)
 
 
-def log_narrowed(memory: object, user: str, session: str | None, found: Retrieval) -> None:
+def log_narrowed(memory: object, user: str, session: str | None, hits: Retrieval) -> None:
     """Log once per session of a memory that ``session=`` may be why there is no hit."""
     told = _told.setdefault(memory, set())
-    if found or session is None or (user, session) in told or len(told) >= MAX_SESSIONS_TOLD:
+    if hits or session is None or (user, session) in told or len(told) >= MAX_SESSIONS_TOLD:
         return
     told.add((user, session))
     log.info("nothing was found within session %r; leave session out to search all of the user's sessions", session)
 
 
 def _lines(query: Query) -> Iterator[str]:
-    found = query.candidates
-    if found is None:
+    candidates = query.candidates
+    if candidates is None:
         yield f"nothing searched: {query.reason}"
         return
-    known = int((found.document_frequency > 0).sum())
-    yield f"{len(query.terms)} terms, {known} of them known; {len(found.unit)} of {found.units} units in the pool"
+    known = int((candidates.document_frequency > 0).sum())
+    pool = f"{len(candidates.unit)} of {candidates.units} units in the pool"
+    yield f"{len(query.terms)} terms, {known} of them known; {pool}"
     for period in query.periods[:MAX_LATE_SHOWN]:
         yield f"period {period.start:%Y-%m-%d %H:%M} to {period.end:%Y-%m-%d %H:%M}"
     if query.vector is None:

@@ -57,21 +57,23 @@ def _next(hit: Hit) -> str:
 
 async def _current(query: Query, ids: set[str], ctx: Services) -> dict[str, Observation]:
     """Return the first memory of each chain that holds at the time asked about, by the id the chain begins with."""
-    places, found = {id: id for id in ids}, dict[str, Observation]()
+    places, current = {id: id for id in ids}, dict[str, Observation]()
     for _ in range(MAX_SUCCESSIONS):
         records = await _fetched(query, list(places.values()), ctx)
         memories = {start: records.get(id) for start, id in places.items()}
         known = {start: memory for start, memory in memories.items() if isinstance(memory, Observation)}
-        found |= {start: one for start, one in known.items() if was_said(one, query) and is_current(one, query)}
-        places = {start: one.superseded_by for start, one in known.items() if start not in found and one.superseded_by}
+        current |= {start: one for start, one in known.items() if was_said(one, query) and is_current(one, query)}
+        places = {
+            start: one.superseded_by for start, one in known.items() if start not in current and one.superseded_by
+        }
         if not places:
             break
-    return found
+    return current
 
 
 async def _fetched(query: Query, ids: Sequence[str], ctx: Services) -> Mapping[str, Record]:
-    found = (await ctx.store.fetch(query.scope.user, ids)).records.values() if ids else ()
-    return {record.key if isinstance(record, Turn) else record.id: record for record in found}
+    records = (await ctx.store.fetch(query.scope.user, ids)).records.values() if ids else ()
+    return {record.key if isinstance(record, Turn) else record.id: record for record in records}
 
 
 def _hit(old: Hit, newer: Observation, turn: Turn) -> Hit:

@@ -24,22 +24,22 @@ MAX_RERANKED_DOCUMENTS = 50  # documents of one call, or k if that is more
 )  # fmt: skip
 async def rerank(query: Query, ctx: Services) -> Query:
     """Rerank the hits by the lines that ``context`` prints; the model's scores become theirs."""
-    found = query.candidates
-    if ctx.reranker is None or found is None or len(query.order) < 2:
+    candidates = query.candidates
+    if ctx.reranker is None or candidates is None or len(query.order) < 2:
         return query
-    shown = await _shown(query, found, query.order[: max(MAX_RERANKED_DOCUMENTS, query.list_k or query.k)], ctx)
+    shown = await _shown(query, candidates, query.order[: max(MAX_RERANKED_DOCUMENTS, query.list_k or query.k)], ctx)
     relevance = await ctx.rerank(query.text, [line(hit) for _, hit in shown]) if shown else None
     if relevance is None:
         return query
-    return _ordered(query, found, [row for row, _ in shown], relevance)
+    return _ordered(query, candidates, [row for row, _ in shown], relevance)
 
 
-async def _shown(query: Query, found: Candidates, rows: Sequence[int], ctx: Services) -> list[tuple[int, Hit]]:
-    fetched = await fetch(query, found, rows, ctx)
-    return [(row, hit) for row in rows if (hit := make_hit(query, found, row, fetched)) is not None]
+async def _shown(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> list[tuple[int, Hit]]:
+    fetched = await fetch(query, candidates, rows, ctx)
+    return [(row, hit) for row in rows if (hit := make_hit(query, candidates, row, fetched)) is not None]
 
 
-def _ordered(query: Query, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
+def _ordered(query: Query, candidates: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
     """Order the candidates the model saw by its scores, ties as before; the others follow."""
     assert query.scores is not None
     scores = query.scores.copy()
@@ -48,7 +48,7 @@ def _ordered(query: Query, found: Candidates, rows: Sequence[int], relevance: Se
     rest = [row for row in query.order if row not in set(rows)]
     return replace(
         query,
-        candidates=replace(found, brought=None),  # records forgotten meanwhile must not be shown
+        candidates=replace(candidates, brought=None),  # records forgotten meanwhile must not be shown
         order=(*best, *rest),
         scores=scores,
         reranked=len(rows),

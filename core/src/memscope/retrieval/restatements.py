@@ -23,54 +23,60 @@ MIN_REPEATED_COVERAGE = 0.75  # share of the query's words, by rarity, that an a
 MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # it has at most so many times the query's terms, and so many more
 
 
-def repeated_questions(found: Candidates, weights: Values) -> Values:
+def repeated_questions(candidates: Candidates, weights: Values) -> Values:
     """[n] true for a turn that only repeats the query's question; none that has the words from a fact on it."""
     total, (times, more) = float(weights.sum()), MAX_LENGTH_RATIO_AND_EXTRA
     asking = (
-        _has(found, Flag.ASKING) & ~found.attributed & (found.length <= times * len(found.terms) + more) & (total > 0)
+        _has(candidates, Flag.ASKING)
+        & ~candidates.attributed
+        & (candidates.length <= times * len(candidates.terms) + more)
+        & (total > 0)
     )
     rows = np.flatnonzero(asking)
     if len(rows):
-        asking[rows] = ((found.tf[rows] > 0) @ weights) / total >= MIN_REPEATED_COVERAGE
+        asking[rows] = ((candidates.tf[rows] > 0) @ weights) / total >= MIN_REPEATED_COVERAGE
     return asking
 
 
-def without_repeated_questions(found: Candidates, asking: Values) -> Candidates:
+def without_repeated_questions(candidates: Candidates, asking: Values) -> Candidates:
     """Return the candidates as if nobody had asked this before."""
-    tf, near = found.tf.copy(), found.tf_neighbours.copy()
+    tf, near = candidates.tf.copy(), candidates.tf_neighbours.copy()
     for row in np.flatnonzero(asking).tolist():
-        beside = (near == found.tf[row]).all(axis=2) & (found.length_neighbours == found.length[row])
-        beside &= (found.session == found.session[row])[:, None]
-        beside[:, TURN_BEFORE] &= found.speaker == found.speaker[row]  # another speaker's answer keeps its question
+        beside = (near == candidates.tf[row]).all(axis=2) & (candidates.length_neighbours == candidates.length[row])
+        beside &= (candidates.session == candidates.session[row])[:, None]
+        # another speaker's answer keeps its question
+        beside[:, TURN_BEFORE] &= candidates.speaker == candidates.speaker[row]
         near[beside] = 0
     tf[asking] = 0
-    return replace(found, tf=tf, tf_neighbours=near)
+    return replace(candidates, tf=tf, tf_neighbours=near)
 
 
-def evidence_level(found: Candidates) -> Values:
+def evidence_level(candidates: Candidates) -> Values:
     """[n] 2 for a statement, 1 for a mere question, 0 for an answer without knowledge."""
-    level = np.full(len(found.unit), 2, np.int8)
-    level[_has(found, Flag.ASKING) & ~found.attributed] = 1
-    level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT_ROLE) & ~found.attributed] = 0
+    level = np.full(len(candidates.unit), 2, np.int8)
+    level[_has(candidates, Flag.ASKING) & ~candidates.attributed] = 1
+    level[_has(candidates, Flag.UNKNOWING) & (candidates.role == ASSISTANT_ROLE) & ~candidates.attributed] = 0
     return level
 
 
-def demote_restated(found: Candidates, scores: Values) -> Values:
+def demote_restated(candidates: Candidates, scores: Values) -> Values:
     """Return the scores, an assistant's turn below newer turns of the user that have the same query terms."""
-    turns = found.kind == TURN
-    old = np.flatnonzero(turns & (found.role == ASSISTANT_ROLE))
-    old = old[(found.tf[old] > 0).any(axis=1)] if len(old) else old
-    said = np.flatnonzero(turns & (found.role == USER_ROLE) & (evidence_level(found) == 2)) if len(old) else old
+    turns = candidates.kind == TURN
+    old = np.flatnonzero(turns & (candidates.role == ASSISTANT_ROLE))
+    old = old[(candidates.tf[old] > 0).any(axis=1)] if len(old) else old
+    said = (
+        np.flatnonzero(turns & (candidates.role == USER_ROLE) & (evidence_level(candidates) == 2)) if len(old) else old
+    )
     if not len(said):
         return scores
-    present = (found.tf > 0).astype(np.float32)
+    present = (candidates.tf > 0).astype(np.float32)
     both = present[old] @ present[said].T
-    covered = (both == present[old].sum(axis=1)[:, None]) & (found.time[old][:, None] < found.time[said])
+    covered = (both == present[old].sum(axis=1)[:, None]) & (candidates.time[old][:, None] < candidates.time[said])
     best = np.where(covered, scores[said], -np.inf).max(axis=1)
     lowered = scores.copy()
     lowered[old] = np.where(np.isfinite(best), np.minimum(scores[old], best - 1e-3), scores[old])
     return lowered
 
 
-def _has(found: Candidates, flag: Flag) -> Values:
-    return (found.flags & int(flag)) != 0
+def _has(candidates: Candidates, flag: Flag) -> Values:
+    return (candidates.flags & int(flag)) != 0

@@ -60,16 +60,16 @@ def _numbers(named: Mention) -> Iterator[int]:
         yield from (day.year, day.month, day.day, day.year % 100)
 
 
-def in_bodies(found: Candidates, undated: Iterable[int]) -> Candidates:
+def in_bodies(candidates: Candidates, undated: Iterable[int]) -> Candidates:
     """Return the candidates as if these terms stood in no header, unless a speaker's name has them ("Speaker 2")."""
-    speakers = set(found.speakers.tolist())
-    at = [found.terms.index(one) for one in undated if one in found.terms]
-    at = [i for i in at if speakers.isdisjoint(found.terms[max(0, i - 1) : i + 1])]
-    if not at or not found.tf_header[:, at].any():
-        return found
-    headers, frequency = found.tf_header.copy(), found.document_frequency.copy()
+    speakers = set(candidates.speakers.tolist())
+    at = [candidates.terms.index(one) for one in undated if one in candidates.terms]
+    at = [i for i in at if speakers.isdisjoint(candidates.terms[max(0, i - 1) : i + 1])]
+    if not at or not candidates.tf_header[:, at].any():
+        return candidates
+    headers, frequency = candidates.tf_header.copy(), candidates.document_frequency.copy()
     headers[:, at] = 0
-    frequency[at] *= found.tf[:, at].any(axis=0)
-    worded = found.tf.any(axis=1) | found.tf_neighbours.any(axis=(1, 2)) | headers.any(axis=1)
-    channels = np.where(worded, found.channels, found.channels & ~np.uint8(TEXT_CHANNEL | USER_CHANNEL))
-    return replace(found, tf_header=headers, document_frequency=frequency, channels=channels)
+    frequency[at] *= candidates.tf[:, at].any(axis=0)
+    worded = candidates.tf.any(axis=1) | candidates.tf_neighbours.any(axis=(1, 2)) | headers.any(axis=1)
+    channels = np.where(worded, candidates.channels, candidates.channels & ~np.uint8(TEXT_CHANNEL | USER_CHANNEL))
+    return replace(candidates, tf_header=headers, document_frequency=frequency, channels=channels)

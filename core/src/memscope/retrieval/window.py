@@ -36,8 +36,8 @@ async def said_lately(store: Store, scope: Scope, now: datetime) -> list[Turn]:
         kinds=frozenset({"turn"}),
         period=Interval(now - WINDOW_AGE, now + MAX_CLOCK_SKEW),
     )
-    found = [turn async for page in store.scan(select) for turn in page if isinstance(turn, Turn)]
-    return [turn for turn in found if turn.scope.session == scope.session and _belongs(turn)]
+    turns = [turn async for page in store.scan(select) for turn in page if isinstance(turn, Turn)]
+    return [turn for turn in turns if turn.scope.session == scope.session and _belongs(turn)]
 
 
 def _belongs(turn: Turn) -> bool:
@@ -81,8 +81,8 @@ async def summary_of(store: Store, scope: Scope) -> Insight | None:
         namespace=SUMMARY_NAMESPACE,
         current=True,
     )
-    found = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
-    return found[-1] if found else None
+    summaries = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
+    return summaries[-1] if summaries else None
 
 
 def summary_name(scope: Scope) -> str:

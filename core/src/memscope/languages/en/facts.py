@@ -137,8 +137,8 @@ def _profession(word: str) -> bool:
 def _noun(word: str) -> str:
     """Return the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
     bare = word.removesuffix("'s")
-    found = topics_of_words([stem(bare)], WORDS)
-    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if found >> topic & 1), "")
+    topics = topics_of_words([stem(bare)], WORDS)
+    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if topics >> topic & 1), "")
 
 
 @cache
@@ -161,8 +161,8 @@ def _state(told: list[str]) -> str:
 @lru_cache(maxsize=1 << 12)
 def _being(word: str) -> str:
     """Return the kind of what one is by belief, descent or diet: "we're Hindu"."""
-    found = topics_of_words([stem(word)], WORDS)
-    return next((kind for topic, kind in _being_kinds().items() if found >> topic & 1), "")
+    topics = topics_of_words([stem(word)], WORDS)
+    return next((kind for topic, kind in _being_kinds().items() if topics >> topic & 1), "")
 
 
 @cache

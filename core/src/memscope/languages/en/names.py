@@ -69,7 +69,7 @@ class EnglishNames(NameRules):
         at = 0
         for line in text.split("\n"):
             if not line.isupper():
-                yield from (found._replace(start=found.start + at) for found in _of_line(line))
+                yield from (name._replace(start=name.start + at) for name in _of_line(line))
             at += len(line) + 1
 
     def known(self) -> Mapping[str, NameKind]:
@@ -90,13 +90,13 @@ def _of_line(line: str) -> Iterator[FoundName]:
     topics = list(_topics(line))
     yield from topics
     taken = [(match.start(1), match.end(1)) for match in titles]
-    taken += [(found.start, found.start + len(found.text)) for found in topics]
+    taken += [(name.start, name.start + len(name.text)) for name in topics]
     heading = len(tokens) >= _HEADING and sum(one.capital for one in tokens) > 0.8 * len(tokens)
     for run in _runs(line, tokens):
         start = tokens[run.first].start
-        found = None if any(a <= start < b for a, b in taken) else _judge(line, tokens, run)
-        if found is not None:
-            yield found._replace(weight=0) if heading and found.weight < 2 else found
+        name = None if any(a <= start < b for a, b in taken) else _judge(line, tokens, run)
+        if name is not None:
+            yield name._replace(weight=0) if heading and name.weight < 2 else name
     yield from _roles(tokens)
 
 
@@ -132,10 +132,10 @@ def _tokens(line: str) -> list[_NameToken]:
     made: list[_NameToken] = []
     end = 0
     parts = iter((_ASCII_WORDS if line.isascii() else _WORDS).split(line))
-    for gap, found in zip(parts, parts, strict=False):
+    for gap, piece in zip(parts, parts, strict=False):
         start = end + len(gap)
-        end = start + len(found)
-        word, low, owns, capital = _word(found)
+        end = start + len(piece)
+        word, low, owns, capital = _word(piece)
         abbreviated = gap == ". " and bool(made) and (made[-1].low in _ABBREVIATED or len(made[-1].text) == 1)
         opens = not made or (gap != " " and _SENTENCE_END.search(gap) is not None and not abbreviated)
         near = gap == " " or abbreviated or gap in (", ", " (")
@@ -144,11 +144,11 @@ def _tokens(line: str) -> list[_NameToken]:
 
 
 @lru_cache(1 << 14)
-def _word(found: str) -> tuple[str, str, bool, bool]:
+def _word(piece: str) -> tuple[str, str, bool, bool]:
     """Return a word without the possessive, in small letters, whether it had one, and whether it is capitalised."""
-    word = _POSSESSIVE.sub("", found)
+    word = _POSSESSIVE.sub("", piece)
     capital = word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
-    return word, word.lower(), word != found, capital
+    return word, word.lower(), word != piece, capital
 
 
 def _runs(line: str, tokens: Sequence[_NameToken]) -> Iterator[_Run]:
