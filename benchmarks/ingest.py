@@ -1,11 +1,16 @@
 """How fast turns become durable: a thousand users at once, against the loop that commits each turn.
 
-    python benchmarks/ingest.py [DATA] [--sync-ms 3.5]
+    python benchmarks/ingest.py [DATA] [--sync-ms 3.5] [--import N]
 
 ``turns_per_s``: 1,000 concurrent users, each saying one turn after another through ``add_turns``.
 ``commit_each_turns_per_s``: one after another, each with its own commit. ``locomo_s``: all conversations of DATA, a
 session a call. The ratio is a matter of the disk, as the loop waits ``sync_ms`` (measured here) for each turn;
 ``--sync-ms`` makes every commit take that much longer, as on a slower disk. ``stalls`` of the event loop over 100 ms.
+
+``--import N`` instead imports N turns, those of DATA again and again, 5,000 a user, while another user adds one turn
+after the other: ``turns_per_s``, ``cpu_us`` a turn in this process and ``makers_cpu_us`` in those that make units,
+``add_ms_p50`` and ``add_ms_max`` of the other user, ``rss_mb``, the most memory of this process; ``left`` of the turns
+after the import was stopped half-way and begun again.
 """
 
 from __future__ import annotations
@@ -13,11 +18,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import sqlite3
 import statistics
 import tempfile
 import time
-from itertools import groupby
+from itertools import count, cycle, groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +32,15 @@ from measuring.datasets import Conversation, conversations
 from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
+from memscope.records import Scope, Turn
+from memscope.records.serialization import to_json
+from memscope.search.making import IDLE_S
 from memscope.stores.sqlite import SQLiteStore, files
+from memscope.transfer.jsonl import EXPORT_FORMAT
 
 USERS, TURNS = 1000, 20
 TURNS_ONE_BY_ONE = 400
+IMPORTED_PER_USER = 5000
 WORDS = "I moved to a smaller flat near the river last week, and the cat still looks for the old window"
 
 
@@ -103,12 +114,74 @@ async def measure(folder: Path, data: Path | None) -> dict[str, float | None]:
     return result
 
 
+def exported(path: Path, number: int, data: Path) -> None:
+    """Write an export of so many turns."""
+    told = [
+        (turn, to_json(Turn("", Scope(""), turn["role"], turn["speaker"], turn["content"], turn["time"], turn["time"])))
+        for conversation in conversations(data)
+        for turn in conversation.turns
+    ]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"memscope": EXPORT_FORMAT, "secret": os.urandom(32).hex()}) + "\n")
+        for index, (turn, record) in zip(range(number), cycle(told), strict=False):
+            record |= {"key": str(index), "scope": [f"user{index // IMPORTED_PER_USER}", None, turn["session"]]}
+            file.write(json.dumps({"turn": record, "pending": True}) + "\n")
+        file.write(json.dumps({"end": number + 1}) + "\n")
+
+
+def spent() -> float:
+    return sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+
+
+async def imported(folder: Path, number: int, data: Path) -> dict[str, float]:
+    path, waits = folder / "export.jsonl", list[float]()
+    exported(path, number, data)
+    async with AsyncMemoryScope(folder / "memory.db", settings={}) as memory:
+
+        async def other() -> None:
+            for turn in count():
+                begin = time.perf_counter()
+                await memory.add_turns(said(0, turn), user="another", session="s")
+                waits.append(1000 * (time.perf_counter() - begin))
+                await asyncio.sleep(0.02)
+
+        adding, begin, cpu = asyncio.create_task(other()), time.perf_counter(), spent()
+        first = asyncio.create_task(memory.admin.import_(path, strict=False))
+        while (await memory.runtime.services.store.stats()).turns < number / 2 and not first.done():
+            await asyncio.sleep(0.1)
+        first.cancel()
+        await asyncio.wait([first])
+        counts = await memory.admin.import_(path, strict=False)
+        took, cpu = time.perf_counter() - begin, spent() - cpu
+        adding.cancel()
+        await asyncio.wait([adding])
+        stored = (await memory.runtime.services.store.stats()).turns - len(waits)
+    await asyncio.sleep(2 * IDLE_S)  # the processes end
+    makers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "turns_per_s": round(number / took),
+        "cpu_us": round(1e6 * cpu / number, 1),
+        "makers_cpu_us": round(1e6 * (makers.ru_utime + makers.ru_stime) / number, 1),
+        "add_ms_p50": round(statistics.median(waits), 1),
+        "add_ms_max": round(max(waits), 1),
+        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "left": number - stored,
+        "known": counts["turn_duplicate"],
+    }
+
+
 @click.command()
 @click.argument("data", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option("--sync-ms", "slower", type=float, default=0.0, help="Let every commit take this much longer.")
-def main(data: Path | None, slower: float) -> None:
+@click.option("--import", "imports", type=int, help="Import so many turns instead.")
+def main(data: Path | None, slower: float, imports: int | None) -> None:
     SlowDisk.seconds = slower / 1000
     with tempfile.TemporaryDirectory() as folder:
+        if imports:
+            if not data:
+                raise click.UsageError("--import needs DATA")
+            print(json.dumps(asyncio.run(imported(Path(folder), imports, data))))
+            return
         probed = sync_ms(Path(folder)) + slower
         result = asyncio.run(counted(measure(Path(folder), data)))
     ratio = result["turns_per_s"] / result["commit_each_turns_per_s"]

@@ -37,6 +37,12 @@ def register(name: str, what: object) -> None:
     load_later(lambda: _load(name))
 
 
+def named_places() -> list[tuple[str, str]] | None:
+    """Return the registered languages by code and place, for another process; None if one has no place."""
+    named = [(name, place) for name, place in _places.items() if isinstance(place, str)]
+    return named if len(named) == len(_places) else None
+
+
 def _load(code: str) -> None:
     place = _places[code]
     loaded = resolve_name(place) if isinstance(place, str) else place

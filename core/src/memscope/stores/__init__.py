@@ -40,6 +40,14 @@ BACKUP = "backup"  # backup() writes a copy of the whole store
 MAX_ATTEMPTS = 5  # failed attempts after which a batch is parked
 
 
+@runtime_checkable
+class Preparing(Protocol):
+    """A store that gains from knowing what ``append`` will get."""
+
+    async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
+        """Begin what ``append`` of this very sequence needs; it is called soon."""
+
+
 class RecordKey(NamedTuple):
     """Key of a record, for lists.
 

@@ -20,7 +20,7 @@ from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreBusy, StoreError
 from memscope.records import ChangeSet, Kind, Record, Revision, Select, Stage, Turn, TurnInsert
 from memscope.records.serialization import block_from_json, from_json, receipt_from_json, to_json
-from memscope.stores import Store
+from memscope.stores import Preparing, Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import Memory, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, in_parts
@@ -30,7 +30,8 @@ from memscope.validation import Limits
 
 EXPORT_FORMAT = 4
 READABLE_FORMATS = (1, 2, 3, 4)  # format 1 has no blocks, 2 no receipts, 3 no last line
-LINES_PER_WRITE = 500
+LINES_PER_WRITE = 200  # another user waits for one write
+WRITES_PREPARED = 4  # whose units are made while the one before is written
 MAX_LINE_TURNS = 64  # length of a line, in longest turns: a memory comes with all its versions
 MAX_WRITE_ATTEMPTS = 5
 SECRET_BYTES = range(16, 65)
@@ -224,6 +225,7 @@ class ImportWriter:
         self._user = self._kind = ""
         self._lines: list[ExportLine] = []
         self._size = 0  # bytes of these lines
+        self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # turns whose units are being made
         # waiting here, done in the export
         self._done_before: dict[str, set[str]] = {kind: set() for kind in STAGE_OF_KIND}
         self._forgotten: set[str] = set()
@@ -232,6 +234,8 @@ class ImportWriter:
         full = len(self._lines) >= LINES_PER_WRITE or self._size >= MAX_PART_CHARS
         if full or (line.user, line.kind) != (self._user, self._kind):
             await self._write()
+        if (line.user, line.kind) != (self._user, self._kind):
+            await self._write_ready(0)
         if line.user != self._user:
             await self._settle()
         self._user, self._kind = line.user, line.kind
@@ -240,6 +244,7 @@ class ImportWriter:
 
     async def finish(self) -> None:
         await self._write()
+        await self._write_ready(0)
         await self._settle()
 
     async def _write(self) -> None:
@@ -247,7 +252,11 @@ class ImportWriter:
         if not written:
             return
         if self._kind == "turn":
-            await self._write_turns(written)
+            inserts = [TurnInsert(line.record) for line in written]
+            if isinstance(self._store, Preparing):
+                await self._store.prepare(self._user, inserts)
+            self._ready.append((written, inserts))
+            await self._write_ready(WRITES_PREPARED)
         elif self._kind == "forgotten":
             await self._write_tombstones([line.record for line in written])
         elif self._kind == "receipt":
@@ -257,9 +266,14 @@ class ImportWriter:
         else:
             await self._write_memories(written)
 
-    async def _write_turns(self, written: list[ExportLine]) -> None:
+    async def _write_ready(self, left: int) -> None:
+        """Write turns, but for the last ``left`` writes."""
+        while len(self._ready) > left:
+            await self._write_turns(*self._ready.popleft())
+
+    async def _write_turns(self, written: list[ExportLine], inserts: list[TurnInsert]) -> None:
         change_set = ChangeSet(done=tuple(line.id for line in written if line.done))
-        appended = await self._store.append(self._user, [TurnInsert(line.record) for line in written], change_set)
+        appended = await self._store.append(self._user, inserts, change_set)
         self._counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
         here = {key for key, outcome in zip(appended.keys, appended.outcomes, strict=True) if outcome == "duplicate"}
         await self._note_done(here.intersection(change_set.done))

@@ -12,8 +12,8 @@ A subclass of ``LocalStore`` implements ``_read`` and ``_write``, which run a fu
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,7 +41,8 @@ from memscope.records import (
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
-from memscope.search.units import Unit, microseconds, turn_units, units_version
+from memscope.search.making import Made, Makers, make
+from memscope.search.units import microseconds, units_version
 from memscope.stores import RecordKey, block_rules, removal
 from memscope.stores.local import jobs, records
 from memscope.stores.local.index_changes import changes_since, is_unchanged
@@ -52,8 +53,10 @@ from memscope.stores.spaces import check_space
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_INLINE_READS = 32  # records read in the caller's thread
-LOOP_SLICE_S, LOOP_PAUSE_S = 0.003, 0.001
 MIN_CHARS_MADE_BEFOREHAND = 1_000  # longer calls compute their units outside the write lock
+MIN_CHARS_PREPARED = 20_000  # less is not worth the half second of CPU that a process takes to start
+MAX_SEQUENCES_PREPARED = 16  # sequences of turns
+TURNS_PER_PART = 50  # that a process makes at a time
 
 
 def utc_now() -> datetime:
@@ -71,6 +74,8 @@ class LocalStore(LocalSearch):
         super().__init__(index_cache_mb=index_cache_mb)
         self._clock = clock
         self._declared: VectorSpace | None = None
+        self._makers = Makers()
+        self._prepared: dict[int, tuple[Sequence[TurnInsert], list[Future[Made]]]] = {}
 
     async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
         """Run the task on one state of the store; a ``brief`` task reads a few rows."""
@@ -126,16 +131,26 @@ class LocalStore(LocalSearch):
         self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
     ) -> AppendResult:
         check_user(user, inserts, change_set)
-        chars = sum(len(insert.turn.text) for insert in inserts)
-        units = await self._units(user, inserts) if chars > MIN_CHARS_MADE_BEFOREHAND else ()
+        _, prepared = self._prepared.pop(id(inserts), (inserts, ()))
+        units = [one for part in prepared for one in await asyncio.wrap_future(part)]
+        if not units and sum(len(insert.turn.text) for insert in inserts) > MIN_CHARS_MADE_BEFOREHAND:
+            units = await asyncio.to_thread(make, await self._new(user, inserts))
         return await self._write_user(user, lambda tx: records.append(tx, inserts, change_set, units))
 
-    async def _units(self, user: str, inserts: Sequence[TurnInsert]) -> list[list[Unit]]:
-        """Make the units of turns that are not stored yet, in a thread."""
+    async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
+        """Begin to make the units of turns that ``append`` gets as the same sequence, in further processes."""
+        turns = await self._new(user, inserts)
+        if sum(len(turn.text) for turn in turns if turn) > MIN_CHARS_PREPARED:
+            parts = (turns[start : start + TURNS_PER_PART] for start in range(0, len(turns), TURNS_PER_PART))
+            if len(self._prepared) == MAX_SEQUENCES_PREPARED:  # what an import left that failed
+                del self._prepared[next(iter(self._prepared))]
+            self._prepared[id(inserts)] = inserts, [self._makers.submit(part) for part in parts]
+
+    async def _new(self, user: str, inserts: Sequence[TurnInsert]) -> list[Turn | None]:
+        """Return the turns that may not be stored yet, None in the place of others."""
         keys = [insert.turn.key for insert in inserts if insert.base is None]
         known: dict[str, int] = await self._read_user(user, lambda tx: tx.known(keys), {})
-        turns = [None if insert.base is None and insert.turn.key in known else insert.turn for insert in inserts]
-        return await asyncio.to_thread(_make, turns)
+        return [None if insert.base is None and insert.turn.key in known else insert.turn for insert in inserts]
 
     async def apply(self, user: str, change_set: ChangeSet) -> int:
         check_user(user, (), change_set)
@@ -286,20 +301,6 @@ class LocalStore(LocalSearch):
 
 def pending(reason: str) -> ForgetReport:
     return ForgetReport(physical="pending", reason=reason)
-
-
-def _make(turns: Sequence[Turn | None]) -> list[list[Unit]]:
-    """Make units, pausing 1 ms every 3 ms: a busy thread delays the event loop at every switch."""
-    units: list[list[Unit]] = []
-    paused = time.monotonic()
-    for turn in turns:
-        units.append([])
-        for unit in turn_units(turn) if turn is not None else ():
-            units[-1].append(unit)
-            if time.monotonic() - paused > LOOP_SLICE_S:
-                time.sleep(LOOP_PAUSE_S)
-                paused = time.monotonic()
-    return units
 
 
 def _current(user: UserTransaction) -> UserTransaction:

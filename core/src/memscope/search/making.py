@@ -1,0 +1,188 @@
+"""Make the units of many turns in further processes, since Python computes on one core in each.
+
+A process is started when there is work and ends a few seconds after the last; it ends too when this one does, as its
+input ends. It knows the languages that were registered by name; where it cannot, the units are made here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from datetime import datetime
+from io import BytesIO
+from queue import Empty, SimpleQueue
+from typing import IO, Any, TypeAlias, cast
+from zoneinfo import ZoneInfo
+
+from memscope.languages.registry import named_places, register
+from memscope.records import INJECTED, Role, Scope, Turn
+from memscope.search.units import Unit, turn_units
+
+MAX_PROCESSES = 4
+IDLE_S = 5.0
+SLICE_S, PAUSE_S = 0.003, 0.001
+_LENGTHS = struct.Struct("<2Q")
+_COMMAND = (sys.executable, "-P", "-c", "from memscope.search.making import serve; serve()")
+
+TurnsToMake: TypeAlias = Sequence[Turn | None]
+Made: TypeAlias = list[list[Unit]]
+Places: TypeAlias = list[tuple[str, str]]
+
+
+def make(turns: TurnsToMake) -> Made:
+    """Make units, pausing 1 ms every 3 ms: a busy thread delays the event loop at every switch."""
+    units: Made = []
+    paused = time.monotonic()
+    for turn in turns:
+        units.append([])
+        for unit in turn_units(turn) if turn is not None else ():
+            units[-1].append(unit)
+            if time.monotonic() - paused > SLICE_S:
+                time.sleep(PAUSE_S)
+                paused = time.monotonic()
+    return units
+
+
+class Makers:
+    """The processes of one store, each behind a thread of this one."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[TurnsToMake, Future[Made]]] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._most = min(os.cpu_count() or 1, MAX_PROCESSES)
+
+    def submit(self, turns: TurnsToMake) -> Future[Made]:
+        made: Future[Made] = Future()
+        with self._lock:
+            self._work.put((turns, made))
+            self._threads = [thread for thread in self._threads if thread.is_alive()]  # a fork keeps none
+            if len(self._threads) < self._most:
+                self._threads.append(threading.Thread(target=self._serve, name="memscope-make", daemon=True))
+                self._threads[-1].start()
+        return made
+
+    def _serve(self) -> None:
+        process = _Process.start() if self._most > 1 else None
+        while (work := self._next()) is not None:
+            turns, made = work
+            try:
+                made.set_result((process and process.made(turns)) or make(turns))
+            except Exception as error:
+                made.set_exception(error)
+        if process is not None:
+            process.end()
+
+    def _next(self) -> tuple[TurnsToMake, Future[Made]] | None:
+        """Return work; None if there is none for a while, and this thread ends."""
+        with suppress(Empty):
+            return self._work.get(timeout=IDLE_S)
+        with self._lock:
+            with suppress(Empty):
+                return self._work.get_nowait()
+            self._threads.remove(threading.current_thread())
+        return None
+
+
+class _Process:
+    """A process that makes units until it fails; it knows the languages that were registered when it started."""
+
+    def __init__(self, process: subprocess.Popen[bytes], languages: Places) -> None:
+        self._process, self._languages = process, languages
+        self._input, self._output = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        _send(self._input, languages)
+
+    @classmethod
+    def start(cls) -> _Process | None:
+        """Start one, out of reach of a Ctrl-C; None where none can be."""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        languages = named_places()
+        if languages is None:
+            return None
+        try:
+            process = subprocess.Popen(
+                _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+            )
+            return cls(process, languages)
+        except OSError:
+            return None
+
+    def made(self, turns: TurnsToMake) -> Made | None:
+        """Return the units of turns; None if this process cannot make them."""
+        try:
+            if named_places() != self._languages or self._process.poll() is not None:
+                return None
+            _send(self._input, [turn and _plain(turn) for turn in turns])
+            return _put_together(*_received(self._output))
+        except (OSError, EOFError, ValueError):
+            self.end()
+            return None
+
+    def end(self) -> None:
+        self._process.kill()
+        with suppress(OSError), self._process:
+            pass
+
+
+# ----------------------------------------------------------------------------------------------------- in the process
+
+
+def serve() -> None:
+    """Answer turns on the standard input with their units, until it ends."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        for name, place in _received(source)[0]:
+            register(name, place)
+        while True:
+            turns = [plain and _turn(*plain) for plain in _received(source)[0]]
+            _send(target, *_taken_apart([list(turn_units(turn)) if turn else [] for turn in turns]))
+
+
+def _send(pipe: IO[bytes], what: Any, data: bytes = b"") -> None:
+    head = json.dumps(what).encode()
+    pipe.write(_LENGTHS.pack(len(head), len(data)) + head + data)
+    pipe.flush()
+
+
+def _received(pipe: IO[bytes]) -> tuple[Any, bytes]:
+    lengths = pipe.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        raise EOFError
+    head, data = map(pipe.read, _LENGTHS.unpack(lengths))
+    return json.loads(head), data
+
+
+def _taken_apart(made: Made) -> tuple[Any, bytes]:
+    shapes = [[(unit.seq, len(unit.columns), len(unit.terms), unit.text) for unit in units] for units in made]
+    return shapes, b"".join(part for units in made for unit in units for part in (unit.columns, unit.terms))
+
+
+def _put_together(shapes: Any, data: bytes) -> Made:
+    source = BytesIO(data)
+    return [[Unit(seq, source.read(c), source.read(t), text) for seq, c, t, text in units] for units in shapes]
+
+
+def _plain(turn: Turn) -> tuple[Any, ...]:
+    """Return what the units of a turn depend on."""
+    scope, zone = turn.scope, getattr(turn.time.tzinfo, "key", None)
+    told = (turn.role, turn.speaker, turn.text, turn.time.isoformat(), zone)
+    return (*told, scope.agent, scope.session, turn.statement, INJECTED in turn.metadata)
+
+
+def _turn(
+    role: Role, speaker: str, text: str, time: str, zone: str | None, agent: str | None, session: str | None,
+    statement: bool, injected: bool,
+) -> Turn:  # fmt: skip
+    when = datetime.fromisoformat(time)
+    when = when.astimezone(ZoneInfo(zone)) if zone else when
+    metadata = {INJECTED: True} if injected else {}
+    return Turn("", Scope("user", agent, session), role, speaker, text, when, when, metadata, statement)
