@@ -2,75 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
-import subprocess
+import sqlite3
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
 
-from memscope import MemoryScope
+from examining import carry_out, examined, isolate, make_store, setenv
+from memscope import AsyncMemoryScope, MemoryScope
 from memscope.config import sections
 from memscope.plugins import loader
 from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession
 from memscope.stores.unfinished import PART_SUFFIX
 from memscope.sync import loop_thread
-from memscope_cli.app import cli
-from memscope_cli.commands.doctor import checks as ward
+from memscope_cli.commands import doctor as ward
 from memscope_testing.models import ScriptedChat
 from reflecting import Placing
-
-from servers.faults import FaultServer
-from servers.faults import Plan as Faults
 
 NOW = datetime.now(UTC)
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The current folder, readable by others as folders are, and a place for the store whose name has a blank."""
-    (tmp_path / "work").mkdir(mode=0o755)
-    (tmp_path / "my data").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "my data" / "memory.db"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
+    return isolate(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def store(folder):
-    path = folder / "my data" / "memory.db"
-    with MemoryScope(path, settings={}) as memory:
-        memory.add_turns([{"role": "user", "content": "I moved to Berlin.", "id": "t1"}], user="alice b")
-    return path
-
-
-def examined(*options, check=None):
-    """The findings that are not ok."""
-    done = CliRunner().invoke(cli, [*options, "doctor", "--json"])
-    found = [one for one in json.loads(done.stdout)["findings"] if one["state"] != "ok"]
-    assert bool(found) == bool(done.exit_code)
-    return [one for one in found if check in (None, one["check"])]
-
-
-def carry_out(mend):
-    """Run the commands of an advice."""
-    for line in mend.split("; "):
-        program, *words = shlex.split(line)
-        if program == "memscope":
-            assert CliRunner().invoke(cli, words).exit_code == 0, line
-        else:
-            subprocess.run([program, *words], check=True)
-
-
-def setenv(monkeypatch, variables):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
+    return make_store(folder)
 
 
 # ----------------------------------------------------------------------------------------------------------- settings
@@ -182,6 +144,76 @@ def test_compact_removes_what_was_left_unfinished(store):
     assert not part.exists() and examined() == []
 
 
+def test_room_is_made(store, monkeypatch):
+    monkeypatch.setattr(ward.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000))
+    (one,) = examined(check="disk")
+    assert one["mend"].startswith("make room on this disk")
+    monkeypatch.setattr(ward.shutil, "disk_usage", lambda path: SimpleNamespace(free=10**9))
+    assert examined() == []
+
+
+def test_another_path_is_chosen_for_a_file_that_is_no_store(store, monkeypatch):
+    store.write_bytes(b"no store " * 100)
+    (one,) = examined(check="store")
+    assert one["mend"] == "nothing was changed; choose another path"
+    monkeypatch.setenv("MEMSCOPE_STORE", "other.db")
+    assert examined() == []
+    assert store.read_bytes() == b"no store " * 100
+
+
+def test_permission_to_write_is_given(store, monkeypatch):
+    monkeypatch.setattr("memscope.stores.sqlite.files.writable", lambda path: bool(path.stat().st_mode & 0o200))
+    store.chmod(0o400)  # root may write it all the same, so the mode is asked
+    (one,) = examined()
+    assert (one["check"], one["mend"]) == ("store", "give yourself write permission on the file and its folder")
+    store.chmod(0o600)
+    assert examined() == []
+
+
+def test_the_clock_is_set(store):
+    later = (NOW + timedelta(days=1)).timestamp()
+    os.utime(store, (later, later))
+    (one,) = examined(check="clock")
+    assert one["mend"].startswith("set the clock of this machine")
+    os.utime(store)  # as if the clock were set: the file is no longer ahead of it
+    assert examined() == []
+
+
+def test_a_user_of_two_names_is_left_with_one(store):
+    with MemoryScope(store, settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "hello"}] * 2, user="ALICE B")
+    (one,) = examined(check="users")
+    advice, _, command = one["mend"].partition(": ")
+    assert advice.startswith("write a name always the same way")
+    carry_out(command + " --yes")
+    assert examined() == []
+    with MemoryScope(store, settings={}) as memory:
+        assert memory.admin.users() == ["ALICE B"]  # the one with more turns
+
+
+def test_a_round_trip_that_finds_nothing_is_explained(store, monkeypatch):
+    find = AsyncMemoryScope.retrieve
+
+    async def nothing(self, *_, user, **__):
+        return () if user == ward.DOCTOR_USER else await find(self, *_, user=user, **__)
+
+    monkeypatch.setattr(AsyncMemoryScope, "retrieve", nothing)
+    (one,) = examined(check="round trip")
+    command = one["mend"].removeprefix("add a turn of your own; ").removesuffix(" then shows why it is not found")
+    carry_out(f"{command} --user 'alice b' Berlin")
+
+
+def test_what_is_not_wiped_yet_is_compacted(store):
+    with sqlite3.connect(store) as reader:  # an old reader keeps pages alive
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (one,) = examined(check="round trip")
+        reader.rollback()
+    reader.close()
+    carry_out(one["mend"])
+    assert examined() == []
+
+
 def test_a_command_is_for_the_store_that_was_examined(store, folder, monkeypatch):
     other, config = folder / "my data" / "other.db", folder / "my settings.yaml"
     config.write_text("batch_turns: 3")
@@ -206,7 +238,7 @@ def test_turns_from_the_future_are_forgotten_and_facts_about_the_future_are_not(
         assert len(memory.list(user="alice b")) == 3
 
 
-def test_turns_that_hold_secrets_are_forgotten(store):
+def test_turns_that_hold_secrets_are_forgotten_and_masked_from_then_on(store, monkeypatch):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "my card is 4111 1111 1111 1111"}], user="alice b")
         memory.add_memory("the same", user="alice b", data={"cards": [4111111111111111]})
@@ -214,6 +246,10 @@ def test_turns_that_hold_secrets_are_forgotten(store):
     command, _, setting = one["mend"].partition("; ")
     carry_out(command)
     assert examined() == [] and "redaction.mask" in setting
+    monkeypatch.setenv("MEMSCOPE_REDACTION__MASK", "card_number")
+    with MemoryScope(store) as memory:
+        memory.add_turns([{"role": "user", "content": "my card is 4111 1111 1111 1111"}], user="alice b")
+    assert examined() == []
 
 
 # ---------------------------------------------------------------------------------------------------------- memories
@@ -275,80 +311,3 @@ def test_an_insight_on_what_is_over_that_no_reflection_would_read_is_forgotten(s
     assert (examined(check="memories"), rest) == ([], "the facts stay")
     with MemoryScope(store, settings={}) as memory:
         assert [memory.id for memory in memory.list(user="alice b", kinds=["observation"])] == ["b"]
-
-
-# ------------------------------------------------------------------------------------------------------------- models
-
-
-@pytest.fixture
-def server(monkeypatch):
-    with FaultServer(require_key="sk-cnry") as server:
-        setenv(monkeypatch, {"MEMSCOPE_CHAT__BASE_URL": server.base_url, "MEMSCOPE_CHAT__MODEL": "test-chat",
-                             "MEMSCOPE_CHAT__FIRST_PAUSE_S": "0.01", "MEMSCOPE_CHAT__KEY": "sk-cnry"})  # fmt: skip
-        yield server
-
-
-def test_the_variable_of_a_preset_is_named_where_it_counts(monkeypatch):
-    setenv(monkeypatch, {"MEMSCOPE_CHAT__PRESET": "openai", "MEMSCOPE_CHAT__MODEL": "test-chat"})
-    with FaultServer(require_key="sk-cnry") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        (one,) = examined(check="models")
-        assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY"
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
-        (one,) = examined(check="models")
-        assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY, or OPENAI_API_KEY"
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")
-        assert examined(check="models") == []
-
-
-def test_a_key_is_set_by_the_variable_that_is_named(server, monkeypatch):
-    monkeypatch.setenv("MEMSCOPE_CHAT__KEY", "sk-wrong")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")  # is not sent to this address
-    (one,) = examined(check="models")
-    assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY"
-    monkeypatch.setenv("MEMSCOPE_CHAT__KEY", "sk-cnry")
-    assert examined() == []
-
-
-@pytest.mark.parametrize("section", ["chat", "embedding", "rerank"])
-def test_the_setting_that_ended_the_call_is_the_one_to_be_raised(server, monkeypatch, section):
-    route = {"embedding": "embeddings"}.get(section, section)
-    interval = 0.01 if section == "rerank" else 0.001  # its answer is short, and must take longer than the deadline
-    server.plan = Faults([{"fault": "drip", "interval": interval, "endpoint": route}])
-    monkeypatch.setattr("memscope_cli.commands.doctor.checks.SLOW_MS", dict.fromkeys(ward.SLOW_MS, 60_000))
-    monkeypatch.setattr("memscope_cli.commands.doctor.checks.ANSWER_DEADLINE_S", 60.0)
-    setting = {"chat": "deadline_s"}.get(section, "query_deadline_s")
-    for name in ("BASE_URL", "MODEL", "KEY"):
-        monkeypatch.setenv(f"MEMSCOPE_{section.upper()}__{name}", os.environ[f"MEMSCOPE_CHAT__{name}"])
-    variable = f"MEMSCOPE_{section}__{setting}".upper()
-    monkeypatch.setenv(variable, "0.2")
-    (one,) = examined(check="models")
-    assert one["mend"] == f"raise {section}.{setting}, or take a faster model"
-    monkeypatch.setenv(variable, "50")
-    assert examined() == []
-
-
-def test_a_model_that_answers_late_is_not_helped_by_a_longer_deadline(server, monkeypatch):
-    monkeypatch.setattr("memscope_cli.commands.doctor.checks.SLOW_MS", {"chat": -1})
-    (one,) = examined(check="models")
-    assert (one["state"], one["mend"]) == ("warn", "take a faster model")
-
-
-def test_a_quota_that_is_used_up_is_not_waited_for(server):
-    server.plan = Faults([{"fault": "server_error", "status": 429, "code": "insufficient_quota"}])
-    (one,) = examined(check="models")
-    assert one["mend"] == "the account's quota is used up"
-
-
-def test_vectors_of_another_model_are_made_anew(server, store, monkeypatch):
-    for name in ("BASE_URL", "KEY"):
-        monkeypatch.setenv(f"MEMSCOPE_EMBEDDING__{name}", os.environ[f"MEMSCOPE_CHAT__{name}"])
-    monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-chat")
-    with MemoryScope(store) as memory:
-        memory.add_turns([{"role": "user", "content": "hello"}], user="alice b")
-        memory.flush()
-    assert examined() == []
-    monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-embed")
-    (one,) = examined(check="models")
-    carry_out(one["mend"])
-    assert examined() == []

@@ -63,9 +63,9 @@ LOW_DISK_BYTES, FULL_DISK_BYTES = 500_000_000, 50_000_000  # bytes free on the d
 DOCTOR_USER = "memscope-doctor"
 
 
-@command("doctor", short_help="Find what is wrong, and what mends it.")
+@command("doctor", short_help="Find what is wrong and how to mend it.")
 def doctor(call: Call) -> None:
-    """Examine the installation, the settings, the store and what is waiting; say what mends it.
+    """Check the installation, the settings, the store and pending work; say how to mend what is wrong.
 
     \b
     Exit code: 0 all is well, 6 something should be looked at,
@@ -214,7 +214,7 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
     yield Finding("store", "ok", told)
     if status["details"].get("read_only"):
         mend = say("give yourself write permission on the file and its folder")
-        yield Finding("store", "warn", say("it can be read only"), mend)
+        yield Finding("store", "warn", say("it can only be read"), mend)
 
 
 async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
@@ -231,7 +231,10 @@ async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
         told = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))
-        yield Finding("users", "warn", told, say("write a name always the same way"))
+        turns = {name: (await memory.admin.status(user=name))["turns"] for name in sorted(names)}
+        command = exam.command(f"forget --everything --user {shlex.quote(min(turns, key=turns.__getitem__))}")
+        mend = say("write a name always the same way, and forget the one that is wrong: {command}", command=command)
+        yield Finding("users", "warn", told, mend)
 
 
 async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:

@@ -168,7 +168,7 @@ async def _embedding(model: Any, deadline_s: float) -> str:
 async def _rerank(model: Any, deadline_s: float) -> str:
     texts = ["The cat is in the garden.", "2 + 2 = 4"]
     near, far = await model.rerank("Where is the cat?", texts, deadline_s=deadline_s)
-    return "" if near > far else say(", and finds a sum nearer to a question about a cat than its answer")
+    return "" if near > far else say(", but ranks a sum above the answer to a question about a cat")
 
 
 ASK: Mapping[str, Callable[[Any, float], Awaitable[str]]] = {"chat": _chat, "embedding": _embedding, "rerank": _rerank}
@@ -258,7 +258,7 @@ async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
         yield Finding("clock", "warn", told, say("set the clock of this machine: times would be in the wrong order"))
     ahead = {user: keys async for user, keys in _turns_ahead(memory.admin.runtime.services.store, now)}
     if ahead:
-        told = say("turns from the future, of {users}", users=join(map(ascii, ahead)))
+        told = say("turns dated in the future, of {users}", users=join(map(ascii, ahead)))
         forget = "; ".join(_forget(exam, user, keys) for user, keys in ahead.items())
         mended = say("set the clock of the machine that they came from; if their times are wrong: {command}",
                      command=forget)  # fmt: skip
@@ -291,7 +291,7 @@ async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator
             yield Finding("memories", "warn", say("user {user}: {words}", user=ascii(user), words=words), mended)
     if not wrong:
         number = count_nouns(looked, "memory", "memories")
-        yield Finding("memories", "ok", say("{memories} looked at: none doubled, none stale", memories=number))
+        yield Finding("memories", "ok", say("{memories} checked: no duplicates, none stale", memories=number))
 
 
 async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
@@ -311,7 +311,7 @@ async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[
             break
     if clean:
         number = count_nouns(looked, "record")
-        yield Finding("secrets", "ok", say("{records} looked at: no keys or card numbers", records=number))
+        yield Finding("secrets", "ok", say("{records} checked: no keys or card numbers", records=number))
 
 
 def _revealing(exam: Examination, user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
@@ -340,7 +340,7 @@ async def _problems(
     if doubles := _doubles(current):
         show = exam.command(f"show --user {quoted} {shlex.quote(doubles[0])}")
         yield (
-            say("{memories} doubled, with the words of another", memories=_number(doubles)),
+            say("{memories} duplicated: the same words as another", memories=_number(doubles)),
             say("{show}, then: {command}", show=show, command=_forget(exam, user, doubles)),
         )
     if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
