@@ -52,7 +52,7 @@ PHRASES = [
     "changed fact", "wal bytes", "read only", "units version", "private key", "web token", "api key",
     "password in address", "card number", "the text is empty",
     *(f"{{number}} to {stage}" for stage in ("consolidate", "reflect", "embed")),
-    "nothing about the user is asked",
+    "this message asks nothing about the user",
     "nothing is stored within session; leave one out to search more",
     "nothing that was said has these words; try other words, or an embedding model would find what is near in meaning",
     "nothing that was said has enough of these words; use more of the words that were said, or a name, or an embedding "

@@ -87,7 +87,10 @@ def first_cells(page: Path) -> list[str]:
     return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
 
 
-@pytest.mark.parametrize("page", [*sorted(ELSEWHERE - {"adapters.md"}), "commands.md", "models.md", "postgres.md"])
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(ELSEWHERE - {"adapters.md"}), "commands.md", "coming-from.md", "models.md", "postgres.md", "settings.md"],
+)
 def test_a_chinese_page_says_what_the_english_one_says(page):
     """Every section, every entry of a table, and all code of a guide, which the adapters' tests run."""
     english, chinese = DOCS / page, DOCS / "zh" / page

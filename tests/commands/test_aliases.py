@@ -36,7 +36,7 @@ def test_ask_shows_what_an_assistant_would_be_shown_or_says_why_nothing(run):
     assert "Aurora" in run("ask", "What do you know about me?", "--user", "alice").stdout
     assert "Aurora" in run("retrieve", "What do you know about me?", "--user", "alice").stdout
     poem = run("ask", "Write a poem about the sea.", "--user", "alice")
-    assert (poem.stdout, poem.stderr) == ("", "memscope: nothing about the user is asked\n")
+    assert (poem.stdout, poem.stderr) == ("", "memscope: this message asks nothing about the user\n")
     assert run("ask", "", "--user", "alice").stderr == "memscope: empty query\n"
 
 

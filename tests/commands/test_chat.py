@@ -139,7 +139,7 @@ def test_a_command_that_is_not_there_is_named_in_chinese(server):
 
 
 def test_help_names_every_command_in_both_languages(server):
-    for language, about in (("en", "bring the insights up to date"), ("zh", "更新洞察")):
+    for language, about in (("en", "update the insights"), ("zh", "更新洞察")):
         told = piped("/help", args=["--language", language]).stdout
         assert all(name in told for name in COMMANDS) and about in told
 
@@ -314,7 +314,7 @@ def test_a_list_grows_until_it_is_stopped(screen):
     talk = screen("--user", "alice")
     talk.until("alice> ")
     talk.type("/list_memory refresh_time=1\r")
-    talk.until("nothing there")
+    talk.until("no records")
     with MemoryScope() as memory:
         memory.add_turns([{"role": "user", "content": "I moved to Berlin."}], user="alice")
     assert talk.until("I moved to Berlin.").count("turn") == 1

@@ -123,7 +123,7 @@ def test_turns_from_the_future(examined, store):
         later = NOW + timedelta(days=3)
         memory.add_turns([{"role": "user", "content": "hello", "time": later}], user="alice")
     code, (found,) = examined("clock", "warn")
-    assert code == 6 and "turns from the future, of 'alice'" in found["said"]
+    assert code == 6 and "turns dated in the future, of 'alice'" in found["said"]
 
 
 def test_a_file_from_the_future(examined, store):
@@ -150,7 +150,7 @@ def test_memories_that_say_the_same(examined, store):
     texts = {"a": "The user moved to Berlin.", "b": "the user moved to BERLIN", "c": "The user moved to Bern."}
     applied(store, lambda key: ChangeSet(new=tuple(fact(id, text, key) for id, text in texts.items())))
     code, (found,) = examined("memories", "warn")
-    assert code == 6 and "1 memory doubled" in found["said"] and found["mend"].endswith("--user alice --id b")
+    assert code == 6 and "1 memory duplicated" in found["said"] and found["mend"].endswith("--user alice --id b")
 
 
 def test_memories_that_expired(examined, store):

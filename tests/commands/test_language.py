@@ -101,9 +101,9 @@ def test_what_was_refused_is_told_in_chinese():
 
 def test_the_language_ends_with_the_call(run):
     assert CHINESE.search(run("users"))
-    assert say("nothing there") == "nothing there"
+    assert say("no records") == "no records"
     with speaking("zh"):
-        assert say("nothing there") == "没有内容"
+        assert say("no records") == "没有记录"
 
 
 @pytest.mark.parametrize("command", ["", *sorted(name for name in cli.commands)])
@@ -155,9 +155,9 @@ def test_errors_with_names_and_numbers_are_chinese(run):
     assert not [told for told in refused if re.search(r"[a-z]+ [a-z]+ [a-z]+", re.sub(r"No such file.*", "", told))]
     assert not [told for told in refused if not CHINESE.search(told)]
     with speaking("zh"):
-        told = say_error(NotFound("nothing has the id 'x; y' here", hint="did you mean 'z'?"))
-    assert told == "这里没有 id 为 'x; y' 的内容；是不是 'z'？"
-    assert say_error(NotFound("nothing has the id 'x' here")) == "nothing has the id 'x' here"
+        told = say_error(NotFound("no record has the id 'x; y'", hint="did you mean 'z'?"))
+    assert told == "没有 id 为 'x; y' 的记录；是不是 'z'？"
+    assert say_error(NotFound("no record has the id 'x'")) == "no record has the id 'x'"
 
 
 def test_an_error_for_programs_keeps_its_code(run):

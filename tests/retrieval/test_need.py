@@ -32,7 +32,7 @@ def memory():
 def test_small_talk_is_shown_nothing(memory, message):
     assert memory.context(message, user="alice") == ""
     found = memory.retrieve(message, user="alice", speak="when_needed")
-    assert not found and not found.profile and "nothing about the user is asked" in found.reason
+    assert not found and not found.profile and "this message asks nothing about the user" in found.reason
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_corrected_memory_is_shown_on_the_page_that_asks(alice):
     shown = alice.get("/u/alice/ask", params=asked)
     assert shown.status_code == 200 and "The user lives in Potsdam." in shown.text
     assert "in place of a changed one" in shown.text
-    assert "取代有变的内容" in alice.get("/u/alice/ask", params=asked, headers={"Accept-Language": "zh-CN"}).text
+    assert "取代了已改变的内容" in alice.get("/u/alice/ask", params=asked, headers={"Accept-Language": "zh-CN"}).text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import io
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
 
@@ -51,7 +52,7 @@ class Program(Group):
         if command is None and cmd_name in COMMAND_ALIASES:
             command = super().get_command(ctx, COMMAND_ALIASES[cmd_name])
         if command is None:
-            _explain_unknown(cmd_name)
+            _explain_unknown(cmd_name, self.commands)
         return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,15 +89,19 @@ class Program(Group):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _explain_unknown(name: str) -> None:
+def _explain_unknown(name: str, commands: Iterable[str]) -> None:
     """Raise the error that helps with the name of no command, where it is known what was meant."""
     if extra := COMMANDS_OF_EXTRAS.get(name):
         message = say("{command} comes with the extra {extra}, which is not loaded", command=name, extra=extra)
         raise ConfigError(message, hint=install_hint(extra))
     if name in SEE_COMMAND:
-        raise InputError(say("there is no {name}; {hint}", name=name, hint=f"memscope {SEE_COMMAND[name]} --help"))
+        command = f"memscope {SEE_COMMAND[name]}"
+        raise InputError(say("no command {name}; see {command} --help", name=repr(name), command=command))
     if name in NO_COMMANDS:
         raise InputError(say("nothing is open: each command ends by itself, and /exit ends memscope chat"))
+    near = get_close_matches(name, [*commands, *COMMAND_ALIASES], 1)
+    if near and near[0] in COMMAND_ALIASES:  # click proposes the listed ones
+        raise InputError(say("no command {name}; did you mean {near}?", name=repr(name), near=repr(near[0])))
 
 
 def _asked_language(args: Sequence[str]) -> str | None:
@@ -133,7 +138,7 @@ def _explained(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, click.ClickException):
         seen = error.ctx if isinstance(error, click.UsageError) else None
         hint = {"hint": say("see {command} --help", command=seen.command_path)} if seen else {}
-        return error.exit_code, {"message": error.format_message(), **hint}
+        return error.exit_code, {"message": error.format_message().rstrip(".。"), **hint}
     words = "{error}, which is a bug of memscope or of a plugin; --debug shows where"
     return BUG, {"code": "bug", "message": say(words, error=type(error).__name__)}
 

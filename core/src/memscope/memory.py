@@ -527,7 +527,7 @@ class AsyncMemoryScope:
         async with self._runtime.operation("get") as services:
             record = (await services.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
-                raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
+                raise NotFound(f"no record has the id {id!r}", hint="list shows the ids")
             return with_own_sentences(record)
 
     async def list(

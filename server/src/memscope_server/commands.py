@@ -19,9 +19,9 @@ from memscope_server.tokens import TOKEN_ROLES, Role, TokenFile
 
 
 @command("serve", short_help="Serve the inspector and the HTTP API.")
-@click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="0 takes a free one.")
-@click.option("--name", "names", multiple=True, metavar="HOST", help="Another name that browsers use, with its port.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="0 picks a free port.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="Another host that browsers use, with its port.")
 @click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate for TLS, in PEM.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Its private key, in PEM.")
 @click.option("--insecure", is_flag=True, help="Listen on other addresses without TLS.")
@@ -38,7 +38,7 @@ def serve(
 ) -> None:
     """Serve the inspector and the HTTP API until Ctrl-C, on this machine only.
 
-    Another --address needs --cert and --key, or --insecure. Who may call is said by tokens: 'memscope token add'.
+    Another --address needs --cert and --key, or --insecure. Callers need a token: 'memscope token add'.
     """
     if (cert is None) != (key is None):
         raise click.UsageError("--cert and --key belong together")
@@ -86,12 +86,12 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
 
 @click.group("token", cls=Group, short_help="Tokens of the server: add, list, revoke.")
 def token() -> None:
-    """Say who may call the server, and as whom. A token is shown once; only its digest is kept."""
+    """Manage the tokens of those who may call the server. A token is shown once; only its digest is kept."""
 
 
 @command("add", group=token)
-@click.option("--role", type=click.Choice(TOKEN_ROLES), default="user", show_default=True, help="What it may do.")
-@click.option("--name", default="", help="What it is for, to know it again.")
+@click.option("--role", type=click.Choice(TOKEN_ROLES), default="user", show_default=True, help="Rights of the token.")
+@click.option("--name", default="", help="Purpose of the token, for the list.")
 def add(call: Call, role: str, name: str) -> None:
     """Add a token for --user NAME (with --agent NAME for what that agent was told), or for an operator."""
     owner = None if role == "operator" else call.user

@@ -34,7 +34,7 @@ PROMPT_EVENT, END_EVENT = "UserPromptSubmit", "Stop"
 def agent_hook(call: Call, deadline: float) -> None:
     """Read a hook's JSON object from stdin: record a prompt and print what is remembered about it, or record a reply.
 
-    It never stops the agent: whatever fails it says on stderr, prints nothing, and exits with 0.
+    It never stops the agent: an error goes to stderr, nothing is printed, and the exit code is 0.
     """
     watch = threading.Timer(deadline, os._exit, (0,))  # a store that hangs cannot be interrupted otherwise
     watch.daemon = True

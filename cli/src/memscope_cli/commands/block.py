@@ -21,7 +21,7 @@ reason_option = click.option("--reason", default="", help="Why, for the history.
 
 @click.group("block", cls=Group, short_help="Show and edit core memory.")
 def block() -> None:
-    """Show and edit core memory: the texts that stand in every context.
+    """Show and edit core memory: the texts in every context.
 
     Without --agent these are the blocks that all agents of the user share.
     """
@@ -50,16 +50,16 @@ def show(call: Call, /, label: str, version: int | None) -> None:
     show_block(call.show, versions[0])
 
 
-@command("set", group=block, short_help="Set a block's text or its properties, or make it.")
+@command("set", group=block, short_help="Set a block's text or properties, or create it.")
 @label_argument
 @click.argument("text", required=False)
-@click.option("--limit", type=int, help="Characters at most.")
+@click.option("--limit", type=int, help="Most characters that it may hold.")
 @click.option("--description", help="Its purpose, for the model.")
 @click.option("--order", type=int, help="Its place in the context; small ones come first.")
 @click.option("--read-only/--editable", "read_only", default=None, help="Whether its text may be edited.")
 @reason_option
 def set_(call: Call, /, label: str, text: str | None, reason: str, **properties: Any) -> None:
-    """Set the text of block LABEL, or its properties; a block that is not there is made."""
+    """Set the text of block LABEL, or its properties; create the block if there is none."""
     given = {name: value for name, value in properties.items() if value is not None}
     if text is None and not given:
         raise click.UsageError(say("nothing to set: give TEXT, --limit, --description, --order or --read-only"))
@@ -89,7 +89,7 @@ def append(call: Call, /, label: str, text: str, reason: str) -> None:
 @click.argument("new")
 @reason_option
 def replace(call: Call, /, label: str, old: str, new: str, reason: str) -> None:
-    """Replace OLD, which must stand once in block LABEL, by NEW; an empty NEW removes it."""
+    """Replace OLD, which must occur once in block LABEL, with NEW; an empty NEW removes it."""
     blocks = _blocks(call)
     made = blocks.replace(label, old, new, reason=reason) if new else blocks.remove(label, old, reason=reason)
     show_block(call.show, made)
@@ -120,7 +120,7 @@ def revert(call: Call, /, label: str, version: int, reason: str) -> None:
 
 @command("erase", group=block, short_help="Remove a block with its history, for good.")
 @label_argument
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(call: Call, /, label: str, dry_run: bool, yes: bool) -> None:
     """Remove block LABEL and every earlier version of it, for good."""

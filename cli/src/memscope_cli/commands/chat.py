@@ -30,14 +30,14 @@ or in memscope.yaml; docs/models.md has the lines for other servers."""
 
 
 @command("chat", short_help="Talk with an assistant that remembers.")
-@click.option("--language", type=click.Choice(CLI_LANGUAGES), help="Of the interface; the same as --lang.")
-@click.option("--persona", metavar="TEXT", help="Who the assistant is.")
-@click.option("--window", type=int, default=3000, show_default=True, help="Tokens of recent turns that it is shown.")
-@click.option("--tokens", type=int, default=1000, show_default=True, help="Tokens of memories that it is shown.")
+@click.option("--language", type=click.Choice(CLI_LANGUAGES), help="Language of the interface, like --lang.")
+@click.option("--persona", metavar="TEXT", help="Describe the assistant, for its prompt.")
+@click.option("--window", type=int, default=3000, show_default=True, help="Most tokens of recent turns in the prompt.")
+@click.option("--tokens", type=int, default=1000, show_default=True, help="Most tokens of memories in the prompt.")
 def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     """Talk with the chat model of the settings, which remembers: a line is a message, /help shows the commands.
 
-    Without a terminal, each line on stdin is a message. Memories are made in the background, and told when they are.
+    Without a terminal, each line on stdin is a message. Facts are extracted in the background, and announced.
     """
     user = call.whose["user"]
     news = News(logging.WARNING)

@@ -40,8 +40,8 @@ class PlayedConversation:
 
 @command("demo", short_help="Watch memory at work on a conversation.")
 @click.option("--language", "which", type=click.Choice(["en", "zh", "both"]),
-              help="Of the conversation; both, or zh where this program speaks Chinese.")  # fmt: skip
-@click.option("--data", metavar="FILE", help="Conversations of your own, one a line as JSON (docs/commands.md).")
+              help="Language of the conversation: both by default, zh where this program speaks Chinese.")  # fmt: skip
+@click.option("--data", metavar="FILE", help="Conversations of your own, one per line as JSON (docs/commands.md).")
 @click.option("--all", "everything", is_flag=True, help="Show every question in full.")
 def demo(call: Call, which: str | None, data: str | None, everything: bool) -> None:
     """Watch a conversation of some weeks being remembered, asked about, and partly forgotten.

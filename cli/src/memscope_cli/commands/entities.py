@@ -34,20 +34,20 @@ def _bar_part(show: Display, value: float, most: float) -> StyledText:
     return (bar(value, most), "green") if show.terminal else ""
 
 
-@command("entities", short_help="Show who and what is spoken of most and most lately.")
+@command("entities", short_help="List people, places and things by their mentions.")
 @click.option("--top", type=int, default=20, show_default=True, help="How many.")
 @time_option("--since", "Only mentions from this date or time on (ISO 8601).")
 @click.option("--kind", type=KIND_CHOICE, help="Only this kind.")
 @as_of_option
 def entities(call: Call, /, **asked: Any) -> None:
-    """Show people, places, organisations, things and topics, those named most and most lately first."""
+    """Show people, places, organisations, things and topics, the most often and most recently mentioned first."""
     listed = call.open().entities(**call.scope).list(**asked)
     for one in listed:
         bars = _bar_part(call.show, one.score, max(other.score for other in listed))
         call.show.data(asdict(one))
         call.show.line(*_entity_parts(one), "  ", bars, hang=2)
     if not listed:
-        print_error(say("memscope: no entity is named"))
+        print_error(say("memscope: no people, places or things are mentioned yet"))
 
 
 def _entity_parts(one: Entity) -> list[StyledText]:
@@ -60,13 +60,13 @@ def _entity_parts(one: Entity) -> list[StyledText]:
 @command("entity", short_help="Show everything about one person, place or thing.")
 @click.argument("name")
 @click.option("--top", type=int, default=20, show_default=True, help="How many of each list at most.")
-@click.option("--merge", metavar="OTHER", help="Say that OTHER is this entity too.")
-@click.option("--split", metavar="OTHER", help="Say that the alias OTHER is another one.")
+@click.option("--merge", metavar="OTHER", help="OTHER is a name of this entity.")
+@click.option("--split", metavar="OTHER", help="The alias OTHER is another entity.")
 @as_of_option
 def entity(call: Call, /, name: str, merge: str | None, split: str | None, **asked: Any) -> None:
     """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias.
 
-    What --merge and --split say is kept as statements in memory, and holds for new turns too.
+    --merge and --split are stored as statements in memory, and hold for new turns too.
     """
     entities = call.open().entities(**call.scope)
     if merge is not None:
@@ -86,22 +86,22 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
         for record in group:
             record_line(call.show, record)
     if neighbours:
-        call.show.rule(say("named together with"))
+        call.show.rule(say("mentioned together with"))
     for one in known.neighbours:
         bars = _bar_part(call.show, one.count, known.neighbours[0].count)
         turns = count_nouns(one.count, "turn")
         call.show.line(visible(one.name), (f"  {say(one.kind)}", "magenta"), f"  {turns}  ", bars)
 
 
-@command("timeline", short_help="Show what is spoken of when.")
+@command("timeline", short_help="Show what was mentioned when.")
 @click.argument("entity", required=False)
 @click.option("--by", type=click.Choice(["day", "week", "month"]), default="week", show_default=True,
-              help="How long a line is.")  # fmt: skip
+              help="Length of time per line.")  # fmt: skip
 @as_of_option
 def timeline(call: Call, /, **asked: Any) -> None:
-    """Show turns per day, week or month, of ENTITY or of all: bursts, who is named, themes that come and go.
+    """Show turns per day, week or month, about ENTITY or about all: bursts, names, themes.
 
-    An arrow is a change of rank since the one before, * a name that was not in it.
+    An arrow shows a change of rank since the line before; * marks a name that is not in it.
     """
     line = call.open().entities(**call.scope).timeline(**asked)
     call.show.data(asdict(line))
@@ -113,7 +113,7 @@ def timeline(call: Call, /, **asked: Any) -> None:
         name = languages.get(language()).topic_name(theme.name)
         call.show.line((name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
     if not line.buckets:
-        print_error(say("memscope: nothing was said"))
+        print_error(say("memscope: nothing was said yet"))
 
 
 def _show_buckets(show: Display, line: Timeline) -> None:
@@ -131,16 +131,16 @@ def _change(rank: int, before: int | None) -> str:
     return " *" if before is None else " ↑" if rank < before else " ↓" if rank > before else ""
 
 
-@command("graph", short_help="Show how people, places and things hang together.")
+@command("graph", short_help="Show people, places and things mentioned together.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--depth", type=int, default=2, show_default=True, help="Edges from a NAME at most, 1 or 2.")
+@click.option("--depth", type=int, default=2, show_default=True, help="Distance from a NAME: 1 or 2 edges.")
 @click.option("--top", type=int, default=50, show_default=True, help="How many of them at most.")
-@click.option("--svg", "form", flag_value="svg", help="A picture on stdout.")
+@click.option("--svg", "form", flag_value="svg", help="An SVG picture on stdout.")
 @click.option("--dot", "form", flag_value="dot", help="For Graphviz.")
 @click.option("--graphml", "form", flag_value="graphml", help="For programs that draw graphs.")
 @as_of_option
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
-    """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
+    """Show entities that are mentioned together or related by a fact: around each NAME, or the most mentioned."""
     drawn = call.open().entities(**call.scope).graph(**asked)
     call.show.data(drawn.as_dict())
     if form and not call.json:
@@ -150,16 +150,16 @@ def graph(call: Call, /, form: str | None, **asked: Any) -> None:
         words = visible(edge.words) if edge.words else count_nouns(edge.count, "turn")
         call.show.line((f"{visible(edge.source)} - {visible(edge.target)}", "bold"), f"  {words}", hang=2)
     if not drawn.edges:
-        print_error(say("memscope: nothing is named together"))
+        print_error(say("memscope: no two people, places or things are mentioned together yet"))
 
 
-@command("reindex", short_help="Read the names of all records anew.")
+@command("reindex", short_help="Extract the names of all records again.")
 @click.option("--entities", is_flag=True, required=True, help="The names of people, places and things.")
 def reindex(call: Call, /, entities: bool) -> None:
-    """Read the names of all records of a user, or of all users, anew, and count them.
+    """Extract the names of all records again, of one user (--user) or of all, and count them.
 
-    Nothing is stored and nothing is locked: each process derives entities from the records it sees, so that this can be
-    stopped and repeated while memory is in use. It shows what the rules of today find, and stops at a broken record.
+    Nothing is stored or locked, since each process derives entities from the records it reads: stop and repeat this
+    while memory is in use. It shows what the present rules find, and stops at a broken record.
     """
     memory = call.open()
     for user in [call.user] if call.user is not None else memory.admin.users():

@@ -96,7 +96,7 @@ def _trust(call: Call, path: Path) -> None:
     names = [name for _, layer in SettingsSources.read(path, os.environ).files for name in trust.guarded(layer)]
     trust.add(path)
     file = str(path.resolve())
-    words = say("{file} is trusted as it is now; what needs it: {names}", file=visible(file),
+    words = say("{file} is trusted as it is now; settings that need it: {names}", file=visible(file),
                 names=join(names) or say("nothing"))  # fmt: skip
     call.show.report({"file": file, "state": "trusted", "settings": names}, words)
 

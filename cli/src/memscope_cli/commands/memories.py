@@ -62,7 +62,7 @@ def asked_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @command("retrieve", short_help="Find the evidence for a question.")
 @click.argument("query")
 @asked_options
-@click.option("--explain", is_flag=True, help="What found each hit, and how the ranking came about.")
+@click.option("--explain", is_flag=True, help="Show what found each hit and how it was ranked.")
 def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines with their ids, best first."""
     hits = call.open().retrieve(query, **call.scope, **asked, explain=explain)
@@ -79,9 +79,9 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
 @command("context", short_help="Print dated lines for a prompt.")
 @click.argument("query")
 @asked_options
-@click.option("--tokens", type=int, default=1000, show_default=True, help="The most that the lines may hold.")
+@click.option("--tokens", type=int, default=1000, show_default=True, help="Most tokens that the lines may take.")
 @click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True,
-              help="What stands in a line: memories, or the turns they come from.")  # fmt: skip
+              help="Show memories, or the turns they come from.")  # fmt: skip
 def context(call: Call, /, query: str, tokens: int, lines: Literal["memories", "turns"], **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
     memory = call.open()
@@ -93,7 +93,7 @@ def context(call: Call, /, query: str, tokens: int, lines: Literal["memories", "
 
 
 @command("profile", short_help="Show what is known about the user.")
-@click.option("--tokens", type=int, default=200, show_default=True, help="The most that the lines may hold.")
+@click.option("--tokens", type=int, default=200, show_default=True, help="Most tokens that the lines may take.")
 @as_of_option
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
@@ -111,13 +111,13 @@ def _show_lines(call: Call, lines: str, otherwise: str = "") -> None:
 
 @command("list", short_help="Show records with their ids.")
 @kinds_option
-@click.option("--text", help="Only what contains this.")
+@click.option("--text", help="Only records that contain this text.")
 @period_options
 @click.option("--name", help="Only the document of this name.")
 @click.option("--namespace", help="Only documents of this namespace.")
 @filter_option
-@click.option("--superseded", is_flag=True, help="Memories that were superseded too.")
-@click.option("--limit", type=int, default=50, show_default=True, help="The newest ones; 0: all.")
+@click.option("--superseded", is_flag=True, help="Superseded memories too.")
+@click.option("--limit", type=int, default=50, show_default=True, help="How many of the newest; 0 for all.")
 def list_(call: Call, /, since: str | None, until: str | None, limit: int, **asked: Any) -> None:
     """Show records in the order they were stored, with their ids."""
     when = period(since, until)
@@ -156,9 +156,9 @@ def history(call: Call, id: str) -> None:
 
 @command("update", short_help="Correct a memory.")
 @click.argument("id")
-@click.option("--text", help="What it says from now on.")
-@click.option("--data", metavar="JSON", callback=json_object, help="Its data from now on.")
-@time_option("--expires", "When it goes out of sight.")
+@click.option("--text", help="The new text.")
+@click.option("--data", metavar="JSON", callback=json_object, help="The new data.")
+@time_option("--expires", "When it expires.")
 @click.option("--version", type=int, help="Only if this is the current version.")
 def update(call: Call, /, id: str, **changes: Any) -> None:
     """Correct memory ID; its earlier version stays in 'memscope history'."""
@@ -172,7 +172,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
 @click.option("--accept", metavar="ID", multiple=True, help="Make this proposal a memory; may be repeated; 'all'.")
 @click.option("--reject", metavar="ID", multiple=True, help="Close this proposal; may be repeated; 'all'.")
 def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
-    """Show the memories that wait for a person's word (the setting approve), and accept or reject them."""
+    """Show the memories that wait for approval (the setting approve), and accept or reject them."""
     whose = {"user": call.whose["user"]}
     if ALL in accept and ALL in reject:
         raise click.UsageError(say("all can be accepted or rejected, not both"))
@@ -204,16 +204,16 @@ def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
 
 @command("forget", short_help="Remove what is selected, for good.")
 @click.option("--id", "ids", metavar="ID", multiple=True, help="This turn or memory; may be repeated.")
-@click.option("--text", help="What contains this.")
+@click.option("--text", help="Records that contain this text.")
 @period_options
 @click.option("--name", help="The document of this name.")
 @click.option("--namespace", help="Documents of this namespace.")
 @filter_option
 @click.option("--everything", is_flag=True, help="All of the user's (or agent's) memory; asks first.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | None, yes: bool, **chosen: Any) -> None:
-    """Remove what is selected, and all that was derived from it, for good. Several selectors narrow each other."""
+    """Remove what is selected, and all that was derived from it, for good. A record must match all selectors."""
     when = period(since, until)
     if not any((ids, when, call.session, *(value for name, value in chosen.items() if name != "dry_run"))):
         raise click.UsageError(say("forget needs to know what: {selectors}", selectors=SELECTOR_OPTIONS))
@@ -233,21 +233,21 @@ def end_with_receipt(call: Call, report: ForgetReport) -> None:
                         command=command))  # fmt: skip
 
 
-@command("sweep", short_help="Remove what has expired.")
+@command("sweep", short_help="Remove expired records.")
 def sweep(call: Call) -> None:
-    """Remove what has expired of a user's memory, for good; it is out of sight already."""
+    """Remove a user's expired records for good; they are hidden already."""
     user = call.whose["user"]
     report = call.open().admin.sweep(user=user)
     number = report.observations + report.insights
     call.show.report(asdict(report), say("{records} removed", records=count_nouns(number, "memory", "memories")))
 
 
-@command("audit", short_help="Find doubled, contradicting and groundless memories.")
+@command("audit", short_help="Find duplicate, contradicting and unsupported memories.")
 def audit(call: Call) -> None:
-    """Find what is wrong in a user's memories, without a model, and the command that mends it.
+    """Check a user's memories without a model; each finding names the command that mends it.
 
-    Near doubles, contradictions, memories without a living source, and loops: memory that was said back and learned
-    again. Nothing is changed. Exit code 6 if anything was found.
+    Near duplicates, contradictions, memories whose sources are gone, and loops: memories that were repeated in a
+    conversation and learned again. Nothing is changed. Exit code 6 if anything was found.
     """
     user = call.whose["user"]
     memory = call.open()

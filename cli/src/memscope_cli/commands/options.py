@@ -125,7 +125,7 @@ def require_store(location: str) -> None:
     """Raise ``ConfigError`` for a SQLite store that is not there: reading makes no file."""
     path = file_of(location)
     if path is not None and not path.exists() and not path.with_name(f"{path.name}-wal").exists():
-        hint = say("see --store; memscope add makes a new one")
+        hint = say("memscope add creates it; --store names another")
         raise ConfigError(say("there is no store at {path}", path=repr(str(path))), hint=hint)
 
 
@@ -162,13 +162,17 @@ def shared_options(*, hidden: bool) -> list[click.Parameter]:
     variable = None if hidden else "MEMSCOPE_USER"
     return [
         option("--user", metavar="NAME", envvar=variable, show_envvar=True, help="Whose memory."),
-        option("--agent", metavar="NAME", help="Only what this agent was told."),
-        option("--session", metavar="NAME", help="Only this conversation."),
+        option("--agent", metavar="NAME", help="Only the records of this agent."),
+        option("--session", metavar="NAME", help="Only this session."),
         option("--store", metavar="PLACE", help="A path, or a store's URL; by default what the settings say."),
         option("--config", metavar="FILE", is_eager=True, help="A settings file in YAML."),
-        option("--zone", metavar="NAME", help="The user's time zone, as Europe/Berlin; else that of the settings."),
+        option(
+            "--zone",
+            metavar="NAME",
+            help="The user's time zone, such as Europe/Berlin; by default the settings'.",
+        ),
         option("--lang", type=click.Choice(CLI_LANGUAGES), help="Language of this program; by default the locale's."),
-        option("--json", is_flag=True, help="One JSON object, or one a line, on stdout."),
+        option("--json", is_flag=True, help="Print JSON: one object, or one per line."),
         option("--debug", is_flag=True, help="Show the traceback of an error."),
     ]
 
@@ -250,7 +254,7 @@ def time_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callable
     return click.option(name, metavar="TIME", callback=_checked_time, help=help)
 
 
-as_of_option = time_option("--as-of", "What could be known then.")
+as_of_option = time_option("--as-of", "Only what was known at this time.")
 
 
 def period_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -141,7 +141,7 @@ def memories(talk: Talk, _: str) -> None:
     for note in talk.last.notes:
         talk.note(say("without {note}", note=note))
     if not talk.last.memories:
-        talk.note(say("nothing there"))
+        talk.note(say("no records"))
 
 
 def _show_hits(talk: Talk, hits: Sequence[Hit], *, explain: bool) -> None:
@@ -158,7 +158,7 @@ def list_(talk: Talk, argument: str) -> None:
         raise InputError(say("/list takes a number and refresh_time=SECONDS, not {given}", given=given))
     shown = _list_new(talk, int(number or 0) or MAX_LISTED_RECORDS, frozenset())
     if not shown:
-        talk.note(say("nothing there"))
+        talk.note(say("no records"))
     if pause and not talk.keyboard.asks:
         raise InputError(say("refresh_time needs a terminal, to be stopped"))
     try:
@@ -279,13 +279,13 @@ HELP = """A line is a message; end it with \\ to go on in the next, or put sever
 Ctrl-C stops an answer, Ctrl-D ends."""
 #: Name: function, argument (in brackets if it may be missing), help.
 COMMANDS: Mapping[str, tuple[Callable[[Talk, str], None], str, str]] = {
-    "/retrieve": (retrieve, "QUERY", "what memory finds for a question"),
-    "/list": (list_, "[N] [refresh_time=SECONDS]", "the newest records with their ids, once or as they come"),
-    "/memories": (memories, "", "what the last answer was shown, and why"),
+    "/retrieve": (retrieve, "QUERY", "find the evidence for a question"),
+    "/list": (list_, "[N] [refresh_time=SECONDS]", "the newest records with their ids, once or continuously"),
+    "/memories": (memories, "", "the memories shown for the last answer, and why"),
     "/add": (add, "TEXT", "remember a statement as it is"),
     "/forget": (forget, "ID... or WORDS", "remove for good, with all that was derived"),
-    "/consolidate": (consolidate, "", "make observations of what is pending now"),
-    "/reflect": (reflect, "", "bring the insights up to date"),
+    "/consolidate": (consolidate, "", "extract facts from pending turns now"),
+    "/reflect": (reflect, "", "update the insights"),
     "/status": (status, "", "the store, the models, what is waiting"),
     "/user": (user, "[NAME]", "talk as another user"),
     "/session": (session, "[NAME]", "begin or take up another session"),

@@ -35,11 +35,11 @@ def backup(call: Call, file: str) -> None:
     call.show.report({"backup": file, "bytes": size}, words)
 
 
-@command("restore", short_help="Put a backup in the place of the store.")
+@command("restore", short_help="Replace the store with a backup.")
 @file_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def restore(call: Call, file: str, yes: bool) -> None:
-    """Put the backup FILE in the place of the store. What was added or forgotten since is undone by that."""
+    """Replace the store with the backup FILE. This undoes what was added or forgotten since."""
     from memscope_cli import sqlite_recovery
 
     if (target := file_of(call.location)) is None:
@@ -121,9 +121,9 @@ async def _copy_store(call: Call, source: str, target: str, progress: Progress) 
         return await copy.copy(*stores, user=call.user, progress=progress)
 
 
-@command("compact", short_help="Finish what a forget could not wipe.")
+@command("compact", short_help="Wipe what a forget could not wipe at once.")
 def compact(call: Call) -> None:
-    """Finish what a 'forget' could not wipe from the file at once. Stopped by Ctrl-C, it changes nothing."""
+    """Wipe from the file what 'forget' could not wipe at once. Stopped by Ctrl-C, it changes nothing."""
     with call.memory() as memory, call.show.progress(say("compacting")):
         report = memory.admin.compact()
     call.show.data(asdict(report))

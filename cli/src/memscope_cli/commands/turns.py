@@ -36,7 +36,7 @@ ADDED = {
     "forgotten": "{number} forgotten before and not stored",
     "empty": "{number} without text and left out",
     "repaired": "{number} with characters replaced that no store can keep",
-    "skipped_parts": "{number} parts skipped that are no text",
+    "skipped_parts": "{number} parts skipped that are not text",
     "clock_suspect": "{number} with a time in the future",
 }
 IMPORTED = {
@@ -94,11 +94,11 @@ class StdinTurn(NamedTuple):
 
 @command("add", short_help="Remember a turn, or turns from stdin.")
 @click.argument("text", required=False)
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who said it.")
-@click.option("--speaker", metavar="NAME", help="The name of who said it.")
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Role of the speaker.")
+@click.option("--speaker", metavar="NAME", help="Name of the speaker.")
 @time_option("--time", "When it was said (ISO 8601; see --zone); now by default.")
-@click.option("--id", metavar="ID", help="Its id where it comes from: adding it again adds nothing.")
-@click.option("--replay", is_flag=True, help="The lines are a history shown again: add what is new of it, or nothing.")
+@click.option("--id", metavar="ID", help="Its id in the source system; adding it again adds nothing.")
+@click.option("--replay", is_flag=True, help="The lines repeat a history: add only what is new.")
 @click.option("--skip", type=click.IntRange(0), default=0, help="Lines of stdin that are stored already.")
 @click.option("--strict", is_flag=True, help="Add nothing when a line is broken.")
 def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, **about: str | None) -> None:

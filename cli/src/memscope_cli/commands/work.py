@@ -20,20 +20,20 @@ from memscope_cli.commands.language import count_nouns, say, say_sentence
 from memscope_cli.commands.options import Call, command, exit_partly, require_store, resumable
 from memscope_cli.commands.output import Display, pad, print_error, visible
 
-preview_option = click.option("--preview", is_flag=True, help="Show what would come of one batch, write nothing.")
+preview_option = click.option("--preview", is_flag=True, help="Show what one batch would give; write nothing.")
 
 
-@command("consolidate", short_help="Make observations of what is pending.")
+@command("consolidate", short_help="Extract facts from pending turns.")
 @preview_option
 def consolidate(call: Call, preview: bool) -> None:
-    """Make observations of the turns that are pending: of one user with --user, else of all."""
+    """Extract facts from the pending turns of one user (--user) or of all."""
     _report(call, call.open().consolidate(user=call.user, preview=preview))
 
 
-@command("reflect", short_help="Bring a user's insights up to date.")
+@command("reflect", short_help="Update a user's insights.")
 @preview_option
 def reflect(call: Call, preview: bool) -> None:
-    """Consolidate what is pending of a user, then bring the insights up to date."""
+    """Consolidate a user's pending turns, then update the insights."""
     user = call.whose["user"]
     _report(call, call.open().reflect(user=user, preview=preview))
 
@@ -48,9 +48,9 @@ def _report(call: Call, report: WorkReport) -> None:
         exit_partly(say("what is left stays pending; 'memscope doctor' says what mends it"))
 
 
-@command("reembed", short_help="Make the vectors anew.")
+@command("reembed", short_help="Recompute all vectors.")
 def reembed(call: Call) -> None:
-    """Make all vectors anew with the embedder that is set now; the old ones serve until then.
+    """Recompute all vectors with the embedding model of the settings; the old ones serve until then.
 
     Ctrl-C stops it; started again, it goes on where it was.
     """
@@ -59,9 +59,9 @@ def reembed(call: Call) -> None:
     call.show.report({"embedded": number}, say("{units} embedded", units=count_nouns(number, "unit")))
 
 
-@command("unpark", short_help="Try again what failed too often.")
+@command("unpark", short_help="Retry work that failed too often.")
 def unpark(call: Call) -> None:
-    """Give batches that failed too often another chance: of one user with --user, else of all."""
+    """Retry batches that failed too often, of one user (--user) or of all."""
     number = call.open().admin.unpark(user=call.user)
     batches = count_nouns(number, "batch", "batches")
     call.show.report({"unparked": number}, say("{batches} pending again", batches=batches))
@@ -72,7 +72,7 @@ def unpark(call: Call) -> None:
 
 @command("worker", short_help="Consolidate, reflect and embed for all users.")
 @click.option("--drain", "drain_s", type=click.FloatRange(min=0), default=5.0, show_default=True,
-              help="Seconds that work under way gets at the end.")  # fmt: skip
+              help="Seconds to finish work under way at the end.")  # fmt: skip
 def worker(call: Call, drain_s: float) -> None:
     """Consolidate, reflect and embed for all users until SIGTERM or Ctrl-C; run as many of these as you like.
 

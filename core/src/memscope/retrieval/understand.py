@@ -39,7 +39,7 @@ EDGE_SENTENCES = 2  # sentences at either end of a longer query, among which its
 # characters of a longer query that are read for names and dates: half the first ones, half the last
 MAX_ANALYSED_CHARS = 2000
 
-NOT_NEEDED = "nothing about the user is asked"
+NOT_NEEDED = "this message asks nothing about the user"
 FILLER_WEIGHT = 0.5  # of words about the conversation, not its content
 _CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "right now", "in 20 minutes", whose words tell nothing
 _ASKS = pattern(r"[?？]\W*$")
