@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import tzinfo
 from functools import wraps
@@ -31,6 +32,7 @@ REFLECT = "Make memories of what was said since the last time, and bring what is
 MAX_LISTED_MEMORIES = 100  # memories of one list
 READ_ONLY = frozenset({"search_memory", "list_memories"}) | READING
 ReportProgress = Callable[[int, int], Awaitable[None]]
+_context: ContextVar[Any] = ContextVar("memscope_mcp_context", default=None)  # of the running call, by version 2
 #: Complaints about an argument by pydantic's name of the mistake, in our words.
 MISTAKES: Mapping[str, str] = {
     "missing": "is missing",
@@ -69,8 +71,8 @@ def _progress(made: Any) -> ReportProgress:
     """Return a function that tells a client which asked for it how far a call is."""
 
     async def report(done: int, total: int) -> None:
-        if hasattr(made, "get_context"):
-            await made.get_context().report_progress(done, total)
+        context = _context.get() or made.get_context()  # that of version 1 of the SDK
+        await context.report_progress(done, total)
 
     return report
 
@@ -79,10 +81,13 @@ def _in_own_words(server_class: Any, tool_error: type[Exception]) -> Any:
     """The server's class, whose errors are ours: not the SDK's sentence before them, and not pydantic's."""
 
     async def call_tool(self: Any, name: str, *args: Any, **more: Any) -> Any:
+        token = _context.set(more.get("context") or next(iter(args[1:]), None))
         try:
             return await server_class.call_tool(self, name, *args, **more)
         except tool_error as error:
             raise tool_error(_reword(error)) from None
+        finally:
+            _context.reset(token)
 
     return type("MemoryServer", (server_class,), {"call_tool": call_tool})
 
