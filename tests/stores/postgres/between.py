@@ -1,4 +1,4 @@
-"""A forwarder between client and server: it counts answers, cuts connections or swallows what they carry."""
+"""A forwarder between client and server: it counts answers and round trips, and cuts connections or swallows data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Forwarder:
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.answers = 0
+        self.answers = 0  # to whole messages
+        self.round_trips, self._is_asked = 0, False  # of one connection: the server speaks after the client
         self.cut_on: bytes = b""  # the next message from the client with these bytes is not forwarded, or not answered
         self.forwards_it = True
         self.swallows = False  # from then on all messages of the connection, instead of cutting it
@@ -70,7 +71,10 @@ class Forwarder:
                         sink.sendall(data)
                         continue
                     break
-                if source is not client:
+                if source is client:
+                    self._is_asked = True
+                else:
+                    self.round_trips, self._is_asked = self.round_trips + self._is_asked, False
                     self.answers += data.count(READY)
                     if client in self._cutting:  # the server has done it, and nobody is told
                         break

@@ -161,19 +161,19 @@ async def test_an_add_waits_for_the_server_twice_and_so_does_a_group(
     store = PostgresStore(options)
     for n in range(3):
         await store.append("alice", inserts(f"a{n}"))
-    before = between.answers
+    before = between.round_trips
     await store.append("alice", inserts("b"))
-    assert between.answers - before == 2
+    assert between.round_trips - before == 2
     all_wait, waiting, take = threading.Event(), store._engine._waiting, store._engine._take
     monkeypatch.setattr(store._engine, "_take", lambda user: (all_wait.wait(10), take(user))[1])
     calls = [store.append("alice", inserts(f"c{n % 20}", f'it\'s \\ "{n}"')) for n in range(40)]
     tasks = [asyncio.create_task(call) for call in calls]
     while len(waiting.get("alice", ())) < len(tasks):
         await asyncio.sleep(0)
-    before = between.answers
+    before = between.round_trips
     all_wait.set()
     outcomes = [(await task).outcomes for task in tasks]
-    assert between.answers - before == 2
+    assert between.round_trips - before == 2
     assert outcomes == [("stored", "stored")] * 20 + [("duplicate", "stored")] * 20
     forgetting = store._write(lambda tx: forget(tx, Select("alice", ids=frozenset({"b"}))), user="alice")
     results = await asyncio.gather(forgetting, store.append("alice", inserts("b")), store.append("alice", inserts("d")))
