@@ -53,12 +53,12 @@ def _time_words() -> frozenset[str]:
     return frozenset(form for rules in every_rules() for word in rules.time_words for form in (word, fold(word)))
 
 
-def _patterns(text: str) -> Iterator[re.Pattern[str]]:
-    """Yield the patterns of date-like numbers, and of words of time in scripts without spaces."""
-    yield _DATE_DIGITS
-    for rules in every_rules():
-        if rules.time_pattern and (rules.script == "latin" or not text.isascii()):
-            yield rules.time_pattern
+@depends_on_languages
+@lru_cache(maxsize=2)
+def _patterns(ascii_only: bool) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of date-like numbers, and of words of time in scripts without spaces."""
+    known = [(rules.script, rules.time_pattern) for rules in every_rules()]
+    return (_DATE_DIGITS, *(one for script, one in known if one and (script == "latin" or not ascii_only)))
 
 
 def _may_name(sentence: str, timed: bool) -> bool:
@@ -67,7 +67,7 @@ def _may_name(sentence: str, timed: bool) -> bool:
 
 
 def _may_be_dated(text: str) -> bool:
-    return any(pattern.search(text) for pattern in _patterns(text))
+    return any(pattern.search(text) for pattern in _patterns(text.isascii()))
 
 
 def _statement(sentence: str) -> str:
@@ -88,5 +88,7 @@ def _told(text: str) -> str:
     """Cut the text ``MAX_CHARS_BEHIND`` characters behind its last word of time."""
     known = _time_words()
     ends = [match.end() for match in _LATIN_LETTERS.finditer(text) if match[0] in known]
-    ends += [match.end() for pattern in (*_patterns(text), FURTHER_CHARACTER) for match in pattern.finditer(text)]
+    ends += [
+        match.end() for pattern in (*_patterns(text.isascii()), FURTHER_CHARACTER) for match in pattern.finditer(text)
+    ]
     return text[: max(ends, default=0) + MAX_CHARS_BEHIND]

@@ -49,11 +49,7 @@ class _Table(NamedTuple):
 
 def sentence_vector(text: str) -> Floats | None:
     """Return the unit vector of a text, None without a known word."""
-    return normal_vector(_tokens(text))
-
-
-def normal_vector(tokens: Sequence[int]) -> Floats | None:
-    """Return the unit vector of tokens, None without tokens."""
+    tokens = _tokens(text)
     if not tokens:
         return None
     vector = summed(tokens)
