@@ -19,6 +19,8 @@ from memscope_testing.models import IdealChat
     "question",
     [
         "Which museums have we been to?", "what cakes did I bake this winter", "Who all is coming to the picnic?",
+        "Who do I owe money to?", "What am I allergic to?", "Who came to my party?", "What do I still need to pack?",
+        "Name the cities I visited.", "What does Kim do on weekends?",
         "List the plants on my balcony", "How many languages do I speak?", "What children's songs does Ida know?",
         "What are my neighbours called?", "Tell me everything I lent to Tom", "What have I paid so far?",
         "我都去过哪些博物馆？", "这个冬天我烤了哪几种蛋糕", "把我借给小汤的东西列一下", "野餐都有谁来？",
@@ -33,6 +35,8 @@ def test_a_question_for_all_of_a_class(question):
     "question",
     [
         "Which museum did we go to on Sunday?", "What is my boss's name?", "What was his address?", "Where do I live?",
+        "What do I do for a living?", "What does Kim do for work?", "What does Rob do?", "Who am I?",
+        "Which year did things end with Renato?",
         "What time does the class begin?", "Do I take the bus every day?", "When is Ida's birthday?",
         "我星期天去了哪个博物馆？", "我老板叫什么名字？", "我每天坐几路车？", "伊达生日是哪天？",
     ],

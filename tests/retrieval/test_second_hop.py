@@ -40,6 +40,14 @@ async def _asked(said: list[str], question: str, agents: tuple[str, ...] = (), *
             "Where do I work now?",
         ),
         (
+            ["Kim adopted a parrot named Rumpel.", "Kim has settled down in Oslo."],
+            "Where does Rumpel live?",
+        ),
+        (
+            ["陶然养了只猫叫团团。", "陶然搬到东莞去了"],
+            "团团住在哪座城市？",
+        ),
+        (
             ["我在华为做结构工程师。", "我上周离开华为，去了小米。"],
             "我现在在哪里上班？",
         ),

@@ -18,7 +18,7 @@ from memscope.languages.durable_facts import DURABLE_TERM, KIND_TERMS, MAX_DURAB
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.records import Candidates
 from memscope.retrieval.query import Query
-from memscope.retrieval.subjects import subjects
+from memscope.retrieval.subjects import named, subjects
 from memscope.search.bm25 import bm25, rarity
 from memscope.search.matching import WINDOW_LENGTH
 from memscope.search.snapshot import NEIGHBOUR_LENGTH_DISCOUNT, TURN_BEFORE
@@ -141,9 +141,9 @@ class FeatureInputs:
 
     @cached_property
     def on_subject(self) -> Values:
-        """[n] true for units that have the subject of a Chinese question; that of a personal one is the user."""
+        """[n] true for units that have the subject of a Chinese question, or of a personal one a name in it."""
         query = self.query.text
-        subject = subjects(query) if has_cjk(query) and not self.query.asks_personally else frozenset[int]()
+        subject = (named if self.query.asks_personally else subjects)(query) if has_cjk(query) else frozenset[int]()
         about = [at for at, one in enumerate(self.found.terms) if one in subject]
         return (self.found.tf[:, about] > 0).any(axis=1)
 

@@ -81,8 +81,6 @@ async def _with_own(query: Query, ctx: Services) -> Query:
     """Return the query with the user's own lines behind its rows: those with the name in their header."""
     found = query.candidates
     assert found is not None
-    if found.brought is not None:
-        return query  # a store that brings records with its search is asked over a network
     said = next((row for row in query.order if found.role[row] == USER_ROLE), None)
     record = None if said is None else (await fetch(query, found, [said], ctx)).records.get(found.handle[said])
     added = [one for one in terms(record.speaker) if one not in query.terms] if isinstance(record, Turn) else []

@@ -1,7 +1,8 @@
-"""Second hop: lines about whom or what the best hits name, where the query only describes them.
+"""Second hop: lines about whom or what the best hits name, where the query only describes them, or names another.
 
     "Which city does my friend at Google live in?" ──▶ "My friend Liam started at Google." ──▶ lines that name Liam
 
+    "Where does Rumpel live?"                 ──▶ "Kim has a parrot called Rumpel." ──▶ lines that name Kim
     "Where do I work now?"                    ──▶ "I'm an engineer at Arup."         ──▶ "I left Arup and ..."
 
 One more search, for the units with such a name alone, and only if a best hit has one that is missing in the query.
@@ -27,12 +28,14 @@ from memscope.retrieval.hits import both, fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import find, search
+from memscope.search.candidates import TEXT_CHANNEL
 from memscope.search.units import ASSISTANT_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 
 MAX_FOLLOWED_HITS = 3  # best hits whose names are followed
+MAX_NAME_TERMS = 6  # terms of a name in the query: three characters and their pairs
 MIN_HIT_COVERAGE = 0.2  # share of the query's words that such a hit has
 MAX_BRIDGE_HIT_TERMS = 60  # terms of such a hit; a long one names many
 MAX_NAME_FREQUENCY = 0.03  # share of the units that may name somebody; at least ``MAX_BRIDGE_TERMS``
@@ -51,8 +54,10 @@ SCOPE_COLUMNS = {"terms", "document_frequency", "units", "average_length", "aver
 )  # fmt: skip
 async def second_hop(query: Query, ctx: Services) -> Query:
     found = query.candidates
-    described = () if query.about_user or query.about_talk else _described(query)
-    if found is None or not described:
+    if found is None or query.about_user or query.about_talk:
+        return query
+    described = _described(query) or await asyncio.to_thread(_only_named, query, found)
+    if not described:
         return query
     telling = (FeatureInputs(query, found).coverage >= MIN_HIT_COVERAGE) & (found.tf[:, described] > 0).any(axis=1)
     if query.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
@@ -75,6 +80,20 @@ def _described(query: Query) -> list[int]:
         return [at for at, weight in enumerate(query.weights) if weight]
     own = {one for match in found for one in terms(match[1])}
     return [at for at, one in enumerate(query.terms) if one in own]
+
+
+def _only_named(query: Query, found: Candidates) -> list[int]:
+    """Return the places of the terms of a name in the query, of which the best hits have nothing but that name."""
+    best = list(query.order[:MAX_FOLLOWED_HITS])
+    weighed = np.array(query.weights) > 0
+    met = (found.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
+    if not best or not 0 < met.sum() < min(weighed.sum(), MAX_NAME_TERMS):
+        return []
+    from memscope.languages.names import names  # tables that most queries do not need
+
+    of_names = {one for name in names(query.text) if name.weight for one in terms(name.text)}
+    at = np.flatnonzero(met).tolist()
+    return at if of_names.issuperset(query.terms[one] for one in at) else []
 
 
 def _bridges(query: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
@@ -108,7 +127,11 @@ async def _reached(
     rare = named.unit[_names_rarely(named, bridges.values()) & (named.role != ASSISTANT_ROLE)]
     if not len(rare):
         return query
-    ranked = await rank(replace(query, candidates=_joined(query.candidates or named, named, rare)), ctx)
+    joined = _joined(query.candidates or named, named, rare)
+    if not query.asks_personally:  # a name is a word, and words are evidence for such a query
+        by_name = np.where(np.isin(joined.unit, rare), np.uint8(TEXT_CHANNEL), np.uint8(0))
+        joined = replace(joined, channels=joined.channels | by_name)
+    ranked = await rank(replace(query, candidates=joined), ctx)
     found = ranked.candidates or named
     naming = np.isin(found.unit, rare)
     rows = [row for row in ranked.order if naming[row] and found.handle[row] not in sources][: 2 * MAX_BRIDGED_LINES]

@@ -19,3 +19,11 @@ def subjects(query: str) -> frozenset[int]:
     signs = [one.questions for one in languages.of(query)]
     pairs = (match[1] + match[2] for one in signs for match in one.subject.finditer(folded))
     return frozenset(term(pair) for pair in pairs if all(one.stop_characters.isdisjoint(pair) for one in signs))
+
+
+def named(query: str) -> frozenset[int]:
+    """Return the terms of the pairs of characters in the names of a question: 团团 in 团团住在哪座城市？"""
+    from memscope.languages.names import names  # tables that most queries do not need
+
+    found = (one.text for one in names(query) if one.weight)
+    return frozenset(term(name[at : at + 2]) for name in found for at in range(len(name) - 1))

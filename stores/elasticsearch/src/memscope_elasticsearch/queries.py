@@ -25,6 +25,7 @@ TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = (
     40,
     25,
 )  # hits; TEXT_HITS without the user's own
+USUAL_K = 10  # hits wanted; a question for a list wants more
 NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units with one neighbour on either side, with two
 MAX_ANSWER_BYTES = 350_000  # both answers together
 ENVELOPE, UNIT = 200, 250  # bytes of a hit around its record; of a neighbour without its record
@@ -102,7 +103,10 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
         return {**shared, "size": size, "query": {"bool": bool_query}}
 
     of_user = {"term": {"role": str(ROLES.index("user"))}}
-    searches = {"text": text(TEXT_HITS, [{"bool": {"must_not": [of_user]}}]), "of user": text(USER_HITS, [of_user])}
+    searches = {
+        "text": text(TEXT_HITS, [{"bool": {"must_not": [of_user]}}]),
+        "of user": text(_for_list(USER_HITS, query.k), [of_user]),
+    }
     if query.periods:
         searches["period"] = {**shared, "size": PERIOD_HITS, "query": _in_periods(query, filters, terms)}
     if query.topics:
@@ -117,6 +121,11 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
     if vector is not None:
         searches["vector"] = {**shared, "size": VECTOR_HITS, "knn": _nearest(vector, VECTOR_HITS, filters)}
     return searches
+
+
+def _for_list(count: int, k: int) -> int:
+    """Return as many more as more hits are wanted: any of the user's lines may be an item."""
+    return count * max(k, USUAL_K) // USUAL_K
 
 
 def required(
@@ -307,7 +316,7 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
     whole = True
-    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : BEST + 3 * k]]:
+    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : _for_list(BEST, k) + 3 * k]]:
         cost = unit.size + ENVELOPE
         if unit.target not in record_ids and cost < room / SHORT_QUERY_SHARE:
             record_ids[unit.target] = None

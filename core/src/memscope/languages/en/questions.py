@@ -3,7 +3,7 @@
 from memscope.imports import pattern
 from memscope.languages.questions import Questions
 
-_SINGULAR = r"(?:is|was|does|has|its|this|his|hers|us|as|always|news|chess|tennis|\w+ss|\w+us|time)\b"
+_SINGULAR = r"(?:is|was|does|did|do|has|had|goes|its|this|his|hers|us|as|always|news|chess|tennis|\w+ss|\w+us|time)\b"
 
 QUESTIONS = Questions(
     number=pattern(
@@ -45,7 +45,10 @@ QUESTIONS = Questions(
         rf"(?!{_SINGULAR})[\w-]+s\b(?!['’])"
         r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who) (?:have|has) \w"
-        r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:do|like|enjoy|love|hate)\b"
+        r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:(?:like|enjoy|love|hate)\b|do (?!for|as|now|these)\w)"
+        r"|\bwho(?:m)? (?:do|am|are|have) (?:i|we) .{2,40}\b(?:to|from|with) ?[?.!]*$|\bwho (?:came|attended)\b"
+        r"|\bwhat (?:am|are) (?:i|we) \w+ (?:to|of|in)\b|\bwhat (?:do|did) (?:i|we) .{0,20}\b(?:need|have) to (?!do)\w"
+        r"|\bname (?:all|the|my) \w+s\b"
         r"|\bwhat (?:did|do) (?:i|we) .{2,60}"
         r"\bthis (?:year|month|season|spring|summer|autumn|fall|winter|term|semester)\b"
         r"|\b(?:what|where|who) all\b|\ball (?:of )?(?:the|my|our|those)\b|\beach (?:of|one)\b"
