@@ -1,4 +1,4 @@
-"""What may have changed since it was said is marked as old, what does not change never is."""
+"""Facts that may have changed since they were said are marked as old; lasting ones never are."""
 
 from __future__ import annotations
 
