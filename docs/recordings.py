@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
@@ -155,7 +156,16 @@ def picture(name: str, lines: Sequence[str]) -> str:
         .replace("VIEW", f"{height:.0f}")
         .replace("HEIGHT", f"{height + 32:.0f}")
     )
-    return console.export_svg(theme=MONOKAI, unique_id=name, code_format=frame)
+    return set_widths(console.export_svg(theme=MONOKAI, unique_id=name, code_format=frame))
+
+
+def set_widths(svg: str) -> str:
+    """Give each text the width of its cells: rich counts a Chinese character as one, so that they overlap."""
+
+    def widen(part: re.Match[str]) -> str:
+        return f'textLength="{cell_len(unescape(part[2])) * CHARACTER:.5g}"{part[1]}>{part[2]}</text>'
+
+    return re.sub(r'textLength="[\d.]+"([^>]*)>([^<]*)</text>', widen, svg)
 
 
 def words(svg: str) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 ROOT = Path(__file__).parents[1]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is POSIX's")]
@@ -58,3 +60,11 @@ def test_the_chat_answers_from_memory(recordings):
 )
 def test_a_page_shows_it(page, picture):
     assert f"]({picture})" in (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["chat-zh", "demo-zh"])
+def test_chinese_characters_have_the_width_of_two_letters(recordings, name):
+    kept = (ROOT / "docs" / f"{name}.svg").read_text(encoding="utf-8")
+    texts = re.findall(r'textLength="([\d.]+)"[^>]*>([^<]*)</text>', kept)
+    narrow = [text for width, text in texts if float(width) < 12 * cell_len(unescape(text))]
+    assert len(texts) > 20 and not narrow
