@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,17 +52,23 @@ FACTS = [
 ]
 
 
-def noted(facts: list[tuple[int, str, str, str]], turns: list[int]) -> dict[str, Any]:
+def noted(
+    facts: list[tuple[int, str, str, str]], turns: list[int], known: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return a reply; each fact does to known ones what ``known`` says."""
+    quoted = [(fact, [{"turn": fact[0], "words": fact[2]}]) for fact in facts]
     return {
-        "turns": [{"turn": turn, "level": 3} for turn in turns],
         "facts": [
-            {"text": text, "about": "user", "when": "", "keywords": [word], "quotes": [{"turn": turn, "words": words}]}
-            for turn, text, words, word in facts
+            {"text": text, "about": "user", "level": 3, "when": "", "keywords": [word], "quotes": quotes,
+             "known": list(known)}
+            for (_, text, _, word), quotes in quoted
         ],
-    }
+        "nothing": [turn for turn in turns if turn not in {fact[0] for fact in facts}],
+    }  # fmt: skip
 
 
-NO_LONGER = [(1, "The user got a job at Bosch as a test engineer.", "I got a job at Bosch as a test engineer", "job")]
+NO_LONGER = (1, "The user got a job at Bosch as a test engineer.", "I got a job at Bosch as a test engineer", "job")
+ENDS = {"k": 1, "words": "job at Siemens", "relation": "ends", "rest": ""}
 TOLD = "The user sails and repairs boats."
 UPDATES = {
     "sentences": [
@@ -73,8 +80,7 @@ UPDATES = {
     "relations": [],
 }
 SCRIPT = [
-    {"in": "user", "match": '"text":"I got a job at Bosch', "reply": noted(NO_LONGER, [1])},
-    {"in": "user", "match": '"pair":1', "reply": {"pairs": [{"pair": 1, "relation": "ends"}]}},
+    {"in": "user", "match": '"text":"I got a job at Bosch', "reply": noted([NO_LONGER], [1], [ENDS])},
     {"in": "user", "match": '"earlier":', "reply": UPDATES},
     {"in": "user", "match": "planning my move", "reply": noted(FACTS, [1, 3, 5, 7, 9])},
 ]  # fmt: skip
@@ -94,7 +100,7 @@ async def ten_messages(server: FaultServer) -> dict[str, Any]:
         await opened.add_turns(turns, user=USER, session="s")
         first = await opened.consolidate(user=USER)
         assert (first.new, first.pending, first.rejected) == (len(FACTS), 0, {}), first
-        await opened.add_turns([{"role": "user", "content": NO_LONGER[0][2] + "."}], user=USER, session="t")
+        await opened.add_turns([{"role": "user", "content": NO_LONGER[2] + "."}], user=USER, session="t")
         second = await opened.consolidate(user=USER)
         assert (second.new, second.superseded) == (1, 1), second
         return {
@@ -161,13 +167,11 @@ THINGS = (
 
 
 def taking_notes(messages: Any) -> dict[str, Any]:
-    """Note a fact of each of the user's turns; call every pair unrelated; put each fact alone."""
+    """Note a fact of each of the user's turns; put each fact alone."""
     shown = data(messages)
-    if isinstance(shown, dict):
+    if "facts" in shown:
         return {"sentences": [], "alone": [one["n"] for one in shown["facts"]], "relations": []}
-    if "pair" in shown[0]:
-        return {"pairs": [{"pair": one["pair"], "relation": "unrelated"} for one in shown]}
-    heard = [line for line in shown if not line.get("context")]
+    heard = [line for line in shown["turns"] if not line.get("context")]
     own = [line for line in heard if line["by"] == "user"]
     facts = [(line["n"], line["text"].replace("I own", "The user owns"), line["text"], "things") for line in own]
     return noted(facts, [line["n"] for line in heard])

@@ -10,7 +10,7 @@ Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, th
 insight does (a fact of a question and its answer is one line in the place of two turns); ``answer_words``, the share of
 the gold answers' words in ``context()``, and its ``tokens``, each with ``_turns`` without notes; ``current`` and
 ``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
-``calls_per_turn`` of both stages.
+``calls_per_turn`` and ``characters_per_turn`` (of prompts with their schemas) of both stages.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Replayed:
     facts: Mapping[str, Observation]
     wrongly_closed: int
     calls: int
+    characters: int
     turns: int
 
 
@@ -80,7 +81,8 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
             wrong = wrongly_closed(facts.values(), notes["relations"])
             done = Counter(new=report.new, merged=report.merged, superseded=report.superseded, calls=report.calls)
             print(conversation.id, dict(done), "rejected", dict(report.rejected))
-            return Replayed(before, after, facts, wrong, report.calls, len(conversation.turns))
+            turns = len(conversation.turns)
+            return Replayed(before, after, facts, wrong, report.calls, report.prompt_characters, turns)
 
 
 async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
@@ -124,6 +126,7 @@ def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
     after = figures(asked)
     current = sum(1 for fact in facts if fact.current)
     before_lines = lines_shown([one for run in runs for one in run.before])
+    turns = sum(run.turns for run in runs)
     return {
         **lines_shown(asked),
         **{f"{name}_turns": value for name, value in before_lines.items()},
@@ -135,7 +138,8 @@ def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
         "current": current,
         "superseded": len(facts) - current,
         "wrongly_closed": sum(run.wrongly_closed for run in runs),
-        "calls_per_turn": round(sum(run.calls for run in runs) / sum(run.turns for run in runs), 3),
+        "calls_per_turn": round(sum(run.calls for run in runs) / turns, 3),
+        "characters_per_turn": round(sum(run.characters for run in runs) / turns),
     }
 
 

@@ -90,7 +90,7 @@ def model() -> ScriptedChat:
 
     async def reply(messages: Sequence[Message]) -> Any:
         shown = data(messages)
-        if isinstance(shown, dict) and "facts" in shown:
+        if "facts" in shown:
             return placed(shown)
         return (await noting.chat(messages)).text
 

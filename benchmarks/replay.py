@@ -35,9 +35,7 @@ class Recorded:
         self._ids = {_shown(turn): turn["id"] for turn in conversation.turns}
 
     def __call__(self, messages: Sequence[Message]) -> Mapping[str, Any]:
-        shown = data(messages)
-        if "pair" in shown[0]:
-            return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in shown]}
+        shown = data(messages)["turns"]
         known = [(self._ids.get((line["by"], line["at"], line["text"])), line) for line in shown]
         lines = {id: line for id, line in known if id is not None}  # what is only context may be shortened
         heard = {id: line for id, line in lines.items() if not line.get("context")}

@@ -17,7 +17,7 @@ from memscope.records import Scope, Select, Turn, TurnInsert
 from memscope.services import Services
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope_testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat, data, last_words
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 STEPS = consolidation.CONSOLIDATION_STEPS
@@ -116,37 +116,46 @@ def noted(*facts, levels=(3,)):
 
 
 def answering(*replies, relations=None):
-    """A model that says of a pair ``relations[text of the new fact]`` or "unrelated", and else gives the replies."""
+    """A model that gives the replies, with ``relations[text of a new fact]`` to each known fact where it has one."""
     rest = iter(replies)
 
     def answer(messages):
         shown = data(messages)
-        if isinstance(shown, list) and "pair" in shown[0]:
-            verdicts = [(pair["pair"], (relations or {}).get(pair["new"], "unrelated")) for pair in shown]
-            return {"pairs": [{"pair": number, "relation": relation} for number, relation in verdicts]}
         reply = next(rest)
-        return reply(messages) if callable(reply) else reply
+        reply = reply(messages) if callable(reply) else reply
+        if not relations or not isinstance(reply, dict) or "facts" not in reply:
+            return reply
+        before = [(one["k"], one["text"]) for one in shown.get("known", ())]
+        facts = []
+        for one in reply["facts"]:
+            told = relations.get(one["text"])
+            facts.append({**one, "known": [told_of(*old, told) for old in before] if told else []})
+            before.append((0, one["text"]))
+        return {**reply, "facts": facts}
 
     return ScriptedChat(answer)
 
 
+def told_of(number, text, relation, rest=""):
+    """What a fact does to a known one, as the model writes it."""
+    return {"k": number, "words": last_words(text), "relation": relation, "rest": rest}
+
+
+def turns_in(messages):
+    """The turns of a prompt of extract."""
+    return data(messages)["turns"]
+
+
 def heard(messages):
     """Every turn is a fact."""
-    lines = [line for line in data(messages) if not line.get("context")]
+    lines = [line for line in turns_in(messages) if not line.get("context")]
     facts = [fact(f"The user said {line['text']}.", (line["n"], line["text"])) for line in lines]
     return noted(*facts, levels={line["n"]: 3 for line in lines})
 
 
 def listening():
-    """A model that takes every turn for a fact, and every pair for unrelated."""
-
-    def answer(messages):
-        shown = data(messages)
-        if "pair" in shown[0]:
-            return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in shown]}
-        return heard(messages)
-
-    return ScriptedChat(answer)
+    """A model that takes every turn for a fact."""
+    return ScriptedChat(heard)
 
 
 class Gate:

@@ -31,9 +31,9 @@ class Notes:
     def answer(self, body: Mapping[str, Any]) -> Reply | None:
         lines = str(body["messages"][-1]["content"]).split("\n")
         shown = next((json.loads(line) for line in lines if line[:1] in ("[", "{")), None)
-        if isinstance(shown, list):
-            return _reply(_verdicts(shown) if shown and "pair" in shown[0] else _extraction(shown))
-        return _reply(_reflection(shown)) if isinstance(shown, dict) else None
+        if not isinstance(shown, dict):
+            return None
+        return _reply(_extraction(shown["turns"]) if "turns" in shown else _reflection(shown))
 
 
 def server() -> FaultServer:
@@ -49,10 +49,6 @@ def heal(running: FaultServer) -> None:
 
 def _reply(value: Any) -> Reply:
     return Reply(json.dumps(value))
-
-
-def _verdicts(pairs: Sequence[Mapping[str, Any]]) -> Any:
-    return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in pairs]}
 
 
 def _extraction(lines: Sequence[Mapping[str, Any]]) -> Any:

@@ -32,12 +32,12 @@ class Model:
 
     def __call__(self, messages):
         shown = data(messages)
-        if isinstance(shown, dict) and "block" in shown:
+        if "block" in shown:
             self.asked.append(shown)
             said = self.lines(shown)
             return said if isinstance(said, Exception) else {"lines": said}
-        if isinstance(shown, list):
-            return self.verdicts(shown) if "pair" in shown[0] else self.facts(shown)
+        if "turns" in shown:
+            return self.facts(shown["turns"])
         sentences = [
             {
                 "insight": 0,
@@ -52,9 +52,6 @@ class Model:
 
     def subject(self, one):
         return next((subject for subject, text in TEXTS.values() if text == one["text"]), one["text"][:20])
-
-    def verdicts(self, pairs):
-        return {"pairs": [{"pair": one["pair"], "relation": "unrelated"} for one in pairs]}
 
     def facts(self, lines):
         own = [one for one in lines if not one.get("context")]

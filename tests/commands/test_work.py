@@ -189,11 +189,11 @@ def test_review_shows_what_a_proposal_rests_on_and_what_it_would_replace(server,
         **EXTRACTED["facts"][0],
         "text": "The user left Berlin.",
         "quotes": [{"turn": 1, "words": "I left Berlin"}],
+        "known": [{"k": 1, "words": "moved to Berlin", "relation": "ends", "rest": ""}],
     }
     lost = {**moved, "text": "The user was in Rome.", "quotes": [{"turn": 1, "words": "I was in Rome"}]}
     server.script = Script(
         [
-            {"in": "user", "match": '"pair":', "reply": {"pairs": [{"pair": 1, "relation": "ends", "rest": ""}]}},
             {"in": "user", "match": '"by":', "reply": {"turns": [{"turn": 1, "level": 3}], "facts": [moved, lost]}},
         ]
     )

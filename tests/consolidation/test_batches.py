@@ -9,14 +9,14 @@ import pytest
 
 from memscope.errors import ModelReplyCut, ModelReplyError, ModelUnavailable
 from memscope.records import Select
-from memscope_testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat
 
-from workbench import NOW, fact, heard, listening, noted, pending
+from workbench import NOW, fact, heard, listening, noted, pending, turns_in
 
 
 def calls(world):
     """The lines of each extraction."""
-    return [lines for lines in map(data, world.chat.prompts) if "pair" not in lines[0]]
+    return [*map(turns_in, world.chat.prompts)]
 
 
 def shown(world, call=0):
@@ -32,7 +32,7 @@ async def test_a_batch_that_is_half_full_ends_with_its_session(world):
     await world.say("three", "four", session="b")
     await world.consolidate(chat=listening())
     assert [shown(world, call) for call in range(2)] == [["one", "two"], ["three", "four"]]
-    assert all("conversation" not in line for line in data(world.chat.prompts[0]))
+    assert all("conversation" not in line for line in turns_in(world.chat.prompts[0]))
 
 
 async def test_short_sessions_share_a_call_and_each_has_its_number(world):
@@ -40,7 +40,7 @@ async def test_short_sessions_share_a_call_and_each_has_its_number(world):
     await world.say("one", session="a")
     await world.say("two", session="b")
     await world.consolidate(chat=listening())
-    assert [line["conversation"] for line in data(world.chat.prompts[0])] == [1, 2]
+    assert [line["conversation"] for line in turns_in(world.chat.prompts[0])] == [1, 2]
 
 
 async def test_a_long_pause_ends_a_batch_that_is_half_full(world):
@@ -62,7 +62,7 @@ async def test_the_turns_of_another_session_are_no_context(world):
 async def test_a_part_of_a_long_turn_is_marked_as_continued(world):
     await world.say("Filler sentence of no weight. " * 400)
     await world.consolidate(chat=ScriptedChat(lambda messages: noted(levels=[0])))
-    lines = [line for prompt in world.chat.prompts for line in data(prompt)]
+    lines = [line for prompt in world.chat.prompts for line in turns_in(prompt)]
     assert [line.get("continued", False) for line in lines] == [False, True]
 
 
@@ -70,7 +70,7 @@ async def test_what_an_ai_says_of_itself_is_no_fact(world):
     await world.say("I love poetry", role="person", speaker="AI")
     await world.say("My name is Zhang", role="person", speaker="Zhang")
     await world.consolidate(noted(fact("Zhang is called so.", (2, "My name is Zhang"), about="user"), levels={2: 3}))
-    assert [line.get("context", False) for line in data(world.chat.prompts[0])] == [True, False]
+    assert [line.get("context", False) for line in turns_in(world.chat.prompts[0])] == [True, False]
     assert (await world.memories())[0].about == "Zhang"
 
 
@@ -81,9 +81,7 @@ def reading(refused):
     """A model that takes every turn for a fact, but where ``refused`` returns an error for the texts it is to judge."""
 
     def answer(messages):
-        lines = data(messages)
-        if "pair" in lines[0]:
-            return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in lines]}
+        lines = turns_in(messages)
         return refused([line["text"] for line in lines if not line.get("context")]) or heard(messages)
 
     return ScriptedChat(answer)
@@ -116,7 +114,7 @@ async def test_a_long_turn_whose_reply_is_cut_is_read_in_parts(world):
     await world.say("Filler sentence of no weight. " * 100 + "My blood type is AB.")
 
     def answer(messages):
-        (line,) = [line for line in data(messages) if not line.get("context")]
+        (line,) = [line for line in turns_in(messages) if not line.get("context")]
         if len(line["text"]) > 2_000:
             return ModelReplyCut("cut")
         last = "blood" in line["text"]
@@ -178,7 +176,7 @@ def telling(trouble):
     """Answers that note the colour of each part of ``LONG``; ``trouble`` by colour: errors, until there is none."""
 
     def answer(messages):
-        lines = [line for line in data(messages) if not line.get("context")]
+        lines = [line for line in turns_in(messages) if not line.get("context")]
         told = [(line["n"], part) for line in lines for part in PARTS if part in line["text"]]
         for _, part in told:
             if errors := trouble.get(part.split()[0]):
@@ -221,7 +219,7 @@ async def test_a_worker_that_dies_between_parts_leaves_what_it_read(world):
     reached, answer = asyncio.Event(), telling({})
 
     async def stop_at_blue(messages):
-        if any("Blue" in line["text"] for line in data(messages)):
+        if any("Blue" in line["text"] for line in turns_in(messages)):
             reached.set()
             await asyncio.Event().wait()
         return answer(messages)

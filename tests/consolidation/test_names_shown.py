@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from memscope_testing.models import ScriptedChat, data
+from memscope_testing.models import ScriptedChat
 
-from workbench import clock, heard, listening, world
+from workbench import clock, heard, listening, turns_in, world
 
 __all__ = ["clock", "world"]
 
 
 def shown(chat):
-    return [line for prompt in chat.prompts for line in data(prompt) if "n" in line]
+    return [line for prompt in chat.prompts for line in turns_in(prompt)]
 
 
 async def test_a_first_name_and_a_relation_get_the_full_name(world):

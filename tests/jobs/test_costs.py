@@ -28,7 +28,7 @@ def noting():
     """A model that notes each turn as it is."""
 
     def answer(messages):
-        lines = [line for line in data(messages) if not line.get("context")]
+        lines = [line for line in data(messages)["turns"] if not line.get("context")]
         facts = [fact(line["text"], (line["n"], line["text"]), level=3) for line in lines]
         return noted(*facts, levels={line["n"]: 3 for line in lines})
 

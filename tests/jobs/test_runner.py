@@ -51,7 +51,7 @@ async def test_defect_24_two_at_once_store_once(world):
     chat = listening()
     await asyncio.gather(*(world.consolidate(chat=chat) for _ in range(4)))
     assert sorted(await world.texts()) == ["The user said coffee.", "The user said tea."]
-    assert len([prompt for prompt in chat.prompts if "n" in data(prompt)[0]]) == 1
+    assert len([prompt for prompt in chat.prompts if "turns" in data(prompt)]) == 1
 
 
 async def test_t17_the_same_twice_changes_nothing(world):

@@ -15,9 +15,8 @@ from pydantic import BaseModel
 from memscope.blocks.maintenance import BlockLines, BlockState, block_data
 from memscope.config.settings import Settings
 from memscope.consolidation import FactBatch
-from memscope.consolidation.extract import schema as extraction
-from memscope.consolidation.reconcile import make_pair, pair_data
-from memscope.consolidation.reconcile import schema as verdicts
+from memscope.consolidation.known_facts import known_data
+from memscope.consolidation.reply import schema as extraction
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.models import Usage
 from memscope.models.structured_output import schema_text
@@ -30,7 +29,7 @@ from memscope.reflection.update import Updates
 from memscope.services import Services
 from memscope.stores.memory import InMemoryStore
 
-WORKERS = ("extract", "reconcile", "update", "block", "summary")
+WORKERS = ("extract", "update", "block", "summary")
 SUBJECT = {"en": "living situation", "zh": "居住情况"}
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -52,9 +51,8 @@ def sent(worker: str, language: str) -> str:
     shown: object
     schema: type[BaseModel]
     if worker == "extract":
-        shown, schema = lines_data(*lines_per_call(batch(SAID[language]))), extraction((2,), frozenset({2, 3}))
-    elif worker == "reconcile":
-        shown, schema = [pair_data(1, make_pair(new, old))], verdicts(1)
+        turns = lines_data(*lines_per_call(batch(SAID[language])))
+        shown, schema = {"known": known_data([old, new]), "turns": turns}, extraction((2,))
     elif worker == "update":
         reflected = TopicBatch("b", Scope("alice"), (new,), (home,), {old.id: old})
         shown, schema = shown_facts(reflected, NOW).data, Updates

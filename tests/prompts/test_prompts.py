@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import memscope.prompts
 from memscope.consolidation import FactBatch
-from memscope.consolidation.extract import schema
+from memscope.consolidation.reply import schema
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.errors import ConfigError
 from memscope.models.structured_output import schema_text
@@ -22,7 +22,7 @@ from memscope.prompts.loader import Prompts, built_in, enclose, fill
 from memscope.records import Scope, Turn
 from memscope_testing.models import data
 
-WORKERS = ("extract", "reconcile", "update", "block", "summary")
+WORKERS = ("extract", "update", "block", "summary")
 FOLDER = Path(memscope.prompts.__file__).parent
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -61,23 +61,24 @@ def test_the_table_names_every_prompt():
 @pytest.mark.parametrize(
     "text", ["I walked the dog in the park with Anna at seven.", "我早上七点和小安在公园遛狗，天气很好。"]
 )
-def test_ten_short_messages_fit_into_the_budget(language, text):
+def test_a_call_has_5000_characters_beside_the_talk_and_what_is_known(language, text):
     turns = tuple(turn(number, text, "user" if number % 2 else "assistant") for number in range(1, 11))
     quiet = frozenset(one.key for one in turns if one.role == "assistant")
     (lines,) = lines_per_call(FactBatch("b", turns, excluded=quiet))
-    messages = Prompts().messages("extract", [text], lines_data(lines))
+    messages = Prompts().messages("extract", [text], {"turns": lines_data(lines)})
     system = Prompts().text("extract", language, boundary="<0123456789abcdef>")
-    size = len(system) + len(messages[1]["content"]) + len(schema_text(schema((1, 3, 5, 7, 9), frozenset({2, 3}))))
-    assert size <= 6_500
+    fixed = len(system) + len(schema_text(schema((1, 3, 5, 7, 9))))
+    assert fixed <= 5_000
+    assert len(messages[1]["content"]) <= 1_300
 
 
 def test_the_language_is_that_of_the_turns():
-    english = Prompts().messages("reconcile", ["I live in Berlin"], [])[0]["content"]
-    chinese = Prompts().messages("reconcile", ["我住在北京", "ok"], [])[0]["content"]
-    japanese = Prompts().messages("reconcile", ["私は東京に住んでいます"], [])[0]["content"]
-    assert "free of contradictions" in english
-    assert "没有矛盾" in chinese
-    assert "free of contradictions" in japanese
+    english = Prompts().messages("extract", ["I live in Berlin"], [])[0]["content"]
+    chinese = Prompts().messages("extract", ["我住在北京", "ok"], [])[0]["content"]
+    japanese = Prompts().messages("extract", ["私は東京に住んでいます"], [])[0]["content"]
+    assert "worth knowing in a year" in english
+    assert "一年以后" in chinese
+    assert "worth knowing in a year" in japanese
 
 
 # -------------------------------------------------------------------------------------------------------- the variables
@@ -118,7 +119,7 @@ def test_a_folder_replaces_single_prompts(tmp_path):
     prompts = Prompts(own(tmp_path, "en/extract.md", "Mine, between $boundary"))
     assert prompts.text("extract", "en", boundary="<b>") == "Mine, between <b>"
     assert prompts.text("extract", "zh", boundary="<b>").startswith("你负责")
-    assert prompts.text("reconcile", "en", boundary="<b>") == Prompts().text("reconcile", "en", boundary="<b>")
+    assert prompts.text("update", "en", boundary="<b>") == Prompts().text("update", "en", boundary="<b>")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from memscope.records import Observation
 from memscope.stores.memory import InMemoryStore
 from memscope_testing.models import ScriptedChat, data
 
-from workbench import Clock, World, consolidate, fact, noted
+from workbench import Clock, World, consolidate, fact, noted, told_of
 
 EARLIER, LATER = datetime(2026, 3, 10, 9, tzinfo=UTC), datetime(2026, 4, 12, 9, tzinfo=UTC)
 NAMES = {"en": "The user's name is Ivo.", "zh": "用户叫周宁。"}
@@ -64,20 +64,20 @@ class Judge:
 
     def __call__(self, messages):
         shown = data(messages)
-        if "pair" in shown[0]:
-            return {"pairs": [self.judged(pair) for pair in shown]}
         facts = []
-        for line in (line for line in shown if not line.get("context")):
+        for line in (line for line in shown["turns"] if not line.get("context")):
             side = self.sides[line["text"]]
             words = (line["n"], line["text"])
-            facts.append(fact(side.text, words, about=side.about, when=side.when, keywords=side.keywords))
-        return noted(*facts, levels={line["n"]: 3 for line in shown if not line.get("context")})
+            known = self.told(side, shown.get("known", ()))
+            facts.append(fact(side.text, words, about=side.about, when=side.when, keywords=side.keywords, known=known))
+        return noted(*facts)
 
-    def judged(self, pair):
-        mine = (pair["old"], pair["new"]) == (self.case.old.text, self.case.new.text)
-        self.met |= mine
-        verdict = {"relation": self.case.verdict, "rest": self.case.rest} if mine else {"relation": "unrelated"}
-        return {"pair": pair["pair"], **verdict}
+    def told(self, side, known):
+        if side is not self.case.new:
+            return []
+        mine = [one["k"] for one in known if one["text"] == self.case.old.text]
+        self.met |= bool(mine)
+        return [told_of(number, self.case.old.text, self.case.verdict, self.case.rest) for number in mine]
 
 
 async def settled(case: Case, language: str) -> tuple[bool, list[Observation], list[Observation]]:

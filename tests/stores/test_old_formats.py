@@ -102,10 +102,8 @@ async def memory(old) -> AsyncIterator[AsyncMemoryScope]:
 def answer(messages):
     """The replies of a model for what the fixtures left pending, and for a subject that lost a fact."""
     shown = data(messages)
-    if isinstance(shown, list) and "pair" in shown[0]:
-        return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in shown]}
-    if isinstance(shown, list):
-        lines = [line for line in shown if not line.get("context")]
+    if "turns" in shown:
+        lines = [line for line in shown["turns"] if not line.get("context")]
         facts = [fact(f"Known: {line['text']}", (line["n"], line["text"])) for line in lines]
         return noted(*facts, levels={line["n"]: 3 for line in lines})
     facts = [*shown["facts"], *shown["earlier"]]

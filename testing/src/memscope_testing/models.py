@@ -65,7 +65,7 @@ class ScriptedChat:
 
 
 def data(messages: Sequence[Message]) -> Json:
-    """Return the JSON that a worker enclosed in its prompt."""
+    """Return the JSON that a worker enclosed in its prompt. Of extract: ``turns``, and ``known`` facts if there are."""
     boundary, written, end = messages[1]["content"].split("\n")
     assert boundary == end
     assert boundary in messages[0]["content"]
@@ -97,8 +97,8 @@ class IdealChat(ScriptedChat):
 
     def _answer(self, messages: Sequence[Message]) -> Json:
         shown = data(messages)
-        if isinstance(shown, list):
-            return self._verdicts(shown) if "pair" in shown[0] else self._extraction(shown)
+        if "so_far" not in shown and "turns" in shown:
+            return self._extraction(shown["turns"], shown.get("known", ()))
         return self._summary(shown) if "so_far" in shown else self._reflection(shown)
 
     def _summary(self, shown: Mapping[str, Any]) -> Json:
@@ -107,29 +107,34 @@ class IdealChat(ScriptedChat):
         facts = [fact["text"] for fact, cited in self._facts if any(text in texts for text, _ in cited)]
         return {"summary": " ".join(filter(None, [shown["so_far"], *(facts or [text[:80] for text in texts])]))}
 
-    def _extraction(self, lines: Sequence[Mapping[str, Any]]) -> Json:
-        heard = {line["n"]: 0 for line in lines if not line.get("context")}
-        noted = []
+    def _extraction(self, lines: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> Json:
+        heard = {line["n"] for line in lines if not line.get("context")}
+        noted: list[dict[str, Json]] = []
         for fact, cited in self._facts:
             quotes = [
                 (line["n"], words) for text, words in cited for line in lines if _holds(line["text"], text, words)
             ]
-            numbers = [number for number, _ in quotes if number in heard]
-            if numbers:
-                noted.append(_noted(fact, quotes))
-                heard |= {number: max(heard[number], fact["level"]) for number in numbers}
-        return {"turns": [{"turn": number, "level": level} for number, level in heard.items()], "facts": noted}
+            if any(number in heard for number, _ in quotes):
+                before = [(one["k"], one["text"]) for one in known] + [(0, one["text"]) for one in noted]
+                noted.append({**_noted(fact, quotes), "known": self._known(fact["text"], before)})
+        quoted = {quote["turn"] for fact in noted for quote in fact["quotes"]}
+        return {"facts": noted, "nothing": sorted(heard - quoted)}
 
-    def _verdicts(self, pairs: Sequence[Mapping[str, Any]]) -> Json:
-        return {
-            "pairs": [{"pair": pair["pair"], "relation": self._relation(pair["old"], pair["new"])} for pair in pairs]
-        }
+    def _known(self, new: str, before: Sequence[tuple[int, str]]) -> Json:
+        """Return what the fact does to those before it, each with its last words."""
+        told = [(number, old, self._relation(old, new)) for number, old in before]
+        return [
+            {"k": number, "words": last_words(old), "relation": relation, "rest": ""}
+            for number, old, relation in told
+            if relation != "unrelated"
+        ]
 
     def _relation(self, old: str, new: str) -> str:
         if old == new:
             return "repeats"
         backwards = self._relations.get((new, old), "unrelated")
-        return self._relations.get((old, new), "was" if backwards == "ends" else backwards)
+        mirrored = {"ends": "was", "refines": "repeats"}.get(backwards, backwards)
+        return self._relations.get((old, new), mirrored)
 
     def _reflection(self, shown: Mapping[str, Any]) -> Json:
         related = [
@@ -152,9 +157,15 @@ def _holds(shown: str, text: str, words: str) -> bool:
     return shown == text or (len(shown) < len(text) and words in shown and shown in text)
 
 
-def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> Json:
-    noted = {name: fact[name] for name in ("text", "about", "when", "keywords")}
+def last_words(text: str) -> str:
+    """Return the end of a fact, as words that prove its number."""
+    words = text.split()
+    return " ".join(words[-5:]) if len(words) > 1 else text[-8:]
+
+
+def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> dict[str, Json]:
+    noted = {name: fact[name] for name in ("text", "about", "level", "when", "keywords")}
     return {**noted, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
 
 
-__all__ = ["IdealChat", "ScriptedChat", "data"]
+__all__ = ["IdealChat", "ScriptedChat", "data", "last_words"]

@@ -270,7 +270,7 @@ class Settings(Section):
     store: str = Field(default_factory=lambda: str(folder("data") / "memory.db"))
     timezone: str | None = None
     index_cache_mb: Count = 256
-    batch_turns: Count = 10
+    batch_turns: Count = 20
     lease_s: Annotated[float, Field(gt=0, le=MAX_WAIT_S)] = 60.0
     retry_s: Seconds = 5.0
     idle_s: Seconds = 900.0

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 
 from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.approval import REFUSAL_FIELD, proposed
 from memscope.reconciliation.settlement import WorkBatch
+from memscope.reconciliation.supersession import Verdict
 from memscope.records import ChangeSet, Observation, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRelation:
+    """What the model says that a new fact does to one before it: ids, verdict, and what of the old one still holds."""
+
+    new: str
+    old: str
+    verdict: Verdict
+    rest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +29,8 @@ class FactBatch(WorkBatch):
     ``before`` was said before them and is only context; ``excluded`` are those that nothing is learned from.
     ``unread`` turns got no usable reply and stay pending; ``read`` maps each turn to how many of its characters a
     usable reply covered. ``facts`` are observations to be, ``happened`` as the model proposed it until ``date`` has
-    looked. ``refused_facts`` were refused, but a person may still accept them.
+    looked. ``refused_facts`` were refused, but a person may still accept them. ``relations`` are what the model says
+    that the facts do to known ones.
     """
 
     id: str
@@ -27,9 +39,9 @@ class FactBatch(WorkBatch):
     excluded: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
     read: Mapping[str, int] = field(default_factory=dict)
-    levels: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
     refused_facts: tuple[Observation, ...] = ()
+    relations: tuple[ToldRelation, ...] = ()
 
     @property
     def user(self) -> str:
@@ -50,7 +62,8 @@ class FactBatch(WorkBatch):
 
 def progress(batch: FactBatch) -> ChangeSet:
     """Return what was read so far, to be saved between the calls of a batch."""
-    told = {"read": dict(batch.read), "levels": dict(batch.levels), "left": sorted(batch.unread)}
+    relations = [list(astuple(one)) for one in batch.relations]
+    told = {"read": dict(batch.read), "left": sorted(batch.unread), "relations": relations}
     return ChangeSet((*batch.facts, *batch.refused_facts), report={**batch.report(), UNFINISHED: told})
 
 
@@ -65,7 +78,7 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
         refused_facts=tuple(one for one in found if REFUSAL_FIELD in one.data),
         unread=frozenset(told["left"]),
         read=told["read"],
-        levels=told["levels"],
+        relations=tuple(ToldRelation(*one) for one in told.get("relations", ())),  # none were told before 0.2
         rejected=saved.report["rejected"],
         actions=tuple(saved.report["actions"]),
     )

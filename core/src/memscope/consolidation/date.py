@@ -22,10 +22,10 @@ from memscope.languages.statements import is_question
 from memscope.languages.statements import sentences as sentences_of
 from memscope.languages.worded import worded
 from memscope.pipeline import worker
+from memscope.reconciliation.vetoes import RECURS
 from memscope.records import Interval, Json, Observation, Quote
 from memscope.services import Services
 
-RECURS = "recurs"  # in the data of an observation: the rule of what is repeated
 _CODE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\b\w+(?:[._]\w+)*\(.*?\)|\b[A-Za-z]+_\w+|\b[A-Za-z]+\.[A-Za-z]\w+", re.DOTALL
 )

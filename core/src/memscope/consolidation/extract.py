@@ -1,10 +1,11 @@
 """extract: the one chat call of a batch, and the checks of its reply against the turns.
 
-Nothing is believed: a quote must stand in its turn, the turn must be one of those given, and every turn must have been
-judged. A fact that fails is counted; a reply without judgement is asked for again and never passes for "nothing". A
-reply that was cut, or that cannot be used a second time, is asked for in two halves, down to one turn; a turn of which
-nothing usable was had stays pending, and the others are done. Between calls, what was read is saved: the next attempt
-goes on from there.
+Nothing is believed: a quote must stand in its turn and share words with its fact, the turn must be one of those given,
+every turn must be quoted or named as one that holds nothing, and a known fact is meant only where words of it are
+copied. What fails is counted; an incomplete reply is asked for again and never passes for "nothing". A reply that was
+cut, or that cannot be used a second time, is asked for in two halves, down to one turn; a turn of which nothing usable
+was had stays pending, and the others are done. Between calls, what was read is saved: the next attempt goes on from
+there.
 """
 
 from __future__ import annotations
@@ -13,16 +14,13 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
 
-from pydantic import BaseModel, ValidationError, field_validator, model_validator
-
-from memscope.consolidation.batch import FactBatch, progress
+from memscope.consolidation.batch import FactBatch, ToldRelation, progress
 from memscope.consolidation.find_quote import find_quote
+from memscope.consolidation.known_facts import choose_known, known_data
 from memscope.consolidation.known_names import known_names
+from memscope.consolidation.reply import LEVELS, MALFORMED_FACT, USUAL_LEVEL, Extraction, Fact, Relation, schema
 from memscope.consolidation.transcript import (
     MAX_TRANSCRIPT_CHARS,
     TranscriptLine,
@@ -34,16 +32,19 @@ from memscope.consolidation.transcript import (
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.languages.statements import is_filling, is_question
-from memscope.languages.worded import calls_user
+from memscope.languages.worded import calls_user, worded
 from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
+from memscope.reconciliation.related import related
 from memscope.reconciliation.similarity import form, translated
-from memscope.records import Observation, Quote, Scope, Turn
+from memscope.records import Json, Observation, Quote, Scope, Turn
 from memscope.records.identity import memory_id
 from memscope.services import Services
+from memscope.text.language import has_cjk
+from memscope.text.topics import topics
 
 MAX_FACT_CHARS = 2_000  # characters of a fact, or of a quote
 MAX_NAME_CHARS = 200
@@ -62,75 +63,10 @@ _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 PEOPLE_ROLES = frozenset({"user", "person"})
 MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on a tool's words too
+MIN_SHARED_CHARACTERS = 2  # of a fact and its quotes, in a script without spaces
 MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
 _QUESTION_MARKS = frozenset("?？")
 USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
-
-
-# ------------------------------------------------------------------------------------------------------------ the reply
-
-
-class Level(BaseModel):
-    turn: int
-    level: int
-
-
-class Words(BaseModel):
-    turn: int
-    words: str
-
-
-class Fact(BaseModel):  # a docstring would be part of the schema that the model is sent
-    text: str
-    about: str
-    level: int = -1  # without a valid one a fact has the highest level of its turns
-    when: str
-    keywords: list[str]
-    quotes: list[Words]
-
-
-MALFORMED_FACT = Fact(text="", about="", when="", keywords=[], quotes=[])
-
-
-class Extraction(BaseModel):
-    """A level for every turn, and the facts. One that is no fact at all does not spoil the others."""
-
-    turns: list[Level]
-    facts: list[Fact]
-
-    @field_validator("facts", mode="before")
-    @classmethod
-    def _one_by_one(cls, facts: Any) -> Any:
-        if not isinstance(facts, list):
-            return facts
-        read = [_read_fact(fact) for fact in facts]
-        if read and all(fact is MALFORMED_FACT for fact in read):
-            Fact.model_validate(facts[0])  # says what is wrong
-        return read
-
-
-def _read_fact(given: Any) -> Fact:
-    with suppress(ValidationError):
-        return Fact.model_validate(given)
-    return MALFORMED_FACT
-
-
-@lru_cache(64)
-def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
-    """Return an ``Extraction`` that must judge each of these turns, and hold facts if any turn is worth keeping."""
-
-    class Judged(Extraction):
-        @model_validator(mode="after")
-        def _complete(self) -> Judged:
-            levels = {level.turn: level.level for level in self.turns if 0 <= level.level <= 3}
-            if missing := [str(number) for number in numbers if number not in levels]:
-                raise ValueError(f"no level from 0 to 3 for turn {', '.join(missing)}")
-            if not self.facts and (said := worth_keeping(self, kept)):
-                raise ValueError(f"turn {said[0].turn} has level {said[0].level}, but there are no facts")
-            return self
-
-    Judged.__name__ = Judged.__qualname__ = "Extraction"
-    return Judged
 
 
 # ----------------------------------------------------------------------------------------------------------- the worker
@@ -138,16 +74,16 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 
 @worker(
     reads=["id", "turns", "before", "excluded", "read"],
-    writes=["facts", "refused_facts", "levels", "unread", "read", "rejected", "actions"],
+    writes=["facts", "refused_facts", "relations", "unread", "read", "rejected", "actions"],
 )
 async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
-    """Extract facts with their quotes, and a level for every turn; ``unread`` are turns without a usable reply."""
+    """Extract facts with their quotes and relations; ``unread`` are turns without a usable reply."""
     waiting = lines_per_call(batch)
-    names = await known_names(batch, ctx) if waiting else {}
+    known = await known_before(batch, waiting, ctx)
     while waiting:
         lines = waiting.pop(0)
         try:
-            batch = with_read(await extract_lines(batch, lines, ctx, names), lines)
+            batch = with_read(await extract_lines(batch, lines, ctx, known), lines)
         except ModelReplyError as error:
             if split := halves(lines):
                 waiting = [*split, *waiting]
@@ -159,6 +95,21 @@ async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
     facts = tuple(fact for fact in batch.facts if batch.unread.isdisjoint(fact.sources))
     refused_facts = tuple(fact for fact in batch.refused_facts if batch.unread.isdisjoint(fact.sources))
     return replace(batch, facts=facts, refused_facts=refused_facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What memory holds before the batch: full names by shorter ones, and current facts near its turns."""
+
+    names: Mapping[str, str]
+    facts: Sequence[Observation]
+
+
+async def known_before(batch: FactBatch, calls: Sequence[Sequence[TranscriptLine]], ctx: Services) -> Known:
+    texts = [line.text[:MAX_FACT_CHARS] for lines in calls for line in heard(lines).values()]
+    if not texts:
+        return Known({}, ())
+    return Known(await known_names(batch, ctx), await related(ctx, Scope(batch.user, batch.agent), texts))
 
 
 def heard_keys(lines: Sequence[TranscriptLine]) -> set[str]:
@@ -177,61 +128,62 @@ def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyEr
     """
     left = batch.unread | heard_keys(lines)
     turns = len(batch.turns) - len(batch.excluded)
-    if turns == 1 or (not batch.levels and len(left) >= min(MAX_USELESS_SINGLE_TURNS, turns)):
+    if turns == 1 or (not batch.read and len(left) >= min(MAX_USELESS_SINGLE_TURNS, turns)):
         raise error
     return replace(batch, unread=left)
 
 
-async def extract_lines(
-    batch: FactBatch, lines: Sequence[TranscriptLine], ctx: Services, names: Mapping[str, str]
-) -> FactBatch:
+async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: Services, known: Known) -> FactBatch:
     """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none.
 
     Turns whose facts fail both times are left: only those are read again.
     """
     assert ctx.chat is not None
     said = [line.text for line in heard(lines).values()]
-    messages = (ctx.prompts or Prompts()).messages("extract", said, lines_data(lines, names))
+    shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*heard(lines).values()])
+    told: dict[str, Json] = {"known": known_data(shown)} if shown else {}
+    messages = (ctx.prompts or Prompts()).messages("extract", said, {**told, "turns": lines_data(lines, known.names)})
     if own := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{own}")
-    kept = frozenset(ctx.settings.consolidation.levels)
-    wanted = await asyncio.to_thread(schema, tuple(heard(lines)), kept)  # pydantic takes some 20 ms for a class
+    wanted = await asyncio.to_thread(schema, tuple(heard(lines)))  # pydantic takes some 20 ms for a class
     for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, asked, wanted)
-        taken = await asyncio.to_thread(take_facts, batch, lines, reply, ctx)
-        if not reply.facts or len(taken.facts) > len(batch.facts) or not worth_keeping(reply, kept):
+        taken = await asyncio.to_thread(take_facts, batch, lines, reply, shown, ctx)
+        if len(taken.facts) > len(batch.facts) or not any(is_kept(fact, ctx) for fact in reply.facts):
             return taken
-    return leave_refused(batch, taken, lines, reply, kept)
+    return leave_refused(batch, lines, reply)
 
 
-def leave_refused(
-    batch: FactBatch, taken: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, kept: frozenset[int]
-) -> FactBatch:
+def is_kept(fact: Fact, ctx: Services) -> bool:
+    return level_of(fact) in set(ctx.settings.consolidation.levels) - {0, 1}
+
+
+def level_of(fact: Fact) -> int:
+    return fact.level if fact.level in LEVELS else USUAL_LEVEL
+
+
+def leave_refused(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> FactBatch:
     """Return the batch with the turns of refused facts left. Raises ``ModelReplyError`` if those are all there are."""
-    cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
     numbers = heard(lines).keys()
-    refused = (cited & numbers) or {level.turn for level in worth_keeping(reply, kept)} & numbers
+    cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
+    refused = (cited & numbers) or numbers
     if refused == numbers:
         raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
-    left = {lines[number - 1].turn.key for number in refused}
-    return replace(batch, levels=taken.levels, unread=batch.unread | left)
+    return replace(batch, unread=batch.unread | {lines[number - 1].turn.key for number in refused})
 
 
-def worth_keeping(reply: Extraction, kept: frozenset[int]) -> list[Level]:
-    return [level for level in reply.turns if level.level in kept - {0, 1}]
-
-
-def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: Services) -> FactBatch:
-    """Return the facts that pass the checks, and the number of rejected ones by reason."""
-    batch = replace(batch, levels=turn_levels(batch, lines, reply))
-    taken: list[Observation] = []
+def take_facts(
+    batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, known: Sequence[Observation], ctx: Services
+) -> FactBatch:
+    """Return the facts that pass the checks with their relations, and the number of rejected ones by reason."""
+    taken: list[tuple[Fact, Observation]] = []
     refused: list[tuple[str, Fact]] = []
     for fact in reply.facts:
         cited = cite_turns(fact, lines) if len(taken) < most_facts(lines) else "too_many"
         if isinstance(cited, str):
             refused.append((cited, fact))
         else:
-            taken.append(make_observation(fact, cited, batch, ctx, len(batch.facts) + len(taken)))
+            taken.append((fact, make_observation(fact, cited, batch, ctx, len(batch.facts) + len(taken))))
     for reason, fact in refused[:MAX_REPORTED_REFUSALS]:
         batch = batch.refuse(
             reason, fact.text[:MAX_FACT_CHARS], [quote.words[:MAX_FACT_CHARS] for quote in fact.quotes]
@@ -240,16 +192,28 @@ def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extract
     if ctx.settings.approve:
         refused_facts = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
         batch = replace(batch, refused_facts=(*batch.refused_facts, *filter(None, refused_facts)))
-    return replace(batch, facts=(*batch.facts, *taken))
+    return with_relations(replace(batch, facts=(*batch.facts, *(made for _, made in taken))), taken, known)
 
 
-def turn_levels(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
-    """Return the level of each turn; the highest for a turn in several parts."""
-    found = dict(batch.levels)
-    told = {level.turn: level.level for level in reply.turns}
-    for number, line in heard(lines).items():
-        found[line.turn.key] = max(told[number], found.get(line.turn.key, 0))
-    return found
+def with_relations(
+    batch: FactBatch, taken: Sequence[tuple[Fact, Observation]], known: Sequence[Observation]
+) -> FactBatch:
+    """Take up what the facts do to known ones, and to facts before them in the reply (``k`` 0)."""
+    told: list[ToldRelation] = []
+    wrong = 0
+    for place, (fact, made) in enumerate(taken):
+        for one in fact.known:
+            among = known[one.k - 1 : one.k] if one.k > 0 else [other for _, other in taken[:place]]
+            meant = next((other for other in among if is_meant(one, other)), None) if one.k >= 0 else None
+            wrong += meant is None
+            told += [ToldRelation(made.id, meant.id, one.relation, clean(one.rest))] if meant else []
+    return replace(batch, relations=(*batch.relations, *told)).reject({"wrong_known": wrong} if wrong else {})
+
+
+def is_meant(relation: Relation, fact: Observation) -> bool:
+    """Return whether the words that should prove the number are the fact's, and more than the name in all of them."""
+    content = form(relation.words).topics - form(fact.about).topics
+    return bool(content) and find_quote(relation.words, fact.text) is not None
 
 
 def most_facts(lines: Sequence[TranscriptLine]) -> int:
@@ -288,8 +252,24 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "code"
     if not _is_vouched_for(fact, cited):
         return "not_said_by_user"
+    if worded("instruction", fact.text):
+        return "instruction"
+    if not _has_words_of(fact, cited):
+        return "not_in_quote"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
+
+
+def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
+    """Return whether fact and quotes share a word, or an everyday topic: another wording, and not another matter."""
+    quoted = " ".join(one.words for one in cited)
+    said, noted = form(quoted), form(fact.text)
+    if said.topics & noted.topics or topics(fact.text) & topics(quoted):
+        return True
+    shared = len(set(said.tokens) & set(noted.tokens))
+    return (
+        shared >= MIN_SHARED_CHARACTERS if has_cjk(fact.text) else shared > 0 and len(said.tokens) <= MAX_ASSENT_WORDS
+    )
 
 
 def _is_vouched_for(fact: Fact, cited: Sequence[Citation]) -> bool:
@@ -328,7 +308,7 @@ def make_observation(
     fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation:
     turns = [one.turn for one in cited if not one.context]
-    level = fact.level if 0 <= fact.level <= 3 else max(batch.levels[turn.key] for turn in turns)
+    level = level_of(fact)
     return Observation(
         id=memory_id(batch.id, ordinal),
         scope=Scope(batch.user, batch.agent),

@@ -29,6 +29,8 @@ class Wording:
         half: half a unit of time, in a time expression.
         state_verb: what is so, not what happened.
         timeless: tastes and traits, which no day is that of.
+        hearsay: begins with who says or believes it, a group "source".
+        instruction: tells an assistant what to do, in the place of a fact.
         user: how facts call the user.
         user_named: gives the user's name in a group.
         possession: groups "owner" and "thing" ("Ann's dentist").
@@ -57,6 +59,8 @@ class Wording:
     half: re.Pattern[str] = MATCHES_NOTHING
     state_verb: re.Pattern[str] = MATCHES_NOTHING
     timeless: re.Pattern[str] = MATCHES_NOTHING
+    hearsay: re.Pattern[str] = MATCHES_NOTHING
+    instruction: re.Pattern[str] = MATCHES_NOTHING
     user: re.Pattern[str] = MATCHES_NOTHING
     user_named: re.Pattern[str] = MATCHES_NOTHING
     possession: re.Pattern[str] = MATCHES_NOTHING

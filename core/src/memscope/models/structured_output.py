@@ -115,10 +115,10 @@ def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
     """Return the model instance, or a description of the fault. A missing list is never taken for an empty one."""
     from pydantic import ValidationError
 
-    if missing := [name for name in _lists(schema) if name not in value]:
-        return f"{missing[0]}: Field required"
     try:
-        return schema.model_validate(value)
+        made = schema.model_validate(value)
+        missing = [name for name in _lists(schema) if name not in made.model_fields_set]
+        return f"{missing[0]}: Field required" if missing else made
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False, include_input=False)
     except RecursionError:

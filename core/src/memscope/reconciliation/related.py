@@ -21,16 +21,20 @@ TERMS = 64
 MAX_TURNS_BY_WORDS, MAX_TURNS_BY_VECTOR = 40, 20  # turns looked at for each text
 
 
-async def related(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequence[str] = ()) -> list[Observation]:
     """Return current observations near the texts; all of a small memory, since a contradiction may share no word.
 
-    Only of this user and exactly this agent; no documents, no proposals. Without vectors if the embedder fails.
+    ``ids`` are those of others that are wanted too. Only of this user and exactly this agent; no documents, no
+    proposals. Without vectors if the embedder fails.
     """
     if not texts:
         return []
     await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
     small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
     found = await _all(ctx, scope) if small else await _found(ctx, scope, texts)
+    if others := set(ids) - {memory.id for memory in found}:
+        records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
+        found += [record for record in records if isinstance(record, Observation)]
     return [memory for memory in found if _counts(memory, scope)]
 
 

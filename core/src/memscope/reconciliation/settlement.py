@@ -7,7 +7,6 @@ through a third: "C repeats A" and "C repeats B" say nothing of A and B.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,13 +17,14 @@ from typing import Self
 from memscope.reconciliation.similarity import closeness, form
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
 from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, by_saying, ended, joined, past, replaced
+from memscope.reconciliation.vetoes import missing, weighed
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
 
+MAX_ENDED = 3  # facts, by the verdicts of one answer
 _ORDER = ("refines", "ends", "was")
 MAX_MERGED_FACT_CHARS = 600  # characters of a fact that details are added to
 GROUNDED = 0.75  # of the words of a rest that stand in the fact it is taken from
-_DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,16 @@ class Settlement:
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Mapping[str, Json]] = field(default_factory=list)
     _heirs: dict[str, Observation] = field(default_factory=dict)
+    _ended: int = 0
 
     def settle(self, judged: Iterable[FactRelation]) -> None:
         """Apply the verdicts, merges first: the surviving fact then ends whatever the merged one would have ended.
 
-        A chain of merges collapses from the end whose fact is merged away: repeats from the last said, refinements from
-        the first.
+        At most ``MAX_ENDED`` facts end: a model that ends more than that reads badly. A chain of merges collapses from
+        the end whose fact is merged away: repeats from the last said, refinements from the first.
         """
-        told = sorted((one for one in judged if one.verdict != "unrelated"), key=lambda one: one.new.said)
+        weighed_ones = (self._weighed(one) for one in judged)
+        told = sorted((one for one in weighed_ones if one.verdict != "unrelated"), key=lambda one: one.new.said)
         repeats = [one for one in reversed(told) if one.verdict == "repeats"]
         others = (one for one in told if one.verdict != "repeats")
         for one in (*repeats, *sorted(others, key=lambda one: _ORDER.index(one.verdict))):
@@ -101,6 +103,12 @@ class Settlement:
 
     # ---- inside
 
+    def _weighed(self, told: FactRelation) -> FactRelation:
+        verdict = weighed(told.verdict, told.new, told.old, self.own, self.aliases)
+        if told.verdict == "repeats" and verdict == "refines":  # neither says all of the other
+            return replace(told, verdict=verdict, rest=told.old.text)
+        return replace(told, verdict=verdict)
+
     def _apply(self, told: FactRelation, new: Observation, old: Observation) -> None:
         recap = told.new.id in self.recaps
         if told.verdict == "ends" and not recap:
@@ -130,6 +138,9 @@ class Settlement:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
         outcome = ended(told, old, self.now, self.own, self.aliases)
         if isinstance(outcome, Supersession):
+            if self._ended >= MAX_ENDED:
+                return
+            self._ended += 1
             self._close(replace(outcome, by=by))
             self.actions.append(action("superseded", old, by=by))
             if not self.propose and (kept := remainder(old, rest, self.now)):
@@ -236,9 +247,8 @@ def with_details(text: str, part: str, rest: str = "") -> str | None:
     ``rest`` is what the model says is missing. Without it, ``part`` is kept whole if a number, name or title of it is
     missing in ``text``.
     """
-    more = " ".join(rest.split()) if is_part(rest, part) else ""
-    known = text.casefold()
-    if not more and any(detail.casefold().strip(".,:") not in known for detail in _DETAIL.findall(part)):
+    more = " ".join(rest.split()) if rest == part or is_part(rest, part) else ""
+    if not more and any(True for _ in missing(part, text)):
         more = part
     if not more or closeness(more, text) >= 1:
         return text

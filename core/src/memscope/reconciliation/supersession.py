@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
@@ -18,6 +18,7 @@ from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, covers
 from memscope.records import Insight, Interval, Observation, Supersession
 from memscope.text.tokens import fold
 
+LATE_NEWS = timedelta(days=180)  # before a fact was said, a change may have happened that ends it
 MAX_SOURCES = 8  # of one observation; what was said more often than that is known
 Verdict = Annotated[
     Literal["ends", "was", "repeats", "refines", "unrelated"],
@@ -53,12 +54,13 @@ def ended(
     """Apply "``new`` ends ``old``": returns ``old`` closed, or the facts to revise; none for no effect.
 
     Facts of another subject end nothing, nor do plans end present facts, nor present facts what was told as past, nor
-    what was told as past something else that holds. A future fact only sets ``valid_to``. Of two dated past events the
-    earlier one never ends the later one: it is told as history. ``own``: names of the user, ``aliases`` of others.
+    what was told as past something else that holds, nor what happened long before the other was said. A future fact
+    only sets ``valid_to``. Of two dated past events the earlier one never ends the later one: it is told as history.
+    ``own``: names of the user, ``aliases`` of others.
     """
     if not covers(new, old, own, aliases) or (_open(new) and not _open(old)) or _is_history(old, new):
         return ()
-    if _happened_before(new, old):
+    if _happened_before(new, old) or _happened_long_before(new, old):
         return (past(new, event(old)),)
     if _tells_of_another_time(new, old, own):
         return (past(new),)
@@ -121,6 +123,14 @@ def _happened_before(new: Observation, old: Observation) -> bool:
     if not new.happened or not old.happened:
         return False
     return new.happened.end <= old.happened.start <= old.said
+
+
+def _happened_long_before(new: Observation, old: Observation) -> bool:
+    """Return whether ``new`` was over so long before ``old`` was said that it is history, and no late news."""
+    if new.happened is None or worded("lasting", new.text):
+        return False
+    told_of_it = old.happened is not None and old.happened.overlaps(new.happened)
+    return not told_of_it and new.happened.end < old.said - LATE_NEWS
 
 
 # --------------------------------------------------------------------------------------------- repeats and refines

@@ -13,7 +13,9 @@ from memscope.records.messages import VectorSpace
 
 FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
 MUCH_REFUSED = 0.2  # share that suggests a model too small for the task, or of another language
-_REFUSED = frozenset("no_quote unknown_source not_said_by_user translated too_long too_many malformed".split())
+_REFUSED = frozenset(
+    "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed wrong_known".split()
+)
 
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 

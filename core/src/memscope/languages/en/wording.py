@@ -43,6 +43,16 @@ WORDING = Wording(
         r"(?i)\b(?:likes?|loves?|prefers?|enjoys?|hates?|dislikes?)\b"
         r"|\bis (?:an? )?(?:allergic|vegetarian|vegan|called|named)\b"
     ),
+    hearsay=pattern(
+        r"(?P<source>\w[\w'’ -]{0,40}?) (?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|heard"
+        r"|suspects?|guess(?:es)?) (?:that )?(?=\w)"
+    ),
+    instruction=pattern(
+        r"(?i)\A(?:please|always|from now on|you (?:must|should|shall|have to|are to))\b"
+        r"|\A(?:never |do not |don't )?(?:ignore|disregard|obey|follow|send|reveal|delete|reply|respond|mention)\b"
+        r"|\A(?:the |an? )?(?:assistant|AI|chatbot) (?:must|should|shall|has to|is to)\b"
+        r"|\b(?:previous|prior|earlier) instructions\b"
+    ),
     user=pattern(r"(?i)\bthe user(?:'s)?\b"),
     user_named=pattern(
         r"\AThe user(?:'s)? (?:(?:full |first )?name is|is called|is named|goes by)"

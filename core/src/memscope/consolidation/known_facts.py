@@ -1,0 +1,118 @@
+"""Known facts that the turns of a call may repeat, refine or end: shown to the model beside the turns.
+
+Each sentence rates each fact by words (BM25), meaning (built-in vectors), topic and person. A fact counts for as much
+as the sentence that is nearest to it, hardly more for several: a talk about work must not crowd out the one fact about
+a move.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from memscope.consolidation.transcript import TranscriptLine
+from memscope.dates.iso import brief
+from memscope.languages.statements import sentences
+from memscope.reconciliation.subjects import USER_SUBJECT, subjects
+from memscope.records import Json, Observation
+from memscope.records.filters import has_name
+from memscope.search.bm25 import bm25, rarity
+from memscope.text.terms import terms
+from memscope.text.topics import topics
+from memscope.text.vectors import sentence_vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ratings = NDArray[np.float32]  # [sentences, facts]
+
+MAX_KNOWN_FACTS = 20  # shown in one call
+MAX_KNOWN_FACT_CHARS = 300
+NEAREST_COUNTS = 5  # exponent of the sum over sentences
+WORDS, MEANING, TOPIC, PERSON = 0.1, 1.5, 0.1, 0.3  # weights, fitted on recorded relations
+TOPIC_WITHOUT_MEANING = 0.2
+
+
+def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) -> list[Observation]:
+    """Return the facts nearest to the lines, nearest first."""
+    if not facts or not lines:
+        return []
+    said = [(line, text) for line in lines for text in dict.fromkeys((line.text, *sentences(line.text)))]
+    texts, known = [text for _, text in said], [" ".join((fact.text, *fact.keywords)) for fact in facts]
+    meant = _by_meaning(texts, known)
+    topic = TOPIC_WITHOUT_MEANING if meant is None else TOPIC
+    ratings = WORDS * _by_words(texts, known) + topic * _by_topic(texts, known) + PERSON * _by_person(said, facts)
+    if meant is not None:
+        ratings += MEANING * meant
+    nearest = (-((ratings**NEAREST_COUNTS).sum(0))).argsort(kind="stable")
+    return [facts[int(place)] for place in nearest[:MAX_KNOWN_FACTS]]
+
+
+def _by_words(texts: Sequence[str], known: Sequence[str]) -> Ratings:
+    import numpy as np
+
+    said, counts = [frozenset(terms(text)) for text in texts], [Counter(terms(text)) for text in known]
+    columns = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(said)))}
+    tf = np.zeros((len(known), len(columns)), np.float32)
+    for row, count in enumerate(counts):
+        for word in count.keys() & columns.keys():
+            tf[row, columns[word]] = count[word]
+    length = np.array([count.total() for count in counts], np.float32)
+    weights = rarity(len(known), (tf > 0).sum(0).astype(np.float32))
+    rated = [bm25(tf[:, own], length, float(length.mean()), weights[own])
+             for words in said for own in [[columns[word] for word in words]]]  # fmt: skip
+    return np.stack(rated)
+
+
+def _by_meaning(texts: Sequence[str], known: Sequence[str]) -> Ratings | None:
+    """Return the cosines; None where no fact has a vector."""
+    import numpy as np
+
+    from memscope.text.vectors import DIMENSIONS
+
+    rows = [[sentence_vector(text) for text in group] for group in (texts, known)]
+    if all(vector is None for vector in rows[1]):
+        return None
+    none = np.zeros(DIMENSIONS, np.float32)
+    said, facts = (np.stack([none if vector is None else vector for vector in group]) for group in rows)
+    cosines: Ratings = np.maximum(said @ facts.T, 0.0)
+    return cosines
+
+
+def _by_topic(texts: Sequence[str], known: Sequence[str]) -> Ratings:
+    import numpy as np
+
+    held = [topics(text) for text in known]
+    shared = Counter(chain.from_iterable(held))
+    weight = {topic: float(np.log1p(len(known) / count)) for topic, count in shared.items()}
+    rated = [[max((weight[one] for one in own & about), default=0.0) for about in held] for own in map(topics, texts)]
+    return np.array(rated, np.float32)
+
+
+def _by_person(said: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Observation]) -> Ratings:
+    """Return 1 where the speaker is the fact's person, or names them."""
+    import numpy as np
+
+    about = {name for fact in facts for name in subjects(fact.about)}
+    rated = []
+    for line, text in said:
+        speaker = USER_SUBJECT if line.turn.role == "user" else line.turn.speaker
+        met = {name for name in about if has_name(speaker, name) or has_name(text, name)}
+        rated.append([float(not met.isdisjoint(subjects(fact.about))) for fact in facts])
+    return np.array(rated, np.float32)
+
+
+def known_data(facts: Sequence[Observation]) -> list[dict[str, Json]]:
+    """Return a line of JSON per fact; what its text says is not said twice."""
+    return [_known_data(number, fact) for number, fact in enumerate(facts, 1)]
+
+
+def _known_data(number: int, fact: Observation) -> dict[str, Json]:
+    told: dict[str, Json] = {"k": number, "said": f"{fact.said:%Y-%m-%d}"}
+    when = brief(fact.happened) if fact.happened else ""
+    told |= {"when": when} if when and when not in fact.text else {}
+    told |= {"about": fact.about} if fact.about != USER_SUBJECT and fact.about not in fact.text else {}
+    return {**told, "text": fact.text[:MAX_KNOWN_FACT_CHARS]}

@@ -1,0 +1,113 @@
+"""Reply of the model to extract: facts, what each does to a fact that is known, and the turns that hold none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError, field_validator, model_validator
+
+from memscope.reconciliation.supersession import Verdict
+
+M = TypeVar("M", bound=BaseModel)
+USUAL_LEVEL = 2
+LEVELS = range(4)
+
+
+class Words(BaseModel):  # a docstring would be part of the schema that the model is sent
+    turn: int
+    words: str
+
+
+class Relation(BaseModel):
+    k: int
+    words: str
+    relation: Verdict
+    rest: str = ""
+
+
+class Fact(BaseModel):
+    text: str
+    about: str
+    level: int = USUAL_LEVEL
+    when: str
+    keywords: list[str]
+    quotes: list[Words]
+    known: list[Relation] = []
+
+    @field_validator("known", mode="before")
+    @classmethod
+    def _one_by_one(cls, given: Any) -> Any:
+        return read_each(Relation, given, MALFORMED_RELATION) if isinstance(given, list) else []
+
+
+MALFORMED_RELATION = Relation(k=-1, words="", relation="unrelated")
+MALFORMED_FACT = Fact(text="", about="", when="", keywords=[], quotes=[])
+
+
+class Extraction(BaseModel):
+    """The facts, and the turns without any. One that is no fact at all does not spoil the others."""
+
+    facts: list[Fact]
+    nothing: list[int]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_levels(cls, given: Any) -> Any:
+        """Take the reply to a prompt of one's own that asks for the level of every turn instead of ``nothing``."""
+        if not isinstance(given, Mapping) or "nothing" in given or not isinstance(given.get("turns"), list):
+            return given
+        try:
+            levels = {one["turn"]: one["level"] for one in given["turns"] if one["level"] in LEVELS}
+        except (TypeError, KeyError):
+            raise ValueError("each of the turns has a turn and a level") from None
+        facts = given.get("facts")
+        nothing = [turn for turn, level in levels.items() if facts or level < USUAL_LEVEL]
+        facts = [_with_level(fact, levels) for fact in facts] if isinstance(facts, list) else facts
+        return {"nothing": nothing} if facts is None else {"facts": facts, "nothing": nothing}
+
+    @field_validator("facts", mode="before")
+    @classmethod
+    def _one_by_one(cls, given: Any) -> Any:
+        if not isinstance(given, list):
+            return given
+        read = read_each(Fact, given, MALFORMED_FACT)
+        if read and all(fact is MALFORMED_FACT for fact in read):
+            Fact.model_validate(given[0])  # says what is wrong
+        return read
+
+
+def read_each(kind: type[M], given: list[Any], malformed: M) -> list[M]:
+    def read(one: Any) -> M:
+        with suppress(ValidationError):
+            return kind.model_validate(one)
+        return malformed
+
+    return [read(one) for one in given]
+
+
+def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:
+    """Return the fact with the highest level of its turns where it has none of its own."""
+    if not isinstance(fact, Mapping) or fact.get("level") in LEVELS:
+        return fact
+    with suppress(TypeError, KeyError):
+        return {**fact, "level": max((levels.get(one["turn"], 0) for one in fact["quotes"]), default=USUAL_LEVEL)}
+    return fact
+
+
+@lru_cache(64)
+def schema(numbers: tuple[int, ...]) -> type[Extraction]:
+    """Return an ``Extraction`` in which each of these turns is quoted, or named among those that hold nothing."""
+
+    class Whole(Extraction):
+        @model_validator(mode="after")
+        def _complete(self) -> Whole:
+            read = {*self.nothing, *(quote.turn for fact in self.facts for quote in fact.quotes)}
+            if missing := [str(number) for number in numbers if number not in read]:
+                raise ValueError(f"turn {', '.join(missing)} is neither quoted nor in nothing")
+            return self
+
+    Whole.__name__ = Whole.__qualname__ = "Extraction"
+    return Whole

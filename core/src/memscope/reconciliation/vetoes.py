@@ -1,0 +1,89 @@
+"""Rules that no verdict passes, so that an error of the model does little harm: it is weakened, or comes to nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memscope.languages.names import names
+from memscope.languages.worded import calls_user, every, wordings
+from memscope.reconciliation.similarity import form
+from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, USER_SUBJECT, Aliases, may_meet, share_thing, subjects
+from memscope.reconciliation.supersession import Verdict
+from memscope.records import Observation
+from memscope.text.tokens import fold
+from memscope.text.topics import topics
+
+RECURS = "recurs"  # in the data of an observation: the rule of what is repeated
+_DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
+
+
+def weighed(
+    verdict: Verdict,
+    new: Observation,
+    old: Observation,
+    own: frozenset[str] = NOBODY,
+    aliases: Aliases = NO_ALIASES,
+) -> Verdict:
+    """Return the verdict that counts.
+
+    Facts of two subjects, two events of different days, and facts of different kinds without a shared topic are
+    unrelated. Hearsay ends nothing. What repeats a fact and has a number, name or day besides refines it.
+    """
+    if not (may_meet(new, old, own, aliases) or share_thing(new, old, own)):
+        return "unrelated"
+    if verdict in ("repeats", "refines") and are_other_events(new, old):
+        return "unrelated"
+    if verdict == "ends" and (is_hearsay(new, own) or are_of_other_kinds(new, old, own)):
+        return "unrelated"
+    if verdict == "repeats" and has_more(new, old, own):
+        return "refines"
+    return verdict
+
+
+def are_other_events(one: Observation, other: Observation) -> bool:
+    """Return whether both have a date, and not the same; one that recurs has several."""
+    dated = one.happened and other.happened and not one.happened.overlaps(other.happened)
+    return bool(dated) and RECURS not in one.data and RECURS not in other.data
+
+
+def is_hearsay(fact: Observation, own: frozenset[str] = NOBODY) -> bool:
+    """Return whether somebody else is said to say it of the fact's subject."""
+    for match in (one.hearsay.match(fact.text) for one in wordings(fact.text)):
+        if match:
+            source = USER_SUBJECT if calls_user(match["source"]) else fold(match["source"])
+            return source not in subjects(fact.about, own)
+    return False
+
+
+def are_of_other_kinds(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:
+    """Return whether the facts have everyday topics of which they share none, and share no word but names.
+
+    Without keywords nobody said what a fact is about.
+    """
+    kinds = [topics(" ".join((fact.text, *fact.keywords))) if fact.keywords else frozenset() for fact in (one, other)]
+    return all(kinds) and not kinds[0] & kinds[1] and not _content(one, own) & _content(other, own)
+
+
+def _content(fact: Observation, own: frozenset[str]) -> frozenset[str]:
+    named = " ".join((*(found.text for found in names(fact.text)), *subjects(fact.about), *own))
+    return form(fact.text).topics - form(named).topics - every("state_words")
+
+
+def has_more(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
+    """Return whether the new fact has a number, name or day that the old one lacks."""
+    known = f"{old.text} {old.about} {' '.join(own)}"
+    if new.happened and not old.happened:
+        return True
+    return any(True for _ in missing(new.text, known)) or bool(_digits(new.text) - _digits(old.text))
+
+
+def missing(text: str, known: str) -> Iterator[str]:
+    """Yield the numbers, names and titles of a text that another one does not have."""
+    said = known.casefold()
+    return (detail for detail in _DETAIL.findall(text) if detail.casefold().strip(".,:") not in said)
+
+
+def _digits(text: str) -> frozenset[str]:
+    """Return the characters that are numbers in a script without spaces."""
+    return frozenset(text) & frozenset("".join(every("digits")))
