@@ -182,12 +182,12 @@ async def day_of_talk() -> dict[str, Any]:
     paced: dict[str, Any] = {name: getattr(defaults, name) / SPEED for name in ("idle_s", "poll_s")}
     paced["reflection"] = {"wait_s": defaults.reflection.wait_s / SPEED}
     async with AsyncMemoryScope(":memory:", settings=paced, chat=chat) as memory:
+        memory.admin.runtime.work.work_for(USER)
         for sitting in range(SITTINGS):
             for number in range(TURNS):
                 role = "assistant" if number % 2 else "user"
                 text = "Nice!" if number % 2 else f"I own a {next(things)}."
                 await memory.add_turns([{"role": role, "content": text}], user=USER, session=f"s{sitting}")
-                memory.admin.runtime.work.work_for(USER, 1)
                 await asyncio.sleep(PAUSE_S / SPEED)
             await asyncio.sleep(BETWEEN_S / SPEED)
         stats = await memory.admin.runtime.services.store.stats(USER)

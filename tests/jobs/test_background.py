@@ -239,7 +239,24 @@ async def test_a_worker_process_waits_for_a_full_batch_or_for_quiet(world):
     assert await pending(world) == (1, 0, 0), "the next one fills"
     world.clock.now += timedelta(minutes=20)
     await round_of(world)
+    assert await pending(world) == (1, 0, 0), "less than half a batch: it waits for the next sitting"
+    world.clock.now += timedelta(hours=2)
+    await round_of(world)
     assert await pending(world) == (0, 0, 0)
+
+
+async def test_two_sittings_that_make_half_a_batch_are_one_call(world):
+    world.settings |= {"batch_turns": 8, "idle_s": 900}
+    await world.say("one", "two", session="morning")
+    world.clock.now += timedelta(minutes=75)
+    await round_of(world)
+    assert await pending(world) == (2, 0, 0)
+    await world.say("three", "four", session="noon", recorded=world.clock.now)
+    await round_of(world)
+    assert await pending(world) == (4, 0, 0), "the talk goes on"
+    world.clock.now += timedelta(minutes=16)
+    (done,) = [result for result in await round_of(world) if result.moved]
+    assert len(done.change_set.done) == 4
 
 
 async def test_users_whose_batches_fill_hide_no_other(world):

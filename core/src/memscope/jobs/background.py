@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from memscope.errors import MemscopeError
 from memscope.jobs.embedding import embed_all
-from memscope.jobs.pace import Rounds, rest_of_left_s, rest_s
+from memscope.jobs.pace import FEW_TURNS_WAIT, Rounds, are_few, rest_of_left_s, rest_s
 from memscope.jobs.runner import JobResult, Rest, StageJob, process_is_ending, results_of
 from memscope.services import Services
 
@@ -80,10 +80,11 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s:
 
 @dataclass
 class Waiting:
-    """New turns of a user since the last job, and the time until which to wait for more."""
+    """New turns of a user since the last job, the time until which to wait for more, and that of the first of them."""
 
     turns: int
     until: float
+    since: float
 
 
 class Background:
@@ -150,7 +151,9 @@ class Background:
         if user not in self._seen:
             self._met.add(user)
         self._seen.add(user)
-        self._waiting[user] = Waiting(turns, time.monotonic() + self._ctx.settings.idle_s)
+        now, before = time.monotonic(), self._waiting.get(user)
+        since = before.since if before and before.turns else now
+        self._waiting[user] = Waiting(turns, now + self._ctx.settings.idle_s, since)
         self._news.set()
 
     async def stop(self, drain_s: float = 5.0) -> None:
@@ -171,18 +174,25 @@ class Background:
             now = time.monotonic()
             while self._met:
                 self._spawn(partial(self._work, self._met.pop(), rest_of_left_s))
-            for user in [user for user, waiting in self._waiting.items() if self._is_due(waiting, now)]:
-                until = self._waiting.pop(user).until
-                if until > now:  # a batch is full, the next one fills
-                    self._waiting[user] = Waiting(0, until)
-                self._spawn(partial(self._work, user, rest_s if until > now else None))
+            for user in [user for user, waiting in self._waiting.items() if self._due(waiting) <= now]:
+                waiting = self._waiting.pop(user)
+                if waiting.until > now:  # a batch is full, the next one fills
+                    more = waiting.turns - self._consolidate.limit
+                    self._waiting[user] = Waiting(more, waiting.until, now)
+                self._spawn(partial(self._work, user, rest_s if waiting.until > now else None))
             if sweep <= now:
                 self._spawn(self._sweep)
                 sweep = now + self._ctx.settings.poll_s
-            await self._wait(min([sweep, *(waiting.until for waiting in self._waiting.values())]) - now)
+            await self._wait(min([sweep, *map(self._due, self._waiting.values())]) - now)
 
-    def _is_due(self, waiting: Waiting, now: float) -> bool:
-        return waiting.turns >= self._consolidate.limit or waiting.until <= now
+    def _due(self, waiting: Waiting) -> float:
+        """Return when to work: at once for a full batch, after a pause for half a one, later for few turns."""
+        limit = self._consolidate.limit
+        if waiting.turns >= limit:
+            return 0.0
+        if waiting.turns and are_few(waiting.turns, limit):
+            return max(waiting.until, waiting.since + FEW_TURNS_WAIT * self._ctx.settings.idle_s)
+        return waiting.until
 
     async def _wait(self, seconds: float) -> None:
         self._news.clear()
