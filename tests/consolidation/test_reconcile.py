@@ -290,9 +290,10 @@ def test_closeness_is_by_content_not_by_who_it_is_about():
 
 
 async def test_a_turn_is_marked_where_it_was_contradicted_and_not_where_it_was_refined(world):
-    await learn(world, "I have a dog", "The user has a dog.", at=JANUARY)
+    dog = {"keywords": ["pets"]}
+    await learn(world, "I have a dog", "The user has a dog.", at=JANUARY, **dog)
     text = "The user has a dog named Max."
-    await learn(world, "My dog is named Max", text, at=MARCH, relations={text: "refines"})
+    await learn(world, "My dog is named Max", text, at=MARCH, relations={text: "refines"}, **dog)
     await learn(world, *BERLIN, at=JANUARY, **HOME)
     await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "ends"}, **HOME)
     memory = AsyncMemoryScope(world.store, settings={}, clock=world.clock)

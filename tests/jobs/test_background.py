@@ -18,7 +18,7 @@ from workbench import Gate, clock, job, listening, pending, world
 __all__ = ["clock", "world"]
 
 
-def be_quiet(world, hours=2):
+def be_quiet(world, hours=12):
     world.clock.now += timedelta(hours=hours)
 
 

@@ -43,7 +43,7 @@ class Summarist(ScriptedChat):
 
     def answer(self, messages):
         shown = data(messages)
-        if isinstance(shown, list):
+        if "so_far" not in shown:
             return nothing_noted(messages)
         self.shown.append(shown)
         if self.fails:
@@ -171,7 +171,7 @@ async def test_a_call_that_fails_costs_no_turn_and_is_made_again(clock):
 
 @pytest.mark.parametrize("reply", ["", "  \u200b ", "用户选了二十个停留的地方，都在河边，有一座旧桥。"])
 async def test_a_useless_summary_is_not_kept(clock, reply):
-    chat = ScriptedChat(lambda said: nothing_noted(said) if isinstance(data(said), list) else {"summary": reply})
+    chat = ScriptedChat(lambda said: nothing_noted(said) if "so_far" not in data(said) else {"summary": reply})
     async with opened(chat, clock, batch_turns=40) as memory:
         await say(memory, *PLANS[:20], clock=clock)
         report = await memory.consolidate(user="u")
@@ -191,7 +191,7 @@ async def test_none_without_a_budget_or_a_model_and_nothing_waits(clock):
 
 async def test_a_long_summary_is_shown_as_far_as_whole_sentences_fit(clock):
     long = " ".join(f"Stop {n} is a town at the river." for n in range(40))
-    chat = ScriptedChat(lambda said: nothing_noted(said) if isinstance(data(said), list) else {"summary": long})
+    chat = ScriptedChat(lambda said: nothing_noted(said) if "so_far" not in data(said) else {"summary": long})
     async with opened(chat, clock) as memory:
         await say(memory, *PLANS[:20], clock=clock)
         await memory.consolidate(user="u")
