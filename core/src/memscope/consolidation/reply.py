@@ -101,13 +101,13 @@ def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:
 def schema(numbers: tuple[int, ...]) -> type[Extraction]:
     """Return an ``Extraction`` in which each of these turns is quoted, or named among those that hold nothing."""
 
-    class Whole(Extraction):
+    class Complete(Extraction):
         @model_validator(mode="after")
-        def _complete(self) -> Whole:
+        def _complete(self) -> Complete:
             read = {*self.nothing, *(quote.turn for fact in self.facts for quote in fact.quotes)}
             if missing := [str(number) for number in numbers if number not in read]:
                 raise ValueError(f"turn {', '.join(missing)} is neither quoted nor in nothing")
             return self
 
-    Whole.__name__ = Whole.__qualname__ = "Extraction"
-    return Whole
+    Complete.__name__ = Complete.__qualname__ = "Extraction"
+    return Complete
