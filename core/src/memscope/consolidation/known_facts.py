@@ -32,8 +32,13 @@ if TYPE_CHECKING:
 MAX_KNOWN_FACTS = 20  # shown in one call
 MAX_KNOWN_FACT_CHARS = 300
 NEAREST_COUNTS = 5  # exponent of the sum over sentences
-WORDS, MEANING, TOPIC, PERSON = 0.1, 1.5, 0.1, 0.3  # weights, fitted on recorded relations
-TOPIC_WITHOUT_MEANING = 0.2
+WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON = (
+    0.1,
+    1.5,
+    0.1,
+    0.3,
+)  # fitted on recorded relations
+WEIGHT_OF_TOPIC_ALONE = 0.2
 
 
 def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) -> list[Observation]:
@@ -43,10 +48,14 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
     said = [(line, text) for line in lines for text in dict.fromkeys((line.text, *sentences(line.text)))]
     texts, known = [text for _, text in said], [" ".join((fact.text, *fact.keywords)) for fact in facts]
     meant = _by_meaning(texts, known)
-    topic = TOPIC_WITHOUT_MEANING if meant is None else TOPIC
-    ratings = WORDS * _by_words(texts, known) + topic * _by_topic(texts, known) + PERSON * _by_person(said, facts)
+    topic = WEIGHT_OF_TOPIC_ALONE if meant is None else WEIGHT_OF_TOPIC
+    ratings = (
+        WEIGHT_OF_WORDS * _by_words(texts, known)
+        + topic * _by_topic(texts, known)
+        + WEIGHT_OF_PERSON * _by_person(said, facts)
+    )
     if meant is not None:
-        ratings += MEANING * meant
+        ratings += WEIGHT_OF_MEANING * meant
     nearest = (-((ratings**NEAREST_COUNTS).sum(0))).argsort(kind="stable")
     return [facts[int(place)] for place in nearest[:MAX_KNOWN_FACTS]]
 
