@@ -1,11 +1,12 @@
 """Fit the weights of ``languages.en.statement_score`` on everyday scenarios: noted statements against other remarks.
 
-    python benchmarks/fit_statement_score.py SCENARIOS... --noise FILE [--write]
+    python benchmarks/fit_statement_score.py SCENARIOS... --noise FILE... [--judge SCENARIOS NOISE] [--write]
 
 Logistic regression with a penalty, over sentences: those that a scenario's facts quote count as telling (not the ones
 for an event or a local day), the user's sentences in the noise as passing. Prints the area under the ROC curve and the
-share found where one sentence in ten of the noise is, cross-validated over scenarios and turns of the noise;
-``--write`` keeps the weights of all in ``data/statement_score.json``.
+share found where one sentence in ten of the noise is, cross-validated over scenarios and turns of the noise; with
+``--judge`` on those alone, which the weights have not seen. ``--write`` keeps the weights of all in
+``data/statement_score.json``.
 """
 
 from __future__ import annotations
@@ -29,8 +30,7 @@ from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 FOLDS = 5
 PASSING = ("event-time", "local-day")  # categories whose facts are about one day
-PENALTY, OF_MEANING = 1.0, 0.5
-SPARSE = {"name": 20.0, "number": 60.0}  # the noise has hardly any: each is worth less than it seems
+PENALTY, OF_MEANING = 6.0, 2.0
 SERIOUS = 2  # level of a fact from which it counts
 
 memscope_register_languages(languages.register)  # sentences are read before a memory opens
@@ -80,39 +80,57 @@ def area(scores: Any, wanted: Any) -> float:
     return float(above / (positive * (len(wanted) - positive)))
 
 
-@click.command()
-@click.argument("scenarios", nargs=-1, required=True)
-@click.option("--noise", required=True)
-@click.option("--write", is_flag=True, help="keep the weights in the package")
-def main(scenarios: tuple[str, ...], noise: str, write: bool) -> None:
-    every = {text: (wanted, group) for path in scenarios for text, wanted, group in told(read(path))}
-    every |= {text: (wanted, group) for text, wanted, group in passing(read(noise))}
+def values_of(every: Sequence[str], names: Sequence[str]) -> Any:
+    """[sentences, signs and dimensions of the built-in vector]."""
     found = [statement_score.signs(text, kinds(text)) for text in every]
-    names = sorted(set().union(*found))
     vectors = (sentence_vector(text) for text in every)
     meaning = np.array([np.zeros(DIMENSIONS) if vector is None else vector for vector in vectors])
-    values = np.hstack((np.array([[one.get(name, 0.0) for name in names] for one in found]), meaning))
-    wanted = np.array([wanted for wanted, _ in every.values()])
-    fold = np.array([zlib.crc32(group.encode()) % FOLDS for _, group in every.values()])
-    penalties = {"bias": 1e-6, **SPARSE}
-    penalty = np.array([*(penalties.get(name, PENALTY) for name in names), *[OF_MEANING] * DIMENSIONS])
-    scores = np.zeros(len(wanted))
-    for each in range(FOLDS):
-        weights = regression(values[fold != each], wanted[fold != each], penalty)
-        scores[fold == each] = values[fold == each] @ weights
-    bar = np.quantile(scores[wanted == 0], 0.9)
-    print(json.dumps({"sentences": len(every), "telling": int(wanted.sum()), "area": round(area(scores, wanted), 3),
-                      "at 10 %": round(100 * float((scores[wanted == 1] > bar).mean()), 1)}))  # fmt: skip
+    return np.hstack((np.array([[one[name] for name in names] for one in found]), meaning))
+
+
+def gathered(scenarios: Sequence[str], noises: Sequence[str]) -> dict[str, tuple[float, str]]:
+    every = {text: (wanted, group) for path in scenarios for text, wanted, group in told(read(path))}
+    return every | {text: (wanted, group) for path in noises for text, wanted, group in passing(read(path))}
+
+
+@click.command()
+@click.argument("scenarios", nargs=-1, required=True)
+@click.option("--noise", required=True, multiple=True)
+@click.option("--judge", nargs=2, help="scenarios and noise to judge the weights by, instead of cross-validation")
+@click.option("--write", is_flag=True, help="keep the weights in the package")
+def main(scenarios: tuple[str, ...], noise: tuple[str, ...], judge: tuple[str, str] | None, write: bool) -> None:
+    every = gathered(scenarios, noise)
+    names = sorted(statement_score.signs("", ()))
+    values, wanted = values_of([*every], names), np.array([wanted for wanted, _ in every.values()])
+    penalty = np.array([*(1e-6 if name == "bias" else PENALTY for name in names), *[OF_MEANING] * DIMENSIONS])
+    if judge:
+        others = gathered(judge[:1], judge[1:])
+        scores, judged = values_of([*others], names) @ regression(values, wanted, penalty), others
+    else:
+        scores, judged = cross_validated(values, wanted, penalty, [group for _, group in every.values()]), every
+    print(json.dumps({"sentences": len(every), **figures(scores, np.array([one for one, _ in judged.values()]))}))
     if write:
         keep(names, regression(values, wanted, penalty))
+
+
+def cross_validated(values: Any, wanted: Any, penalty: Any, groups: Sequence[str]) -> Any:
+    fold, scores = np.array([zlib.crc32(group.encode()) % FOLDS for group in groups]), np.zeros(len(wanted))
+    for each in range(FOLDS):
+        scores[fold == each] = values[fold == each] @ regression(values[fold != each], wanted[fold != each], penalty)
+    return scores
+
+
+def figures(scores: Any, wanted: Any) -> dict[str, float]:
+    bar = np.quantile(scores[wanted == 0], 0.9)
+    found = round(100 * float((scores[wanted == 1] > bar).mean()), 1)
+    return {"judged": len(wanted), "area": round(area(scores, wanted), 3), "at 10 %": found}
 
 
 def keep(names: Sequence[str], weights: Any) -> None:
     path = Path(statement_score.__file__).parent / "data" / "statement_score.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
-    every = {*stored["signs"], *stored["openings"], *stored["groups"], *names, "elided"}
-    fitted = dict(zip(names, weights.tolist(), strict=False))  # those of the meaning follow
-    stored["weights"] = {name: round(fitted.get(name, 0.0), 2) for name in sorted(every)}
+    fitted = zip(names, weights.tolist(), strict=False)  # those of the meaning follow
+    stored["weights"] = {name: round(one, 2) for name, one in fitted}
     stored["meaning"] = [round(one, 2) for one in weights[len(names) :].tolist()]
     lines = ",\n".join(f"{json.dumps(key)}: {_laid_out(value)}" for key, value in stored.items())
     path.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

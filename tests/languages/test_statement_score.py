@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.languages.durable_facts import DURABLE_TERM, TOLD_TERM, is_durable, kinds, marks, statement_score
+from memscope.languages.durable_facts import DURABLE_TERM, TOLD_TERM, is_durable, kinds, marks
 from memscope.languages.en.statement_score import signs
 
 
@@ -42,7 +42,7 @@ def test_remarks_on_the_day_do_not(sentence: str) -> None:
 
 def test_whoever_leaves_the_subject_out_speaks_of_themselves() -> None:
     assert signs("Retired last Friday.", ())["elided"] and not signs("The shop retired the model.", ())["elided"]
-    assert signs("I retired, bakery and all", ())["subject"]
+    assert not signs("They've retired.", ())["elided"]
     assert not signs("Retired, I think", ())["elided"]  # the subject comes later
 
 
@@ -50,6 +50,24 @@ def test_a_question_tells_nothing() -> None:
     assert is_durable("I have two sons, do you know a club for them?") and not is_durable("Do I have two sons?")
 
 
-def test_chinese_goes_by_kinds() -> None:
-    assert statement_score("我住在上海。") is None and kinds("我住在上海。")
+@pytest.mark.parametrize(
+    ("lasts", "passes"),
+    [
+        ("我一碰海鲜就得进医院", "昨晚看了球，踢得一塌糊涂"),
+        ("双胞胎三月满六岁了", "吐司又烤糊了"),
+        ("周二我不行，要去食物银行值班", "等修水管的，迟迟不来"),
+        ("高的地方我不敢上，从小就怕", "今早公交挤死了"),
+        ("我继父在长沙开修车铺", "打印机卡了两次纸"),
+    ],
+)
+def test_a_chinese_sentence_goes_by_its_signs(lasts: str, passes: str) -> None:
+    assert is_durable(lasts) and not is_durable(passes)
+
+
+def test_without_vectors_a_score_brings_into_the_profile_alone() -> None:
+    assert TOLD_TERM in marks("双胞胎三月满六岁了")[0] and DURABLE_TERM not in marks("双胞胎三月满六岁了")[0]
     assert TOLD_TERM not in marks("我住在上海。")[0] and DURABLE_TERM in marks("我住在上海。")[0]
+
+
+def test_the_words_of_others_state_nothing() -> None:
+    assert not kinds("记者问路人幸福吗，路人说“我姓曾，住在上海”")

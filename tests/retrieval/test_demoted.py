@@ -46,11 +46,11 @@ async def test_an_assistants_answer_is_demoted_by_newer_words_of_the_user_only()
 
 @pytest.mark.parametrize(("times", "followed"), [(8, True), (20, False)])
 async def test_a_name_in_many_turns_is_not_followed(times: int, followed: bool) -> None:
-    bridge, postcard = "My friend Liam started at Globex in spring.", "Got a postcard from the seaside."
-    others = [f"Liam and the number {n} came by." for n in range(times)]
-    talk = [said(text, "2026-02-03") for text in (bridge, postcard, *others, *(f"It rained, {n}." for n in range(60)))]
+    bridge, last = "My friend Liam started at Globex in spring.", "Kim and I swim every Monday, lane 3."
+    others = [f"Liam and I swim every Monday, lane {n}." for n in range(times)]
+    talk = [said(text, "2026-02-03") for text in (bridge, *others, last, *(f"It rained, {n}." for n in range(60)))]
     texts = await shown("Which city does my friend at Globex live in?", *talk)
-    assert texts[0] == bridge and ("Liam" in texts[1]) is followed
+    assert texts[0] == bridge and any("Liam" in one for one in texts[1:2]) is followed
 
 
 async def test_a_fact_of_another_agent_on_a_shared_turn_is_not_shown() -> None:

@@ -49,6 +49,39 @@ def test_a_task_is_shown_standing_wishes(memory):
 
 
 @pytest.mark.parametrize(
+    ("message", "wish"),
+    [
+        ("Why is the sky blue?", "three sentences"),
+        ("Explain tides to me", "three sentences"),
+        ("How far is it to the moon?", "kilometres"),
+        ("Suggest a dish for tonight", "coriander"),
+        ("What is 19 * 6?", ""),
+        ("Translate 'where is my coat' into Polish", ""),
+        ("Who painted Guernica?", ""),
+    ],
+)
+def test_a_standing_wish_is_shown_where_it_matters_however_many_lines_there_are(message, wish):
+    wishes = [
+        "It's a small screen, so keep it brief with me, three sentences tops.",
+        "Oh, and kilometres only, miles mean nothing to me.",
+        "Never put coriander in anything.",
+    ]
+    others = [f"The bus number {n} was late and somebody sang on it." for n in range(60)]
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in (*wishes, *others)], user="alice")
+        shown = memory.context(message, user="alice")
+    assert wish in shown if wish else not any(one in shown for one in ("sentences", "kilometres", "coriander"))
+
+
+def test_a_taste_keeps_a_place_for_a_choice_however_many_lines_there_are():
+    others = [f"Dinner number {n} at the station was late and cold." for n in range(60)]
+    with MemoryScope(":memory:", settings={}) as memory:
+        told = ["I'm allergic to peanuts.", *others]
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="alice")
+        assert "peanuts" in memory.context("Pick something cold for dinner at the station", user="alice")
+
+
+@pytest.mark.parametrize(
     ("message", "wanted"),
     [
         ("Where is Dana these days?", "Lisbon"),

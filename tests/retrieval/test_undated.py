@@ -13,8 +13,8 @@ from memscope.text.terms import term
 
 FIRST = datetime(2026, 6, 20, 9, tzinfo=UTC)
 SAID = {
-    "en": ["My bike has a flat tyre.", "I love tacos with lime.", "We painted the kitchen yellow.", "Tom left.",
-           "The cat hid under the sofa.", "I finished the blue puzzle.", "I can't eat shrimp.", "The train was late."],
+    "en": ["My bike has a flat tyre.", "I love tacos with lime.", "I have a yellow kitchen.", "Tom left.",
+           "My cat hides under the sofa.", "I finished the blue puzzle.", "I can't eat shrimp.", "The train was late."],
     "zh": ["我的自行车又爆胎了。", "我喜欢吃卷饼。", "我们把厨房刷成黄色了。", "老王换了新工作。", "猫躲在沙发底下。",
            "我拼完了蓝色的拼图。", "我不能吃虾。", "火车晚点了。"],
 }  # fmt: skip
@@ -54,8 +54,8 @@ async def test_a_sum_brings_nothing(memory: AsyncMemoryScope, query: str) -> Non
     ("query", "best"),
     [
         ("a taco in 20 minutes", "I love tacos with lime."),
-        ("Can I fit 25 people in my kitchen?", "We painted the kitchen yellow."),
-        ("Give me 7 names for my cat", "The cat hid under the sofa."),
+        ("Can I fit 25 people in my kitchen?", "I have a yellow kitchen."),
+        ("Give me 7 names for my cat", "My cat hides under the sofa."),
         ("May I eat shrimp?", "I can't eat shrimp."),
         ("我能吃3只虾吗", "我不能吃虾。"),
         ("我想20分钟做卷饼", "我喜欢吃卷饼。"),

@@ -30,6 +30,8 @@ KIND_TERMS = {kind: term(f"\0{kind}") for kind in KIND_WEIGHTS}  # NUL: no word 
 TOLD_TERM = term("\0told")  # by ``FactRules.score``, of whatever kind
 IMPORTANT_TERM = term("\0serious")  # an observation of level 3, an insight
 DURABLE_TERM = term("\0lasting")  # beside any other of them
+WISH_TERMS = {about: term(f"\0wish {about}") for about in ("manner", "measure", "content")}  # of standing wishes
+TASTE_TERMS = (KIND_TERMS["health"], KIND_TERMS["taste"])  # of what a choice for the user has to heed
 PROFILE_TERMS: tuple[int, ...] = (*KIND_TERMS.values(), TOLD_TERM, IMPORTANT_TERM)
 
 
@@ -91,7 +93,8 @@ def marks(text: str) -> tuple[tuple[int, ...], int]:
     """Return the terms under which a text's lasting statements are found, and its durability, 0 to ``MAX_DURABILITY``.
 
     The terms are those of its kinds, else the one of what is told; the durability grades the log odds of its likeliest
-    sentence, and is 0 in a language that is read by kinds alone.
+    sentence, and is 0 in a language that is read by kinds alone. Without built-in vectors the score is less sure: in
+    Chinese it brings a statement into the profile, and is no mark of a lasting one.
     """
     best, told = GRADED_SCORES[0], dict[str, None]()
     for language, parts in _by_language(text):
@@ -101,9 +104,10 @@ def marks(text: str) -> tuple[tuple[int, ...], int]:
                 told.update(dict.fromkeys(stated))
                 best = score if score is not None and better else best
     terms = [KIND_TERMS[kind] for kind in told]
-    if not (terms or has_cjk(text)) and best >= MIN_STATEMENT_SCORE:
+    sure = bool(terms) or not has_cjk(text)
+    if not terms and best >= MIN_STATEMENT_SCORE:
         terms.append(TOLD_TERM)
-    return (*terms, DURABLE_TERM) if terms else (), _graded(best)
+    return (*terms, DURABLE_TERM) if terms and sure else tuple(terms), _graded(best)
 
 
 def _by_language(text: str) -> Iterator[tuple[Language, list[str]]]:

@@ -11,7 +11,7 @@ from enum import IntEnum
 from memscope.imports import pattern
 from memscope.languages.registry import of
 from memscope.languages.statement_rules import Statements
-from memscope.languages.statements import asks, pattern_of_all, unknowing
+from memscope.languages.statements import asks, is_question, pattern_of_all, sentences, unknowing
 from memscope.text.language import is_cjk
 
 
@@ -55,10 +55,27 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     found |= _DIGIT_PATTERN * (_DIGIT.search(text) is not None)
     found |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)
     instructs = pattern_of_all("instruction", _OPENING_TEMPLATE).match(text) is not None
-    found |= _INSTRUCTS * (instructs or (own and any(one.wish.search(text) for one in spoken)))
+    instructs = instructs or (own and any(one.wish.search(text) for one in spoken))
+    found |= _INSTRUCTS * (instructs or wishes(text) != ("content",))
     if role == "assistant" and unknowing(text):
         return found | _KNOWS_NOT
     return found | _ASKING * asks(text)
+
+
+def wishes(text: str) -> tuple[str, ...]:
+    """Return what the standing wishes of a text are about: "measure", "manner", else the "content" of answers."""
+    spoken = [one.statements for one in of(text)]
+    found = [sign for sign in ("measure", "manner") if any(_wants_form(one, sign, text) for one in spoken)]
+    return tuple(found) or ("content",)
+
+
+def _wants_form(rules: Statements, sign: str, text: str) -> bool:
+    """Return whether a sentence wants all answers in a form: "Three sentences tops, please", not "Cut this short"."""
+    form = rules.measures if sign == "measure" else rules.manner
+    if not form.search(text):
+        return False
+    likely = (rules.plain(one) for one in sentences(text) if not is_question(one))
+    return any(form.search(one) and rules.insists.search(one) and not rules.once.search(one) for one in likely)
 
 
 def _speaks_of_oneself(rules: Statements, text: str, words: Sequence[str]) -> bool:

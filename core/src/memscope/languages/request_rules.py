@@ -27,6 +27,8 @@ class Requests:
         possessive: something or somebody of the user's ("my", "our").
         own: the user is meant, a possessive included ("I", "we").
         advice: asks for a choice or an idea, which depends on who asks ("recommend", "what should").
+        measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
+        tells: asks for an answer of several sentences ("why", "explain").
         explains: asks to explain or to state a fact without a question's form ("explain").
     """
 
@@ -43,4 +45,6 @@ class Requests:
     possessive: re.Pattern[str] = MATCHES_NOTHING
     own: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
+    measures: re.Pattern[str] = MATCHES_NOTHING
+    tells: re.Pattern[str] = MATCHES_NOTHING
     explains: re.Pattern[str] = MATCHES_NOTHING

@@ -58,6 +58,16 @@ def need(message: str) -> Need:
     return "world" if asks else "user"
 
 
+def wishes_heeded(message: str) -> tuple[str, ...]:
+    """Return which standing wishes matter for a message, by what they are about; all for a choice or an idea."""
+    rules, folded = of_sentence(message).requests, _QUOTED.sub(" ", _instruction(fold(message)))
+    if rules.advice.search(rules.addressing.sub(" ", folded)):
+        return ("content", "manner", "measure")
+    if rules.material.search(folded):
+        return ()
+    return ("measure",) * bool(rules.measures.search(folded)) + ("manner",) * bool(rules.tells.search(folded))
+
+
 def _calculates(bare: str, rules: Requests) -> bool:
     """Return whether a message asks for a number and brings the numbers to reckon with."""
     if _ARITHMETIC.search(bare):

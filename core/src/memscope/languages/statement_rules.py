@@ -36,6 +36,10 @@ class Statements:
         greeting: alternatives of a pattern at the beginning of a greeting.
         instruction: alternatives of a pattern at the beginning of a standing wish ("always").
         wish: a wish for how the assistant behaves ("I'd like you to").
+        manner: the form of answers ("sentences", "emojis"); beside ``insists`` in a sentence, a standing wish.
+        measures: the same of units ("metric").
+        insists: forbids, limits or prefers something, or says that it holds always ("no", "at most", "with me").
+        once: works on something now ("write a", "this"), so that such a sentence is no standing wish.
         birth: tells of a birth, whose year is hardly that of the saying.
         either: between two times of which one is meant ("or maybe in"); matched with all that stands between them.
         year: a time with its year.
@@ -61,6 +65,10 @@ class Statements:
     greeting: str = ""
     instruction: str = ""
     wish: re.Pattern[str] = MATCHES_NOTHING
+    manner: re.Pattern[str] = MATCHES_NOTHING
+    measures: re.Pattern[str] = MATCHES_NOTHING
+    insists: re.Pattern[str] = MATCHES_NOTHING
+    once: re.Pattern[str] = MATCHES_NOTHING
     birth: re.Pattern[str] = MATCHES_NOTHING
     either: re.Pattern[str] = MATCHES_NOTHING
     year: re.Pattern[str] = YEAR_DIGITS

@@ -57,6 +57,8 @@ RANK_WEIGHTS: Mapping[str, float] = {
 HEADER_TERM_WEIGHT = 0.2  # a term in the header counts for a fifth of one in the body
 WIDE_WINDOW_LENGTH = 4.6  # average lengths that a unit has with four neighbours
 COSINE_FLOOR = 0.1
+MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors from which it is evidence by itself
+UNRELATED_SHARE = 0.5  # share of a lasting statement that has nothing else to do with the question
 MIN_WORD_COVERAGE = 0.3  # share of a question's words that some unit must have, and from which words are trusted
 CJK_TERMS_PER_WORD = 3  # per word: characters, and pairs of them
 # words of a question, of which a unit of usual length has a fair part: of more it needs no more
@@ -219,12 +221,16 @@ def _event(e: FeatureInputs) -> Values:
 
 
 def _lasting(e: FeatureInputs) -> Values:
-    """Counts only for a question about the user, or their wish, whose words are not met; twice where it is sure."""
+    """Counts only for a question about the user, or their wish, whose words are not met: twice where it is sure, half
+    without a word, a topic or the meaning in common.
+    """
     if DURABLE_TERM not in e.found.terms or not e.query.asks_personally or e.query.asks_period:
         return np.zeros(len(e.found.unit))
     at = e.found.terms.index(DURABLE_TERM)
     marked = (e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0)
-    return (1 - e.word_match_confidence) * (marked + (e.found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY)
+    related = (e.found.topic > 0) | (e.coverage > 0) | (np.fmax(e.found.meaning, 0) >= MIN_MEANING_COSINE)
+    sure = marked + (e.found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
+    return (1 - e.word_match_confidence) * sure * np.where(related, 1.0, UNRELATED_SHARE)
 
 
 def _kind(e: FeatureInputs) -> Values:

@@ -6,38 +6,70 @@ one of the user's people or a day makes a question for a fact of the world one a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
-from memscope.languages.flags import Flag
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
+from memscope.languages.flags import DURABILITY_SHIFT
 from memscope.languages.names import names
 from memscope.pipeline import worker
 from memscope.records import Candidates
 from memscope.retrieval.features import MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.query import Query
 from memscope.retrieval.understand import PEOPLE_TOPICS
-from memscope.search.units import USER_ROLE
 from memscope.services import Services
 from memscope.text.terms import terms
 from memscope.text.topics import names as topic_names
 
 MAX_LINES = 3
+MAX_WISHES, MAX_TASTES = 2, 3  # places kept for them where a choice is asked for
 
 
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
-           "about_user", "text", "scope"),
+           "about_user", "text", "scope", "k", "speak"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
     """Cut the order to the lines that the message needs; ``limited`` counts the others."""
     found = query.candidates
-    if query.need == "user" or found is None or query.about_user:
+    if query.speak == "always" or found is None or query.about_user:
         return query
     if query.need == "world" and _is_about_theirs(query, found):
-        return replace(query, need="user")
-    rows = _standing_wishes(query, found) if query.need == "task" else _covered(query, found)
+        query = replace(query, need="user")
+    if query.need == "user":
+        return replace(query, order=_with_heeded(query, found))
+    rows = _standing_wishes(query, found)
+    if query.need == "world":
+        rows = tuple(dict.fromkeys((*rows, *_covered(query, found))))
     return replace(query, order=rows, limited=len(query.order) - len(rows))
+
+
+def _with_heeded(query: Query, found: Candidates) -> tuple[int, ...]:
+    """Return the order with places kept for the wishes and tastes that a choice for the user has to heed.
+
+    They stand in the places of the last that would be shown, whatever their words, and take no place besides.
+    """
+    wishes = _standing_wishes(query, found)
+    if not {*TASTE_TERMS} <= {*found.terms}:
+        heeded: list[int] = []
+    else:
+        likely = found.topic + np.fmax(found.meaning, 0) + (found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
+        tastes = _marked(found, TASTE_TERMS)
+        heeded = sorted((row for row in query.order if tastes[row]), key=lambda row: -likely[row])[:MAX_TASTES]
+    best = query.order[: max(0, query.k - len(wishes) - len(heeded))]
+    return tuple(dict.fromkeys((*best, *wishes, *heeded, *query.order)))
+
+
+def _marked(found: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
+    """[n] true for units that have one of the marks."""
+    at = [found.terms.index(one) for one in marks if one in found.terms]
+    has: NDArray[np.bool_] = ((found.tf_header[:, at] > 0) | (found.tf[:, at] > 0)).any(axis=1)
+    return has
 
 
 def _is_about_theirs(query: Query, found: Candidates) -> bool:
@@ -68,8 +100,10 @@ def _knows_a_name(query: Query, found: Candidates) -> bool:
 
 
 def _standing_wishes(query: Query, found: Candidates) -> tuple[int, ...]:
-    wish = int(Flag.INSTRUCTION)
-    return tuple(row for row in query.order if found.flags[row] & wish and found.role[row] == USER_ROLE)[:MAX_LINES]
+    """Return the newest standing wishes, whatever their words."""
+    marked = np.flatnonzero(_marked(found, WISH_TERMS.values())).tolist()
+    newest = sorted(marked, key=lambda row: -int(found.time[row]))
+    return tuple({found.handle[row]: row for row in newest[::-1]}.values())[::-1][:MAX_WISHES]
 
 
 def _covered(query: Query, found: Candidates) -> tuple[int, ...]:

@@ -23,7 +23,6 @@ from memscope.retrieval.search import search
 from memscope.retrieval.understand import life_topics, profile_question
 from memscope.search.units import IMPORTANT_LEVEL
 from memscope.services import Services
-from memscope.text.language import has_cjk
 from memscope.text.tokens import estimate_tokens
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
@@ -36,7 +35,7 @@ NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
     1.5,
 )  # of a sentence that names somebody or something, and of one about family, health, work ...
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence tells nothing
-MIN_ENTRY_WEIGHT = 2.0  # least weight of an English entry; those below stand among the hits
+MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry, even odds; those below stand among the hits
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without any name or topic
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
@@ -57,7 +56,7 @@ async def profile(query: Query, ctx: Services) -> Query:
     if query.about_user:
         told = await _told(query, ctx)
         weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
-        rows = sorted((row for row in told if weights[row]), key=lambda row: -weights[row])
+        rows = sorted((row for row in told if weights[row] >= MIN_ENTRY_WEIGHT), key=lambda row: -weights[row])
         return replace(query, profile=_chosen(told, query), order=tuple(rows) or query.order)
     if query.order or query.need != "user" or not query.terms or not requests(query.text):
         return query
@@ -79,12 +78,7 @@ async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
 
 def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query) -> tuple[Hit, ...]:
     """Return the entries that fit: the name, what lasts by weight, then what is recent, the newest first."""
-    sure = [
-        entry
-        for found in told.values()
-        for entry in found
-        if entry.weight >= MIN_ENTRY_WEIGHT or has_cjk(entry.hit.text)
-    ]
+    sure = [entry for found in told.values() for entry in found if entry.weight >= MIN_ENTRY_WEIGHT]
     chosen = list(choose(sure, query.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
     lasts = sorted((hit for hit in chosen if not hit.recent), key=lambda hit: hit.category != "name")
@@ -105,7 +99,7 @@ def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
     quoted = [sentence for quote in memory.quotes for sentence in sentences(quote.text)]
     serious = memory.level >= IMPORTANT_LEVEL
     weight = max(map(_telling, (*quoted, memory.text))) + IMPORTANT_WEIGHT * serious
-    kind = memory.keywords[0] if memory.keywords else _kind(quoted)
+    kind = memory.keywords[0] if memory.keywords else _category(quoted)
     shown = replace(hit, observations=(memory,), matched=(memory,), changed=None, category=_category(quoted))
     return ProfileEntry(replace(shown, recent=not serious and not _lasts(quoted)), weight, kind)
 
@@ -116,7 +110,7 @@ def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
         best = max(weights.values())
         weight = best + 0.25 * (sum(weights.values()) - best)
         shown = replace(hit, words=" ".join(weights), matched=(), category=_category(weights))
-        yield ProfileEntry(replace(shown, recent=not _lasts(weights)), weight, _kind(weights))
+        yield ProfileEntry(replace(shown, recent=not _lasts(weights)), weight, shown.category)
 
 
 def _telling(sentence: str) -> float:

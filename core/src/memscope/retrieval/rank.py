@@ -9,7 +9,7 @@ import numpy as np
 
 from memscope.pipeline import worker
 from memscope.records import Candidates, FeatureValue, FoundBy
-from memscope.retrieval.features import FEATURES, FeatureInputs, Values, features
+from memscope.retrieval.features import FEATURES, MIN_MEANING_COSINE, FeatureInputs, Values, features
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import (
     demote_restated,
@@ -25,7 +25,6 @@ from memscope.text.terms import terms
 
 MIN_UNITS_FOR_IDF = 30  # units, too few to tell rare words from usual ones
 MIN_KNOWN_WORD_SHARE = 0.5  # share of a question's English words that the scope must have
-MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors from which it is evidence by itself
 CHANNELS: tuple[FoundBy, ...] = ("text", "period", "user", "vector", "meaning", "topic")
 
 

@@ -12,14 +12,21 @@ from memscope import dates, languages
 from memscope.dates.calendar import ONE_DAY
 from memscope.imports import pattern
 from memscope.languages import Questions
-from memscope.languages.durable_facts import DURABLE_TERM, KIND_TERMS, PROFILE_TERMS, asked_kinds
+from memscope.languages.durable_facts import (
+    DURABLE_TERM,
+    KIND_TERMS,
+    PROFILE_TERMS,
+    TASTE_TERMS,
+    WISH_TERMS,
+    asked_kinds,
+)
 from memscope.languages.queries import asks_for_list, in_first_person, max_list_hits
 from memscope.languages.repetitions import days_asked
-from memscope.languages.requests import need
+from memscope.languages.requests import Need, need, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import worker
 from memscope.records import Interval
-from memscope.retrieval.query import Query
+from memscope.retrieval.query import Query, Request
 from memscope.retrieval.undated import undated_terms
 from memscope.services import Services
 from memscope.text.language import spaced_rules
@@ -93,7 +100,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     personal = _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
-    marks = (DURABLE_TERM, *sorted(kinds)) if lasting else ()
+    marks = tuple(dict.fromkeys((*((DURABLE_TERM, *sorted(kinds)) if lasting else ()), *_heeded(query, wanted))))
     days = days_asked(one.interval for one in ahead)
     is_list_question = asks_for_list(query.text)
     widened = query.expand_lists and is_list_question
@@ -121,6 +128,12 @@ async def understand(query: Query, ctx: Services) -> Query:
         need=wanted,
         about_talk=_has("talk", wording, signs),
     )
+
+
+def _heeded(query: Request, wanted: Need) -> tuple[int, ...]:
+    """Return the marks of the standing wishes that matter for a message, and of tastes where it asks for a choice."""
+    heeds = wishes_heeded(query.text) if query.speak == "when_needed" else ()
+    return (*(WISH_TERMS[one] for one in heeds), *(TASTE_TERMS if wanted == "user" and "content" in heeds else ()))
 
 
 def profile_question(query: Query) -> Query:

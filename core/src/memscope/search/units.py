@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memscope import languages
-from memscope.languages.durable_facts import DURABLE_TERM, IMPORTANT_TERM, MAX_DURABILITY, marks
-from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags
+from memscope.languages.durable_facts import DURABLE_TERM, IMPORTANT_TERM, MAX_DURABILITY, WISH_TERMS, marks
+from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags, wishes
 from memscope.languages.repetitions import repeated_days
 from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
 from memscope.text.analysis import Analysis, analyse
@@ -77,7 +77,7 @@ UNIT_STRUCT = struct.Struct("<" + "".join(code for _, code in UNIT_COLUMNS))
 _in_order = itemgetter(*(name for name, _ in UNIT_COLUMNS[:-1]))
 _NUMBERS_STRUCT = struct.Struct("<3q")  # seq, number, target
 # Bump on any change of derived columns; stores rebuild units of another version.
-units_version = f"{terms_version}.{VECTORS_VERSION}.16"
+units_version = f"{terms_version}.{VECTORS_VERSION}.23"
 NEVER_US = (1 << 63) - 1
 IMPORTANT_LEVEL = 3  # level of observations that a profile takes first
 
@@ -88,7 +88,7 @@ _LOW = (1 << 64) - 1
 
 TURN, OBSERVATION, INSIGHT = 0, 1, 2  # Unit columns' kind
 ASSISTANT_ROLE, USER_ROLE = ROLES.index("assistant"), ROLES.index("user")
-_PERSONAL = int(Flag.PERSONAL)  # looking up an enum member is slow
+_PERSONAL, _INSTRUCTION = int(Flag.PERSONAL), int(Flag.INSTRUCTION)  # looking up an enum member is slow
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -249,7 +249,8 @@ def _unit(
     lasting, durability = marks(body) if told else (marked or (), MAX_DURABILITY * bool(marked))
     header, content = _header(f"{date} {speaker}"), read.terms
     if marked is None:
-        header += packed_terms((*(lasting if role == USER_ROLE else ()), *further))
+        wished = [WISH_TERMS[one] for one in wishes(body)] if unit_flags & _INSTRUCTION else ()
+        header += packed_terms((*((*lasting, *wished) if role == USER_ROLE else ()), *further))
     else:
         content += packed_terms((*marked, *further))
     columns["part"] = min(columns["part"], _MOST)

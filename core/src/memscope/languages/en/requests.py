@@ -17,7 +17,8 @@ _WANT_TO_KNOW = (
     r"|the difference)\b)"
 )
 _PHYSICAL_UNIT = (
-    r"(?:fahrenheit|celsius|f|c|miles|km|kilomet\w+|kg|kilos?|pounds|lbs?|ounces|oz|inches|cm|feet|ft|gallons|lit(?:re|er)s"
+    r"(?:fahrenheit|celsius|f|c|miles|km|kilomet\w+|kg|kilos?|pounds|lbs?|ounces|oz|inches|cm|feet|ft"
+    r"|gallons|lit(?:re|er)s"
     r"|ml|cups?|tablespoons?|usd|eur|gbp|euros|dollars|yen)"
 )
 _EDIT = (
@@ -41,7 +42,8 @@ REQUESTS = Requests(
         r"|hm+|right|perfect|brilliant|awesome|lovely|nice|cool|ok|okay|yes|yep|no|nope|sure|lol|haha)\b"
     ),
     asks_something=pattern(
-        r"[?]|\b(?:what|who|where|when|why|which|how|can|could|would|should|recommend|suggest|plan|help|write|find|book|remind"
+        r"[?]|\b(?:what|who|where|when|why|which|how|can|could|would|should|recommend|suggest|plan|help|write"
+        r"|find|book|remind"
         r"|need|want|give|show|list|tell me|make|cook|pick|choose|order|is|am|are)\b(?! (?:are you"
         r"|so much|sense))"
     ),
@@ -56,11 +58,14 @@ REQUESTS = Requests(
         rf"\btranslat(?:e|ion|ing)\b|\b(?:in|into|to) {alternatives('languages')}\b(?! (?:class|course|lesson|exam))"
         r"|\bhow (?:do|would|can|to)(?: (?:you|i|we|one))? (?:say|spell|pronounce|write)\b"
         rf"|\b{_EDIT}\b[^:]{{0,40}}:|\b{_EDIT}\b(?: \w+){{0,5}}? {_BROUGHT}\b(?! {_TIME_NOUNS}\b)"
-        r"|\b(?:tl;?dr|key (?:points|takeaways)|main (?:points|idea)|bullet points)\b.{0,20}\b(?:this|of|from|below)\b"
+        r"|\b(?:tl;?dr|key (?:points|takeaways)|main (?:points|idea)|bullet points)\b.{0,20}\b(?:this|of|from"
+        r"|below)\b"
         r"|\b(?:synonyms?|antonyms?|rhymes?|plural|past (?:tense|participle)|opposite|anagram|etymology"
         r"|(?:an)?other words?)\b"
-        r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for|short for)\b"
-        r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct|grammatical)\b"
+        r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for"
+        r"|short for)\b"
+        r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct"
+        r"|grammatical)\b"
         r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
     ),
     task=pattern(
@@ -86,17 +91,28 @@ REQUESTS = Requests(
         r"\b(?:i|i'?(?:m|d|ll|ve)|me|my|mine|myself|we|we'?(?:re|d|ll|ve)|us|our|ours|ourselves|user|users?'s?)\b"
     ),
     advice=pattern(
-        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|order|cook|buy|gifts?|presents?|advice|advise|tips?"
+        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|order|cook|buy|gifts?|presents?|advice"
+        r"|advise|tips?"
         r"|draft|schedule|reserve|itinerary|menu|remind|tonight|tomorrow|today|(?:this|next) (?:week|weekend|month"
         r"|evening"
         r"|afternoon|morning)|breakfast|lunch|dinner|birthday|worth|better|best|should (?!be|\w+ \w+ be)|shall"
         r"|something|somewhere|anything"
         r"|safe|okay|allowed)\b"
     ),
+    measures=pattern(
+        r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast)\b"
+        r"|\b(?:recipe|temperature|distance|weight|height|size|speed|degrees)\b"
+    ),
+    tells=pattern(
+        r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more)|how (?:come|do|does|did|is|are|can)"
+        r"|difference|compare"
+        r"|essay|article|story|email|letter|message|post|summary|draft|pros and cons)\b"
+    ),
     explains=pattern(
         r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*(?:explain|describe|define|compare"
         r"|list"
-        r"|name|what|who|whose|which|when|where|why|how|is|are|was|were|does|do|did|can|could|has|have|will|would|tell"
+        r"|name|what|who|whose|which|when|where|why|how|is|are|was|were|does|do|did|can|could|has|have|will"
+        r"|would|tell"
         r"|teach)\b"
     ),
 )

@@ -1,9 +1,9 @@
 """Score how likely an English sentence is to tell something lasting of its speaker, whatever its phrasing.
 
-The score is a sum of weights, the log odds: of grammatical signs (who is the subject, whether it is left out as in
-"Retired last Friday", durations, habits, words of the moment, opinions, names, numbers), of the kinds of
-``en.facts``, of a few groups of topics, and of the direction of the built-in vector. ``data/statement_score.json`` has
-the words of each sign and the weights, which ``benchmarks/fit_statement_score.py`` fits.
+The score is a sum of weights, the log odds: of grammatical signs (the speaker in it, a subject left out as in "Retired
+last Friday", durations, the past, names, numbers, quoted words), of the kinds of ``en.facts``, of two groups of topics,
+and of the direction of the built-in vector. ``data/statement_score.json`` has the words of each sign and the weights,
+which ``benchmarks/fit_statement_score.py`` fits.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ MAX_COUNTED_WORDS = 30  # words; a longer sentence counts as so long
 
 _COUNTED = ("bias", "long", "kind")  # signs of any sentence, with a value
 _INNER_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a set of characters, by which ``re`` looks for it
+_QUOTATION_MARK = re.compile(r"[\"“”]")
 _COEFFICIENTS_FILE = Path(__file__).parent / "data" / "statement_score.json"
 
 
 class _Table(NamedTuple):
     bits: Mapping[str, int]  # of each sign
     listed: Mapping[str, int]  # bits of a word, wherever it stands
-    openings: Mapping[str, int]  # bit of the first word
+    openings: frozenset[str]  # first words of sentences that leave no subject out
     fillers: frozenset[str]
     groups: tuple[tuple[int, int], ...]  # of topics: their bits, and that of the sign
     weights: Mapping[str, float]
@@ -85,11 +86,13 @@ def _without_fillers(words: Sequence[str]) -> Sequence[str]:
 
 def _signs(sentence: str, words: Sequence[str]) -> int:
     """Return a bit per sign but for those that are counted."""
-    bits, had = _table().bits, reduce(or_, map(_bits, map(_words().__getitem__, words)), 0)
-    opening = _table().openings.get(words[0], bits["elided"]) if words else 0
-    if opening == bits["elided"] and had & bits["own"]:
-        opening = 0
-    return had | opening | (bits["name"] if _INNER_NAME.search(sentence) else 0)
+    table, had = _table(), reduce(or_, map(_bits, map(_words().__getitem__, words)), 0)
+    bits = table.bits
+    if words and words[0].partition("'")[0] not in table.openings and not had & bits["own"]:
+        had |= bits["elided"]
+    if _QUOTATION_MARK.search(sentence):
+        had |= bits["quote"]
+    return had | (bits["name"] if _INNER_NAME.search(sentence) else 0)
 
 
 class _SignedWords(dict[str, tuple[int, Sequence[int]]]):
@@ -130,7 +133,7 @@ def _table() -> _Table:
     for sign, words in stored["signs"].items():
         for word in words.split():
             listed[word] = listed.get(word, 0) | bits[sign]
-    openings = {word: bits[sign] for sign, words in stored["openings"].items() for word in words.split()}
+    openings = frozenset(stored["openings"].split())
     number = {name: at for at, name in enumerate(topic_names())}
     groups = tuple(
         (sum(1 << number[one] for one in names.split()), bits[sign]) for sign, names in stored["groups"].items()

@@ -90,7 +90,8 @@ STATEMENTS = EnglishStatements(
         "a an the so just really well oh ok okay please hey hi hello too also yes yeah actually 's".split()
     ),
     about_user=pattern(
-        r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
+        r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and"
+        r"|or) (?:my"
         r"|the)\b)|\bknow (?:me"
         r"|of me)\b(?! better than)"
         r"|\b(?:describe|introduce|summari[sz]e|profile|portray|characteri[sz]e) me\b|\bsum me up\b"
@@ -98,7 +99,8 @@ STATEMENTS = EnglishStatements(
         r"|\bwhat (?:do|can|have|did|else do|all do) you (?:still )?(?:remember|recall|memori[sz]ed?|stored?"
         r"|saved?|noted?|learned|learnt|got)"
         r"(?: (?:so far|here|from before|now|about us))?\W*$"
-        r"|\b(?:tell me|show me|list|say|recite|repeat|summari[sz]e|sum up|recap|go over|run through|remind me(?: of)?)"
+        r"|\b(?:tell me|show me|list|say|recite|repeat|summari[sz]e|sum up|recap|go over|run through"
+        r"|remind me(?: of)?)"
         r" (?:\w+ ){0,3}?(?:what|everything|all|anything|the things|whatever) (?:that )?"
         r"(?:(?:you|i)(?:'ve| have)? (?:\w+ )?(?:remember|recall|know|told you|shared|said|have stored|noted"
         r"|saved|learned|learnt))\b(?! about (?!me|myself))"
@@ -123,9 +125,36 @@ STATEMENTS = EnglishStatements(
     greeting=r"(?:hey|hi|hello|thanks|thank you|wow|great)\b",
     instruction=rf"(?:(?:please|and|so|btw|by the way|just)\W+)*{alternatives('standing_wishes')}",
     wish=pattern(  # begins with a set of characters, by which ``re`` looks for it
-        r"[iIıİsSſwWlLbB](?<!\w.)(?i:(?<=i)(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b"
-        r"|(?<=i)(?:['’]d| would) like you to\b|(?:(?<=s)entences?|(?<=w)ords|(?<=l)ines|(?<=b)ullet points?)"
-        r" (?:tops|max|maximum|at most|or less)\b)"
+        r"[iIıİ](?<!\w.)(?i:(?<=i)(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|(?<=i)(?:['’]d"
+        r"| would) like you to\b)"
+    ),
+    manner=pattern(
+        r"(?i)\b(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|sentences?|words|lines"
+        r"|paragraphs?|bullets?"
+        r"|bullet points|lists|tables|emojis?|jargon|slang|exclamation|markdown|small talk|preambles?"
+        r"|disclaimers?|sources"
+        r"|american|british|plain|formal|casual|brief|concise|short|blunt|swear\w*)\b"
+    ),
+    measures=pattern(
+        r"(?i)\b(?:metric|imperial|celsius|fahrenheit|kilomet\w+|centimet\w+|kilos?|grams|miles|feet|pounds"
+        r"|ounces|24[- ]hour)\b"
+    ),
+    insists=pattern(
+        r"^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
+        r"|always|no|zero|only|don't"
+        r"|do not|stop|quit|answer|reply|talk|speak)\b"
+        r"|\b(?:tops|max|maximum|at most|or (?:less|fewer)|(?:no|not) more than|only|please|under (?:\d+|\w+)"
+        r" (?:lines|words|sentences)|always|whenever|when(?:ever)? you|every time|from (?:now|today|this day)"
+        r"|with me|to me|for me"
+        r"|in general|by default)\b|\bi(?:'d| would)?(?: really| much)? (?:prefer|rather|like|want|hate"
+        r"|can't stand|need|think in)\b"
+    ),
+    once=pattern(
+        r"\b(?:this(?! day)|these|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
+        r"|shorten|convert|explain|describe"
+        r"|(?:write|draft|give|make|need|want|suggest|find|pick)(?: me| us)? (?:an?|one|two|three|four|five"
+        r"|six|ten|some|\d+)\b)"
+        r"|[:\"“]|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
     ),
     birth=pattern(r"(?i)\bborn\b"),
     either=pattern(r"(?i)\s*\bor\b(?: maybe)?(?: (?:in|on|the))*\s*"),

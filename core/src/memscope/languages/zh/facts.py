@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from memscope.languages.fact_rules import FactRules
+from memscope.languages.zh.statement_score import statement_score
 
 _PEOPLE = (
     "老婆|妻子|先生|老公|丈夫|媳[妇婦]|[爱愛]人|[对對]象|女朋友|男朋友|[女男]友|[儿兒]子|女[儿兒]|[闺閨]女"
@@ -42,7 +43,7 @@ _NEARBY_WORDS = {
 }
 _CLAUSE = "(?<![^，,。 ])"  # at the beginning of one
 PATTERNS_ANYWHERE = {
-    "name": "名字(?:是|叫)|(?:叫|喊)我[^，。]{1,4}(?:就|吧)",
+    "name": "(?:叫|喊)我[^，。]{1,4}(?:就|吧)",
     "person": "(?:今年|都|已[经經]|快|[刚剛])[^，。]{0,4}[\\d一二三四五六七八九十]+[岁歲]"
     "|[回彝藏满滿苗壮壯]族|蒙古族|退下[来來]|退休"
     "|我的?生日|自我介[绍紹]|[怀懷]孕",
@@ -78,6 +79,7 @@ def chinese_patterns() -> tuple[re.Pattern[str], ...]:
     return re.compile(f"[我俺咱](?:{near})"), re.compile(f"(?=[{_FIRST_LETTERS}])(?:{anywhere})")
 
 
+_WORDS_OF_OTHERS = re.compile("“[^”]{3,}”|「[^」]{3,}」")  # the words of others
 _MOVED_HOME = re.compile(  # by nobody else, and no thing
     "(?:^|[，,。 ])[^，。你您他她它把爸妈媽姐哥弟妹友公婆]{0,6}搬(?:到|去|[进進]|[来來]|回)[^，。]{0,6}了"
 )
@@ -85,6 +87,8 @@ _MOVED_HOME = re.compile(  # by nobody else, and no thing
 
 class ChineseFacts(FactRules):
     def kinds(self, sentence: str) -> Iterator[str]:
+        if "“" in sentence or "「" in sentence:
+            sentence = _WORDS_OF_OTHERS.sub("", sentence)
         if "搬" in sentence and _MOVED_HOME.search(sentence):
             yield "home"
         for pattern in chinese_patterns():
@@ -92,6 +96,9 @@ class ChineseFacts(FactRules):
 
     def is_momentary(self, sentence: str) -> bool:
         return _PASSING.search(sentence) is not None
+
+    def scores(self, sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> Sequence[float]:
+        return list(map(statement_score, sentences, kinds))
 
 
 FACTS = ChineseFacts()

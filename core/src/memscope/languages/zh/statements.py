@@ -6,6 +6,18 @@ from memscope.imports import pattern
 from memscope.languages.statement_rules import Statements
 from memscope.languages.zh.words import alternatives
 
+# characters of questions that name nothing but their asker, what is known, and the talk between the two
+_OF_THE_USER = pattern(
+    "知道|[晓曉]得|[记記]|了解|瞭解|[认認][识識得]|印象|自我介[绍紹]|介[绍紹]一?下?我|描述|形容|[资資]料|信息|[档檔]案|[画畫]像|我是[谁誰]"
+    "|我(?:這個|这个)?是?个?個?(?:啥|什[么麼]|怎)[么麼樣样]?的?人"
+)
+_ADDRESSED = pattern("[你您]|自我|我是")
+_CONVERSING = frozenset(
+    "我你您的了吗嗎呢吧啊呀嘛么麼哦啲嘅得不没沒是有在就都还還也又再和跟与與对對关關于於把将將给給请請帮幫让讓能可以会會要想来來到过過"
+    "些这這那个個什啥乜嘢谁誰哪多少几幾怎样樣为為所一二两句话話下说說讲講告诉訴看聊谈談写寫用列出总總结結概括回答知道晓曉记記了解瞭认認识識"
+    "印象眼心里裡中住长長年月天久自介绍紹描述形容资資料信息档檔案画畫像人事情况況全部凡從从以前之"
+)
+
 
 class ChineseStatements(Statements):
     def plain(self, text: str) -> str:
@@ -21,7 +33,13 @@ class ChineseStatements(Statements):
         return self.question.search(sentence) is not None
 
     def asks_about_user(self, query: str) -> bool:
-        return "我" in query and self.about_user.search(self.plain(query)) is not None
+        if "我" not in query:
+            return False
+        folded = self.plain(query)
+        if self.about_user.search(folded):
+            return True
+        addressed = _ADDRESSED.search(folded) and _OF_THE_USER.search(folded)
+        return addressed is not None and all(one in _CONVERSING for one in folded if one.isalnum())
 
 
 STATEMENTS = ChineseStatements(
@@ -56,18 +74,9 @@ STATEMENTS = ChineseStatements(
         r"|怎麼樣|咋样|啥样|啥)[样樣]?的?人|边个|邊個)"
         r"|(?:关于|關於|有关|有關)我(?:的(?:一切|事|事情|信息|資訊|资料|資料|情况|情況|什么|什麼|所有))?(?:\W|$"
         r"|你|都|来|來|的|[这這][个個位][^，。？]{0,5}(?:[，。？]|$))"
-        r"|(?:你|您)(?:的)?(?:眼里|眼裡|眼中|心里|心裡|心中|印象里|印象中|看来|看來)[^，。？]{0,3}我(?:是|算|像)"
-        r"|我在(?:你|您)(?:的)?(?:眼里|眼裡|眼中|心里|心裡|心中|印象里|印象中)"
-        r"|(?:知道|晓得|曉得|记得|記得|了解|瞭解|记住|記住|记了|記了|记下|記下|清楚|掌握)[^，。？]{0,3}我"
-        r"(?:的|这个人|這個人)?(?:有)?(?:哪些|什么|什麼|些|啥|多少|事|一切|情况|情況)"
         r"|(?:介绍|介紹|描述|形容|概括|总结|總結|评价|評價)(?:一下|下)?(?:我(?:这个|這個)?(?:人|$|\W|自己|吧)|一下我)"
-        r"|(?:总结|總結|复述|複述|概括|回顾|回顧|说说|說說|讲讲|講講|列出|列一下)[^，。]{0,4}我(?:跟|和|对|對"
-        r"|告诉|告訴|说|說|讲|講)[^，。]{0,5}(?:你|过|過)"
-        r"|(?:认得|認得|认识|認識|还记得|還記得|记得|記得)我(?:吗|嗎|不|么|是谁|是誰|\W|$)|我(?:这个|這個)人"
-        r"|我(?:是|長|长)(?:怎样|怎樣|什么样|什麼樣|啥样)|我的(?:画像|畫像|档案|檔案|个人信息|個人資訊|个人资料"
-        r"|個人資料|简介|簡介)"
-        r"|(?:知道|晓得|曉得|记得|記得|了解|存的?|存了|记着|記著)我(?:的)?(?:哪些|什么|什麼|些什么|些什麼|啥|些啥"
-        r"|多少)|我的(?:所有)?(?:信息|資訊|资料|資料|情况|情況)(?:都|全|有哪些|\W|$)"
+        r"|我(?:这个|這個)人|我的(?:画像|畫像|档案|檔案|个人信息|個人資訊|个人资料|個人資料|简介|簡介)"
+        r"|我的(?:所有)?(?:信息|資訊|资料|資料|情况|情況)(?:都|全|有哪些|\W|$)"
     ),
     request=pattern(
         r"推荐|推薦|建议|建議|帮我|幫我|帮忙|幫忙|给我|給我|替我|请(?!问)|請(?!問)|安排|写|寫|选|選|挑|来点|來點"
@@ -76,7 +85,21 @@ STATEMENTS = ChineseStatements(
     shortest_request=0,
     greeting="你好|您好|谢谢",
     instruction=f"(?:[请請]|麻[烦煩])?{alternatives('standing_wishes')}",
-    wish=pattern("我(?:更|比较|比較)?(?:喜欢|喜歡|希望)你|(?:句|字|行|条|條)(?:以内|以內|之内|之內|就行|就够|就夠)"),
+    wish=pattern("我(?:更|比较|比較)?(?:喜欢|喜歡|希望)你"),
+    manner=pattern(
+        "[句行条條段字](?:话|話|以[内內]|之[内內]|就|[够夠]|$)|[简簡][短洁潔]|[长長]篇|[啰囉][嗦唆]|表格|表情|颜文字|顏文字|emoji|大?白[话話]|[术術][语語]"
+        "|[专專][业業][词詞]|[简簡繁][体體]|中文|英文|普通[话話]|[粤粵][语語]|敬[语語]"
+        "|[语語][气氣]|[分列][点點]|[鸡雞][汤湯]|客套|[废廢][话話]|[套官]腔|[称稱]呼|[结結][论論]"
+    ),
+    measures=pattern("公制|英制|[摄攝]氏|[华華]氏|公里|[用按]克|24小[时時]|英里|磅|量杯"),
+    insists=pattern(
+        "[别別](?!人|的)|不要|不用|甭|一律|[统統]一|[尽儘盡]量|以[后後](?=[^，。]{0,4}(?:回|跟|和|都|[别別]|[请請]|用))|每次|[从從](?:今|[现現])"
+        "|超[过過]|[跟和给給对對回]我|希望你|喜[欢歡]你|[请請麻]"
+    ),
+    once=pattern(
+        "翻[译譯]|[写寫][个個篇首封一]|帮我|幫我|上次|用一句|改成|改[得写寫]|[润潤]色|[总總][结結]一?下|[缩縮]|[这這][段句篇]|下面|以下[是的：:]|[：:“「]|想[个個]|起[个個]"
+        "|[说說讲講]了|[问問]了|[听聽]|昨|今天|[刚剛]"
+    ),
     birth=pattern("出生|生于|生於"),
     either=pattern(r"\s*(?:或者?|还是|還是)\s*"),
     year=pattern(r"\d{4}|[〇零一二三四五六七八九]{4}年"),
