@@ -153,7 +153,7 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path):
 
 def test_an_empty_file_is_no_settings(tmp_path):
     written(tmp_path, "# nothing yet\n")
-    assert load(environ={}).batch_turns == 10
+    assert load(environ={}).batch_turns == 20
 
 
 FORMER = json.loads((ROOT / "core/src/memscope/config/memoryscope.json").read_text(encoding="utf-8"))
