@@ -68,8 +68,7 @@ def _with_heeded(query: Query, found: Candidates) -> tuple[int, ...]:
 def _marked(found: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
     """[n] true for units that have one of the marks."""
     at = [found.terms.index(one) for one in marks if one in found.terms]
-    has: NDArray[np.bool_] = np.any((found.tf_header[:, at] > 0) | (found.tf[:, at] > 0), axis=1)
-    return has
+    return np.asarray(((found.tf_header[:, at] > 0) | (found.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 
 def _is_about_theirs(query: Query, found: Candidates) -> bool:
