@@ -242,11 +242,8 @@ def test_trust_list_and_revoke(folder):
     refused = run("--user", "alice", "list")
     assert refused.exit_code == 3 and "memscope trust" in refused.stderr
     done = run("trust")
-    assert (
-        done.exit_code == 0
-        and str(file) in done.stdout
-        and done.stdout.endswith("settings that need it: chat, store\n")
-    )
+    assert done.exit_code == 0 and str(file) in done.stdout
+    assert done.stdout.endswith("settings that need it: chat, store\n")
     listed = run("trust", "--list", "--json")
     assert [json.loads(line) for line in listed.stdout.splitlines()] == [{"file": str(file), "state": "trusted"}]
     assert run("--user", "alice", "add", "I like tea.").exit_code == 0
