@@ -147,7 +147,7 @@ async def imported(folder: Path, number: int, data: Path) -> dict[str, float]:
 
         adding, begin, cpu = asyncio.create_task(other()), time.perf_counter(), spent()
         first = asyncio.create_task(memory.admin.import_(path, strict=False))
-        while (await memory.runtime.services.store.stats()).turns < number / 2 and not first.done():
+        while (await memory.admin.runtime.services.store.stats()).turns < number / 2 and not first.done():
             await asyncio.sleep(0.1)
         first.cancel()
         await asyncio.wait([first])
@@ -155,7 +155,7 @@ async def imported(folder: Path, number: int, data: Path) -> dict[str, float]:
         took, cpu = time.perf_counter() - begin, spent() - cpu
         adding.cancel()
         await asyncio.wait([adding])
-        stored = (await memory.runtime.services.store.stats()).turns - len(waits)
+        stored = (await memory.admin.runtime.services.store.stats()).turns - len(waits)
     await asyncio.sleep(2 * IDLE_S)  # the processes end
     makers = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {

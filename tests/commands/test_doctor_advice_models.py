@@ -164,7 +164,7 @@ def park(store, code):
 
     async def fail():
         async with AsyncMemoryScope(store, settings={}) as memory:
-            place = memory.runtime.services.store
+            place = memory.admin.runtime.services.store
             for _ in range(5):
                 for claim in await place.claim("consolidate", 10, 60):
                     await place.fail(claim, code, datetime(2000, 1, 1, tzinfo=UTC))
@@ -200,7 +200,7 @@ def spend(store, count):
 
     async def call():
         async with AsyncMemoryScope(store) as memory:
-            await count(memory.runtime.services)
+            await count(memory.admin.runtime.services)
 
     asyncio.run(call())
 

@@ -84,7 +84,7 @@ async def test_an_import_by_processes_is_the_same(tmp_path, monkeypatch):
         async with AsyncMemoryScope(tmp_path / name, settings={}) as memory:
             for _ in range(2):  # the second time all are known
                 await memory.admin.import_(tmp_path / "all.jsonl")
-            store = memory.runtime.services.store
+            store = memory.admin.runtime.services.store
             changes = {user: await store.changes(user, 0) for user in ("ann", "ben")}
             found.append({user: (bytes(one.columns), bytes(one.terms)) for user, one in changes.items()})
             assert not store._prepared
