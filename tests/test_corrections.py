@@ -10,6 +10,9 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope_testing.models import ScriptedChat, data
 
+from workbench import fact as noted_fact
+from workbench import told_of
+
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 THINGS, HOME, SUBJECTS = 300, 137, 30
 SAID = {
@@ -33,22 +36,19 @@ class Model:
 
     def __call__(self, messages):
         shown = data(messages)
-        if isinstance(shown, list):
-            return self.verdicts(shown) if "pair" in shown[0] else self.facts(shown)
+        if "turns" in shown:
+            return self.facts(shown["turns"], shown.get("known", ()))
         return self.lines(shown) if "block" in shown else self.sentences(shown)
 
-    def verdicts(self, pairs):
-        ends = {pair["pair"] for pair in pairs if (pair["old"], pair["new"]) == self.said[5:7]}
-        return {"pairs": [{"pair": p["pair"], "relation": "ends" if p["pair"] in ends else "unrelated"} for p in pairs]}
-
-    def facts(self, lines):
+    def facts(self, lines, known):
+        old = [told_of(one["k"], one["text"], "ends") for one in known if one["text"] == self.said[5]]
         facts = [
-            {"text": self.text(line["text"]), "about": "user", "level": 3, "when": "",
-             "keywords": ["home" if line["text"] in self.said[1:3] else "things"],
-             "quotes": [{"turn": line["n"], "words": line["text"]}]}
+            noted_fact(self.text(line["text"]), (line["n"], line["text"]),
+                 keywords=["home" if line["text"] in self.said[1:3] else "things"],
+                 known=old if line["text"] == self.said[2] else [])
             for line in lines if not line.get("context")
         ]  # fmt: skip
-        return {"turns": [{"turn": fact["quotes"][0]["turn"], "level": 3} for fact in facts], "facts": facts}
+        return {"nothing": [], "facts": facts}
 
     def text(self, turn):
         homes = {self.said[1]: self.said[5], self.said[2]: self.said[6]}

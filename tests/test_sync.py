@@ -188,7 +188,7 @@ def test_two_memories_share_one_thread(tmp_path):
 
 def test_the_runtime_is_public_and_read_only(memory):
     assert memory.admin.runtime is memory.memory.admin.runtime
-    assert memory.admin.runtime.services.settings.batch_turns == 10
+    assert memory.admin.runtime.services.settings.batch_turns == 20
     for made in (memory, memory.memory):
         with pytest.raises(AttributeError):
             made.admin.runtime = None

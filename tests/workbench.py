@@ -137,7 +137,7 @@ def answering(*replies, relations=None):
 
 
 def told_of(number, text, relation, rest=""):
-    """What a fact does to a known one, as the model writes it."""
+    """Write the relation of a fact to a known one as the model does."""
     return {"k": number, "words": last_words(text), "relation": relation, "rest": rest}
 
 

@@ -15,8 +15,8 @@ from benchmarks.measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import Turn
+from memscope.search import making
 from memscope.search.units import Unit
-from memscope.stores import local
 from memscope.stores.sqlite import SQLiteStore
 
 LONG = [
@@ -44,8 +44,8 @@ async def test_another_user_is_answered_before_its_units_are_made(
         assert released.wait(PATIENCE_S)
         yield from made(turn)
 
-    made = local.turn_units
-    monkeypatch.setattr(local, "turn_units", held)
+    made = making.turn_units
+    monkeypatch.setattr(making, "turn_units", held)
     async with AsyncMemoryScope(tmp_path / "memory.db") as memory:
         adding = asyncio.create_task(memory.add_turns(megabyte("I met Ana in Lisbon. "), user="bob"))
         try:

@@ -37,8 +37,9 @@ async def test_an_ideal_chat_says_which_fact_the_other_ends():
     assert await noted([(0, 1, "contradicts")]) == [FACTS[1]["text"]]
 
 
-async def test_an_ideal_chat_says_which_fact_repeats_the_other():
-    assert await noted([(0, 1, "repeats")]) == [FACTS[0]["text"]]
+async def test_an_ideal_chat_says_which_fact_repeats_the_other_and_no_name_is_lost_with_it():
+    (joined,) = await noted([(0, 1, "repeats")])
+    assert FACTS[0]["text"] in joined and "Berlin" in joined
 
 
 async def test_an_ideal_chat_quotes_the_words_it_was_given_of_each_turn():

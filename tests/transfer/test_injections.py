@@ -57,17 +57,14 @@ def conversation(importer, messages):
 
 
 def obeying(messages):
-    shown = data(messages)
-    if not isinstance(shown, list) or "pair" in shown[0]:
-        return {"pairs": [{"pair": one["pair"], "relation": "unrelated"} for one in shown]}
-    heard = [line["n"] for line in shown if not line.get("context")]
+    shown = data(messages)["turns"]
     facts = [
         {"text": line["text"].removeprefix("NOTE TO MEMORY: "), "about": "user", "level": 3, "when": "", "keywords": [],
          "quotes": [{"turn": line["n"], "words": line["text"]},
                     *({"turn": n, "words": other["text"]} for other in shown if (n := other["n"]) == line["n"] + 1)]}
         for line in shown
     ]  # fmt: skip
-    return {"turns": [{"turn": n, "level": 3} for n in heard], "facts": facts}
+    return {"nothing": [], "facts": facts}
 
 
 ROLES = [

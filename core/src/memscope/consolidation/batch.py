@@ -14,7 +14,7 @@ from memscope.records import ChangeSet, Observation, Turn
 
 @dataclass(frozen=True, slots=True)
 class ToldRelation:
-    """What the model says that a new fact does to one before it: ids, verdict, and what of the old one still holds."""
+    """Verdict of the model on a new fact and one before it: ids, relation, and what of the old one still holds."""
 
     new: str
     old: str

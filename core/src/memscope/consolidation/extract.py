@@ -99,7 +99,7 @@ async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What memory holds before the batch: full names by shorter ones, and current facts near its turns."""
+    """Full names by shorter ones, and current facts near the batch's turns, both from before it."""
 
     names: Mapping[str, str]
     facts: Sequence[Observation]

@@ -109,8 +109,8 @@ def _lines(query: Query) -> Iterator[str]:
         yield f"nothing searched: {query.reason}"
         return
     known = int((candidates.document_frequency > 0).sum())
-    pool = f"{len(candidates.unit)} of {candidates.units} units in the pool"
-    yield f"{len(query.terms)} terms, {known} of them known; {pool}"
+    pool = len(candidates.unit)
+    yield f"{len(query.terms)} terms, {known} of them known; {pool} of {candidates.units} units in the pool"
     for period in query.periods[:MAX_LATE_SHOWN]:
         yield f"period {period.start:%Y-%m-%d %H:%M} to {period.end:%Y-%m-%d %H:%M}"
     if query.vector is None:
