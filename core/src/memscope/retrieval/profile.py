@@ -35,7 +35,7 @@ NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
     1.5,
 )  # of a sentence that names somebody or something, and of one about family, health, work ...
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence tells nothing
-MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry, even odds; those below stand among the hits
+MIN_ENTRY_WEIGHT = 1.0  # even odds: the least weight of an entry where nobody asked for the profile
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without any name or topic
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
@@ -56,8 +56,8 @@ async def profile(query: Query, ctx: Services) -> Query:
     if query.about_user:
         told = await _told(query, ctx)
         weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
-        rows = sorted((row for row in told if weights[row] >= MIN_ENTRY_WEIGHT), key=lambda row: -weights[row])
-        return replace(query, profile=_chosen(told, query), order=tuple(rows) or query.order)
+        rows = sorted(told, key=lambda row: -weights[row])
+        return replace(query, profile=_chosen(told, query, least=0.0), order=tuple(rows) or query.order)
     if query.order or query.need != "user" or not query.terms or not requests(query.text):
         return query
     about = replace(profile_question(query), periods=(), meaning=None, list_k=MAX_PROFILE_CANDIDATES)
@@ -76,9 +76,9 @@ async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
     return {row: entries for row, entries in told.items() if entries}
 
 
-def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query) -> tuple[Hit, ...]:
+def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query, least: float = MIN_ENTRY_WEIGHT) -> tuple[Hit, ...]:
     """Return the entries that fit: the name, what lasts by weight, then what is recent, the newest first."""
-    sure = [entry for found in told.values() for entry in found if entry.weight >= MIN_ENTRY_WEIGHT]
+    sure = [entry for found in told.values() for entry in found if entry.weight >= least]
     chosen = list(choose(sure, query.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
     lasts = sorted((hit for hit in chosen if not hit.recent), key=lambda hit: hit.category != "name")
