@@ -22,7 +22,7 @@ def subjects(query: str) -> frozenset[int]:
 
 
 def named(query: str) -> frozenset[int]:
-    """Return the terms of the pairs of characters in the names of a question: 团团 in 团团住在哪座城市？"""
+    """Return the terms of the pairs of characters in the names of a question, for scripts without blanks."""
     from memscope.languages.names import names  # tables that most queries do not need
 
     found = (one.text for one in names(query) if one.weight)
