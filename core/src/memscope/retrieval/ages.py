@@ -21,7 +21,7 @@ AVERAGE_MONTH_DAYS = 365.25 / 12
 
 
 def age_mark(memory: Memory, confirmed: datetime, now: datetime | None) -> str:
-    """Return the mark behind a memory whose last saying is long ago; "" for what does not change."""
+    """Return "said 14 months ago" or the like for a memory that may have changed since; else ""."""
     if now is None or now - confirmed < MIN_SHOWN_AGE or not _may_have_changed(memory):
         return ""
     months = round((now - confirmed).days / AVERAGE_MONTH_DAYS)

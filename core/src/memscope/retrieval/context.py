@@ -14,7 +14,7 @@ from memscope.search.units import chunks
 from memscope.text.tokens import estimate_tokens
 
 Lines = Literal["memories", "turns"]
-MAX_PROFILE_TOKENS = 200  # the most that a profile takes of a budget; beside hits at most half of it
+MAX_PROFILE_TOKENS = 200  # tokens of a profile at most; beside hits, half of the budget at most
 _BREAK = re.compile(r"\s*\n\s*")
 
 

@@ -57,47 +57,47 @@ RANK_WEIGHTS: Mapping[str, float] = {
 HEADER_TERM_WEIGHT = 0.2  # a term in the header counts for a fifth of one in the body
 WIDE_WINDOW_LENGTH = 4.6  # average lengths that a unit has with four neighbours
 COSINE_FLOOR = 0.1
-MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors from which it is evidence by itself
-UNRELATED_SHARE = 0.5  # share of a lasting statement that has nothing else to do with the question
-MIN_WORD_COVERAGE = 0.3  # share of a question's words that some unit must have, and from which words are trusted
-CJK_TERMS_PER_WORD = 3  # per word: characters, and pairs of them
-# words of a question, of which a unit of usual length has a fair part: of more it needs no more
+MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors that is evidence on its own
+UNRELATED_SHARE = 0.5  # factor of ``lasting`` for a statement that shares nothing else with the question
+MIN_WORD_COVERAGE = 0.3  # share of a question's words; if no unit has as many, matching words mean little
+CJK_TERMS_PER_WORD = 3  # terms per word of Chinese: its characters and their pairs
+# words; a longer query asks no more of a unit than one of this length
 MAX_EXPECTED_WORDS = 20
-MAX_TOLD_WORDS = 5  # words beside a question, more of which tell a request at length
-RECENT_US = 45 * 86_400_000_000  # microseconds, after which what was said lately counts half
+MAX_TOLD_WORDS = 5  # words beside the question, beyond which a message is a request told at length
+RECENT_US = 45 * 86_400_000_000  # microseconds after which ``recent`` has fallen to a half
 SPEAKERS_IN_DIALOGUE = 2  # speakers
-SPEAKER_LIST_WEIGHT = 3.0  # of the speaker whom a question for all of a class names
-OPEN_PERIOD_WEIGHT = 3.0  # of a question for whatever happens at a time
-FUTURE_PERIOD_SHARE = 0.25  # share that the time of saying counts for a time ahead
-MAX_SHORT_QUERY_WORDS = 2  # of a question, up to which a lasting statement of its kind counts in full
+SPEAKER_LIST_WEIGHT = 3.0  # factor of ``speaker`` for a list question that names one of two speakers
+OPEN_PERIOD_WEIGHT = 3.0  # factor of ``event`` for a question about whatever happens at a time
+FUTURE_PERIOD_SHARE = 0.25  # factor of ``period`` for a time ahead, which is spoken of before it comes
+MAX_SHORT_QUERY_WORDS = 2  # words of a query, up to which ``kind`` counts in full
 PEOPLE_TERM = KIND_TERMS["people"]
 
 
 @dataclass(frozen=True)
 class FeatureInputs:
-    """The candidates as the features read them; values that several features need are computed once."""
+    """What a feature computes its values from; what several features need is computed once."""
 
     query: Query
     found: Candidates
 
     @cached_property
     def weights(self) -> Values:
-        """[q] rarity of each term times its weight in the query."""
+        """[q] idf of each term times its weight in the query."""
         rare = rarity(self.found.units, self.found.document_frequency)
         return (rare * np.array(self.query.weights, np.float32)).astype(np.float32)
 
     @cached_property
     def own(self) -> Values:
-        """[n, q] frequencies in the unit, a term in the header counting for a fifth of one in the body."""
+        """[n, q] term frequencies in the unit's body, plus a fifth of those in its header."""
         return self.found.tf + HEADER_TERM_WEIGHT * self.found.tf_header
 
     @cached_property
     def bm25_window(self) -> Values:
-        """[2, n] BM25 of each unit in its window, and with two neighbours on either side."""
+        """[2, n] BM25 of each unit with its neighbours: one on either side, and two."""
         found, lean = (
             self.found,
             NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + self.found.length),
-        )  # long units lean less on their neighbours
+        )  # the neighbours of long units count less
         near, beside = found.tf_neighbours, found.length_neighbours
         window = self.own + lean[:, None] * (near[:, TURN_BEFORE] + near[:, TURN_BEFORE + 1])
         length = found.length + lean * (beside[:, TURN_BEFORE] + beside[:, TURN_BEFORE + 1])
@@ -107,12 +107,12 @@ class FeatureInputs:
 
     @cached_property
     def occurs(self) -> Values:
-        """[n, q] 1 where the unit's body has the term, a synonym's share where it has only that."""
+        """[n, q] 1 where the unit's body has the term, less where it has only a synonym."""
         return np.minimum(self.found.tf, 1)
 
     @cached_property
     def presence(self) -> Values:
-        """[n, q] as ``occurs``, of the unit or its header."""
+        """[n, q] as ``occurs``, but 1 also where the header has the term."""
         return np.maximum(self.occurs, self.found.tf_header > 0)
 
     @cached_property
@@ -124,26 +124,24 @@ class FeatureInputs:
 
     @cached_property
     def brevity(self) -> float:
-        """1 for a question, towards 0 for a request told at length, of whose many words any long unit has some."""
+        """1 for a short question, towards 0 for a request told at length: of its many words, any long unit has some."""
         words = self.query.told_terms / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
         return min(1.0, (MAX_TOLD_WORDS / max(words, 1)) ** 2)
 
     @cached_property
     def known(self) -> float:
-        """The most of the query's words that a candidate has, over what is a fair part of them."""
+        """The best candidate's share of the query's words, relative to ``MIN_WORD_COVERAGE``."""
         words = np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
         return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * min(1.0, MAX_EXPECTED_WORDS / max(words, 1)))
 
     @cached_property
     def word_match_confidence(self) -> float:
-        """How far words can be trusted, 0 to 1: little where no candidate has a fair part of the query's words, or its
-        subject.
-        """
+        """How much a word match means, 0 to 1: little if no candidate has the subject or enough of the words."""
         return 1.0 if self.known >= 1 or self.on_subject.any() else self.known**2
 
     @cached_property
     def on_subject(self) -> Values:
-        """[n] true for units that have the subject of a Chinese question, or of a personal one a name in it."""
+        """[n] true for units with the subject of a Chinese question; if it is personal, with a name in it."""
         query = self.query.text
         subject = (named if self.query.asks_personally else subjects)(query) if has_cjk(query) else frozenset[int]()
         about = [at for at, one in enumerate(self.found.terms) if one in subject]
@@ -154,7 +152,7 @@ class FeatureInputs:
 
 
 def _session(e: FeatureInputs) -> Values:
-    """Scores the pool's turns of a session as one text of the session's length."""
+    """BM25 of the pool's turns of a session, scored as one text of the session's length."""
     found = e.found
     order = np.argsort(found.session, kind="stable")
     session, starts = found.session[order], np.ones(len(order), np.bool_)
@@ -190,7 +188,7 @@ def _rare(e: FeatureInputs) -> Values:
 
 
 def _speaker(e: FeatureInputs) -> Values:
-    """Counts only if the query names exactly one of the speakers; of two people more for all of a class."""
+    """Counts if the query names exactly one speaker; more for a list question in a dialogue of two."""
     named = [name for name in e.found.speakers.tolist() if name in e.query.names]
     share = SPEAKER_LIST_WEIGHT if e.query.is_list_question and len(e.found.speakers) == SPEAKERS_IN_DIALOGUE else 1.0
     return (e.found.speaker == named[0]) * share if len(named) == 1 else np.zeros(len(e.found.speaker))
@@ -202,7 +200,7 @@ def _user(e: FeatureInputs) -> Values:
 
 
 def _cosine(e: FeatureInputs) -> Values:
-    """Off if the embedder does not know the script: unrelated texts look alike to it."""
+    """0 if the embedder does not know the script, since unrelated texts then look alike to it."""
     if e.query.vector is None:
         return np.zeros(len(e.found.unit), np.float32)
     known = ~np.isnan(e.found.cosine) & (True if e.query.cjk_vectors else ~e.has(Flag.CJK))
@@ -216,13 +214,13 @@ def _period(e: FeatureInputs) -> Values:
 
 
 def _event(e: FeatureInputs) -> Values:
-    """Counts only for a period that is not over, or where nothing else is asked: else the time of saying tells more."""
+    """Counts for a period ahead, or if nothing else is asked; for the past, the time of saying is the better sign."""
     return e.found.event * (OPEN_PERIOD_WEIGHT if e.query.asks_period else e.query.asks_ahead)
 
 
 def _lasting(e: FeatureInputs) -> Values:
-    """Counts only for a question about the user, or their wish, whose words are not met: twice where it is sure, half
-    without a word, a topic or the meaning in common.
+    """Counts for a question about the user whose words memory lacks: up to twice if sure, half if the statement shares
+    no word, topic or meaning with the question.
     """
     if DURABLE_TERM not in e.found.terms or not e.query.asks_personally or e.query.asks_period:
         return np.zeros(len(e.found.unit))
@@ -234,13 +232,13 @@ def _lasting(e: FeatureInputs) -> Values:
 
 
 def _kind(e: FeatureInputs) -> Values:
-    """Counts for a question of few words: "Where do I live now?" is about a home, whoever else has "live"."""
+    """Counts for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
     asked = sum(weight > 0 for weight in e.query.weights)
     return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * kind_asked(e.query, e.found)
 
 
 def kind_asked(query: Query, found: Candidates) -> Values:
-    """[n] 1 for a lasting statement of a kind asked for; about one's people, as far as it is about those asked for."""
+    """[n] 1 for a durable fact of a kind asked for; one about people counts by the topics that it shares."""
     has = {one: (found.tf_header[:, at] > 0) | (found.tf[:, at] > 0) for at, one in enumerate(found.terms)}
     values = np.zeros(len(found.unit))
     for mark in query.kinds_asked & has.keys():
@@ -250,11 +248,11 @@ def kind_asked(query: Query, found: Candidates) -> Values:
 
 
 def _meaning(e: FeatureInputs) -> Values:
-    return e.brevity * _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN, no vector, is 0
+    return e.brevity * _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN (no vector) becomes 0
 
 
 def _topic(e: FeatureInputs) -> Values:
-    """Counts twice for a question about the user, or a wish of theirs, whose words are not met."""
+    """Counts up to twice for a question about the user whose words memory lacks."""
     if e.query.about_user:
         return _of_best(e.found.topic)
     personal = e.query.asks_personally and not e.query.about_talk
@@ -270,8 +268,8 @@ class Feature(NamedTuple):
 
     Args:
         name: as ``explain`` prints it.
-        value: gives one number per candidate, 0 where the feature says nothing, of about 1 where it is clear.
-        meaning: why a hit has it, in a few words.
+        value: computes one number per candidate: 0 without the feature, about 1 where it is clear.
+        meaning: what the feature says about a hit, in a few words.
         weight: score = sum of weight x value.
     """
 
@@ -314,7 +312,7 @@ FEATURES: tuple[Feature, ...] = tuple(
         Feature(
             "recent",
             lambda e: (1 - e.brevity) / (1 + (e.found.time.max(initial=0) - e.found.time) / RECENT_US),
-            "said lately, for a request told at length",  # it mostly goes on with what was done lately
+            "said lately, for a request told at length",  # such a request mostly continues what was done lately
         ),
     )
 )

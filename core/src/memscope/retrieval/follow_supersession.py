@@ -1,6 +1,6 @@
-"""Show beside a fact that no longer holds its successor, beside a corrected turn the new text.
+"""Show a superseded fact with its successor, and a corrected turn with the new text.
 
-The question may have words of the old one only.
+A question may share words with the old text only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memscope.retrieval.deduplicate import visible
 from memscope.retrieval.query import Query
 from memscope.services import Services
 
-MAX_SUCCESSIONS = 4  # times a fact was superseded that are followed
+MAX_SUCCESSIONS = 4  # supersessions followed per fact
 FOUND_BY: tuple[FoundBy, ...] = ("supersedes",)
 
 

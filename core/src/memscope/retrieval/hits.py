@@ -1,4 +1,4 @@
-"""Fetch the best candidates' records and make hits of them; the next best replace those forgotten meanwhile.
+"""Fetch the records of the best candidates and build hits; the next best replace those forgotten meanwhile.
 
 The line of a turn prints its words, facts in their place, or both:
 
@@ -36,11 +36,11 @@ from memscope.text.tokens import fold, words
 
 NO_RECORDS = FetchResult({}, {})
 MAX_INSIGHTS = 2
-PLACES_PER_OWN = 2  # of so many places one is for the next best turn by its own words
-MAX_SHOWN_EVENT = timedelta(days=62)  # a longer time is no date of an event
-MIN_NEW_SHARE = 0.5  # share of a fact's words that the turn lacks, from which it is printed behind the turn's words
-MIN_COVERED_SHARE = 0.8  # share of a turn's words that its facts have, from which they are printed in its place
-MIN_OWN_WORDS = 3  # words; a turn of fewer ("Wow, Mel!") tells nothing but its numbers and names
+PLACES_PER_OWN = 2  # every second place is kept for the next best turn by its own words
+MAX_SHOWN_EVENT = timedelta(days=62)  # a longer interval is not the date of an event
+MIN_NEW_SHARE = 0.5  # share of a fact's words missing in the turn, from which both are printed
+MIN_COVERED_SHARE = 0.8  # share of a turn's words that its facts have, from which only the facts are printed
+MIN_OWN_WORDS = 3  # words; a shorter turn ("Wow, Mel!") says nothing but its numbers and names
 _NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
 
 
@@ -49,7 +49,7 @@ _NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
     writes=("hits", "gone", "left_out"),
 )  # fmt: skip
 async def build_hits(query: Query, ctx: Services) -> Query:
-    """Return the ``k`` best: no two alike, a memory at the turn that said it first, changes marked."""
+    """Build the ``k`` best hits: without repetitions, each memory at the turn that said it first, changes marked."""
     found, shown = query.candidates, {hit.id for hit in query.profile}
     waiting, most = await places(query, ctx), query.list_k or query.k
     hits: list[Hit] = []
@@ -116,11 +116,11 @@ def make_hit(query: Query, found: Candidates, row: int, fetched: FetchResult) ->
         beside=beside,
         words=telling_words(record.text) if facts and beside else "",
     )
-    return None if hit.id in query.exclude else hit  # a store leaves out turns; of a statement, hits have another id
+    return None if hit.id in query.exclude else hit  # stores exclude turns only
 
 
 def _left_out(query: Query, fetched: FetchResult, handle: Handle) -> list[LeftOut]:
-    """Return the memories on a hit's turn that it does not show."""
+    """Return the memories on a hit's turn that the hit does not show."""
     why = [(memory, _why(memory, query)) for memory in fetched.derived.get(handle, ())]
     return [LeftOut(memory.id, reason) for memory, reason in why if reason]
 
@@ -137,10 +137,10 @@ def _why(memory: Memory, query: Query) -> Literal["superseded", "expired", "prop
 
 
 async def places(query: Query, ctx: Services) -> list[int]:
-    """Return the order of the rows with at most two insights, and the n-th best turn by own words by place 2 n.
+    """Limit insights to two, and move the n-th best turn by its own words up to place 2 n at least.
 
-    A fact lends its words to its turn: what nobody took a note of would be shown less the more is noted around it. A
-    store that is asked over a network is asked once, and an order by a rerank model stays.
+    Facts make their turns rank higher, so that turns without facts would be shown less the more facts there are. Not
+    done for a store over a network, which is asked once, nor to the order of a rerank model.
     """
     candidates, best = query.candidates, query.order[: query.k]
     if candidates is None or "turn" not in query.kinds:
@@ -169,9 +169,9 @@ async def places(query: Query, ctx: Services) -> list[int]:
 def choose_facts(
     query: Query, turn: Turn, observations: Sequence[Observation], attributed: bool, asking: bool
 ) -> tuple[tuple[Observation, ...], bool]:
-    """Return the observations that the line prints, and whether they stand beside the turn's words.
+    """Return the observations that the line prints, and whether the turn's words are printed too.
 
-    One that the turn does not tell, since it only took in what the turn says, stands at the turn of its own.
+    An observation that merely gained this turn as a source is printed at the turn that says it.
     """
     met = [one for one in observations if tells(turn, one) and _meets(one, query, attributed)]
     if not met:
@@ -182,9 +182,9 @@ def choose_facts(
 
 
 def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
-    """Return whether the fact is of a period asked for, or has words of the query.
+    """Return whether the fact happened in a period asked for, or has words of the query.
 
-    For its words no plan counts whose time is over: read today, it would seem ahead.
+    A plan whose time is over does not count by its words: read today, it would seem still ahead.
     """
     happened = memory.happened
     if happened and happened.end - happened.start <= MAX_SHOWN_EVENT and any(map(happened.overlaps, query.periods)):
@@ -195,7 +195,7 @@ def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
 
 
 def _covers(facts: Sequence[Observation], turn: Turn) -> bool:
-    """Return whether the facts say nearly all that the turn says, its numbers and names included."""
+    """Return whether the facts say nearly all that the turn says, including its numbers and names."""
     noted = " ".join(one.text for one in facts)
     content = set(words(turn.text))
     if len(content) >= MIN_OWN_WORDS and len(content.intersection(words(noted))) < MIN_COVERED_SHARE * len(content):
@@ -204,7 +204,7 @@ def _covers(facts: Sequence[Observation], turn: Turn) -> bool:
 
 
 def _adding(query: Query, turn: Turn, facts: Sequence[Observation]) -> list[Observation]:
-    """Return the facts that name somebody or something asked for, or say mostly what the turn does not say."""
+    """Return the facts that add to the turn: a name or number asked for, or mostly new words."""
     text, adding = f"{turn.speaker} {turn.text}", []
     for fact in sorted(facts, key=lambda one: -share(query, one.text)):
         content = set(terms(fact.text))
@@ -218,14 +218,14 @@ def _adding(query: Query, turn: Turn, facts: Sequence[Observation]) -> list[Obse
 
 
 def telling_words(text: str) -> str:
-    """Return the sentences of a short text that tell something; "" if those are all, or none."""
+    """Drop questions and filler from a short text; "" if nothing is dropped, or nothing left."""
     every = list(sentences(text)) if len(text) <= MAX_WHOLE_CHARS else []
     telling = [one.strip() for one in every if not asks(one) and not is_filling(one)]
     return ("" if has_cjk(text) else " ").join(telling) if 0 < len(telling) < len(every) else ""
 
 
 def without_told(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits without the facts, beside a turn's words, that a shown insight tells in their words."""
+    """Drop facts printed beside a turn if a shown insight says them in the same words."""
     content = {id: set(words(hit.insight.text)) for hit in hits if hit.insight for id in hit.insight.sources}
 
     def untold(hit: Hit) -> tuple[Observation, ...]:

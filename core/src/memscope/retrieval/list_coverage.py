@@ -1,10 +1,10 @@
-"""Further lines of a question for all of a class, behind the best ones.
+"""Further lines for a list question, behind the best ones.
 
 "Which sports did I try?" ──▶ "I gave fencing a go": an item may share neither word nor topic with its question
 
-Behind the best, lines stand by how likely they are to be an item, over what they cost (Dantzig's greedy rule for the
-knapsack problem). A question about the user has all of their own lines as candidates, by one more search; of those
-without evidence it takes up to as many as there are with.
+Behind the best k, lines are ordered by their odds of being an item per token (Dantzig's greedy rule for the knapsack
+problem). For a question about the user, one more search makes all of their own lines candidates; of lines without
+evidence, at most as many are taken as there are lines with it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 
-# log odds of an item per point of the score, as fitted on hits behind the best of three data sets
+# log odds of being an item per point of the score, fitted on hits behind the best k of three data sets
 LOG_ODDS_PER_POINT = 0.3
 HEADER_TOKENS, TOKENS_PER_WORD = 11, 2  # tokens of a line's date and speaker, and per word that counts
-SHORT_LINE_WORDS = 5  # words; of a shorter line an item is as much less likely
-QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # times as likely: what asks; what another than the user says
-TITLE_ODDS = 2.0  # times as likely: what names a title, for a question for books and the like
-READ_AHEAD_FACTOR = 4  # times as many texts are looked at for titles as lines are wanted
+SHORT_LINE_WORDS = 5  # words; a shorter line is less likely an item, in proportion
+QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
+TITLE_ODDS = 2.0  # odds factor of a line with a title, if books, films or the like are asked for
+READ_AHEAD_FACTOR = 4  # texts searched for titles, per line wanted
 
 
 @worker(
@@ -44,7 +44,7 @@ READ_AHEAD_FACTOR = 4  # times as many texts are looked at for titles as lines a
     writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "terms", "weights"),
 )  # fmt: skip
 async def list_coverage(query: Query, ctx: Services) -> Query:
-    """Return the query with its rows behind the best in the order of what is to be expected of them."""
+    """Order the rows behind the best k by the expected number of items per token."""
     if not query.list_k or not query.order or query.candidates is None:
         return query
     known = {query.candidates.handle[row] for row in query.order}
@@ -63,7 +63,7 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
 
 
 async def _titles_first(query: Query, value: dict[int, float], ordered: list[int], ctx: Services) -> list[int]:
-    """Return the rows by their value, that of a title's counted more; only texts near enough to be shown are read."""
+    """Raise rows whose text names a title; only texts that may be shown are read."""
     read, found = ordered[: READ_AHEAD_FACTOR * (query.list_k - query.k)], query.candidates
     assert found is not None
     records = (found.brought or await fetch(query, found, read, ctx)).records  # over a network, those that are here
@@ -78,7 +78,7 @@ def _has_title(text: str) -> bool:
 
 
 async def _with_own(query: Query, ctx: Services) -> Query:
-    """Return the query with the user's own lines behind its rows: those with the name in their header."""
+    """Append all of the user's own lines, found by the user's name in their headers."""
     found = query.candidates
     assert found is not None
     said = next((row for row in query.order if found.role[row] == USER_ROLE), None)
@@ -96,7 +96,7 @@ async def _with_own(query: Query, ctx: Services) -> Query:
 
 
 def _likely(query: Query, found: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
-    """[rows] log odds that a line is an item, but for a constant."""
+    """[rows] log odds that a line is an item, up to a constant."""
     assert query.scores is not None
     at = np.array(rows, np.int64)
     asked = (found.flags[at] & int(Flag.ASKING)) != 0

@@ -1,7 +1,7 @@
-"""Show no more lines than a message needs: of the world few, for a task standing wishes alone, for small talk none.
+"""Show no more lines than a message needs: few for a question about the world, wishes for a task, none for small talk.
 
-The wording decides what is needed (``languages.requests``), and what memory knows may overrule it: a person it knows,
-one of the user's people or a day makes a question for a fact of the world one about the user.
+The wording decides (``languages.requests``), and memory may overrule it: a question about the world becomes one about
+the user if it names a person memory knows, one of the user's people, or a day.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memscope.text.terms import terms
 from memscope.text.topics import names as topic_names
 
 MAX_LINES = 3
-MAX_WISHES, MAX_TASTES = 2, 3  # places kept for them where a choice is asked for
+MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
 
 @worker(
@@ -50,9 +50,9 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _with_heeded(query: Query, found: Candidates) -> tuple[int, ...]:
-    """Return the order with places kept for the wishes and tastes that a choice for the user has to heed.
+    """Keep places for the standing wishes and tastes that a choice for the user depends on.
 
-    They stand in the places of the last that would be shown, whatever their words, and take no place besides.
+    They replace the last lines that would be shown, whatever words they have.
     """
     wishes = _standing_wishes(query, found)
     if not {*TASTE_TERMS} <= {*found.terms}:
@@ -66,13 +66,13 @@ def _with_heeded(query: Query, found: Candidates) -> tuple[int, ...]:
 
 
 def _marked(found: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
-    """[n] true for units that have one of the marks."""
+    """[n] true for units that have one of the terms."""
     at = [found.terms.index(one) for one in marks if one in found.terms]
     return np.asarray(((found.tf_header[:, at] > 0) | (found.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 
 def _is_about_theirs(query: Query, found: Candidates) -> bool:
-    """Return whether a question without a word of the user is about their days, their people or a name memory knows."""
+    """Return whether a question that does not mention the user is about their days, people, or a name memory knows."""
     of_people = not _people_topics().isdisjoint(query.topics)
     return query.asks_period or query.asks_ahead or of_people or _knows_a_name(query, found)
 
@@ -83,7 +83,7 @@ def _people_topics() -> frozenset[int]:
 
 
 def _knows_a_name(query: Query, found: Candidates) -> bool:
-    """Return whether the query names the user by id, a speaker, or what one candidate has the whole name of."""
+    """Return whether the query names the user, a speaker, or something whose whole name a candidate has."""
     if not query.names.isdisjoint(found.speakers.tolist()):
         return True
     present = FeatureInputs(query, found).presence == 1
@@ -99,13 +99,13 @@ def _knows_a_name(query: Query, found: Candidates) -> bool:
 
 
 def _standing_wishes(query: Query, found: Candidates) -> tuple[int, ...]:
-    """Return the newest standing wishes, whatever their words."""
+    """Return the newest standing wishes, whatever words they have."""
     marked = np.flatnonzero(_marked(found, WISH_TERMS.values())).tolist()
     newest = sorted(marked, key=lambda row: -int(found.time[row]))
     return tuple({found.handle[row]: row for row in newest[::-1]}.values())[::-1][:MAX_WISHES]
 
 
 def _covered(query: Query, found: Candidates) -> tuple[int, ...]:
-    """Return the best rows that have a fair part of the query's words."""
+    """Return the best rows that have enough of the query's words."""
     enough = FeatureInputs(query, found).coverage >= MIN_WORD_COVERAGE
     return tuple(row for row in query.order if enough[row])[:MAX_LINES]

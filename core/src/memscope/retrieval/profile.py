@@ -29,14 +29,14 @@ from memscope.text.topics import topics
 
 MAX_PROFILE_CANDIDATES = 100  # candidates looked at
 INSIGHT_WEIGHT = 10.0
-IMPORTANT_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
+IMPORTANT_WEIGHT = 4.0  # added for an observation of level 3
 NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
     1.0,
     1.5,
-)  # of a sentence that names somebody or something, and of one about family, health, work ...
-STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence tells nothing
-MIN_ENTRY_WEIGHT = 1.0  # even odds: the least weight of an entry where nobody asked for the profile
-UNNAMED_WEIGHT = 0.5  # of a lasting statement without any name or topic
+)  # added for a name in the sentence, and for a topic such as family, health or work
+STATEMENT_SCORE_MARGIN = 1.0  # log odds below even, at which a sentence counts as telling nothing
+MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry if nobody asked for the profile (even odds)
+UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
@@ -52,7 +52,7 @@ class ProfileEntry:
     writes=("profile", "order"),
 )
 async def profile(query: Query, ctx: Services) -> Query:
-    """Fill the profile; of a question about the user the hits are what else tells of them."""
+    """Fill the profile; if it is what the query asks for, the hits are the lines that did not fit into it."""
     if query.about_user:
         told = await _told(query, ctx)
         weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
@@ -77,7 +77,7 @@ async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
 
 
 def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query, least: float = MIN_ENTRY_WEIGHT) -> tuple[Hit, ...]:
-    """Return the entries that fit: the name, what lasts by weight, then what is recent, the newest first."""
+    """Return the entries that fit: the name, lasting facts by weight, then recent ones, the newest first."""
     sure = [entry for found in told.values() for entry in found if entry.weight >= least]
     chosen = list(choose(sure, query.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
@@ -114,7 +114,7 @@ def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
 
 
 def _telling(sentence: str) -> float:
-    """Return how much a sentence tells of the user: its log odds, else by what it states, names and is about."""
+    """Return how much a sentence says about the user: its log odds, else a weight by kind, names and topics."""
     from memscope.languages.names import names  # tables that most queries do not need
 
     if (score := statement_score(sentence)) is not None:
@@ -158,7 +158,7 @@ def choose(found: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
         best = max(waiting, key=lambda one: one.weight - SAME_KIND_PENALTY * shown.get(one.kind, 0))
         waiting.remove(best)
         if best.weight <= 0 or estimate_tokens(" ".join(best.hit.text.split())) > tokens:
-            continue  # before its dates are read: a turn may be of a megabyte
+            continue  # before its dates are read, since a turn may have a megabyte
         cost = estimate_tokens(profile_line(best.hit) + "\n")
         if cost <= tokens:
             tokens -= cost

@@ -1,4 +1,4 @@
-"""A query in two: what the caller asks for, and what the steps of retrieve make of it, from its terms to its hits."""
+"""``Request``: what the caller asks for. ``Query``: the same with what each step of ``retrieve`` adds to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Request:
     scope: Scope
     now: datetime
     k: int = 10
-    expand_lists: bool = False  # take more hits for a question for all of a class
+    expand_lists: bool = False  # return more than k hits for a list question
     as_of: datetime | None = None
     exclude: frozenset[str] = frozenset()
     filter: Mapping[str, Json] | None = None
@@ -43,25 +43,25 @@ class Query(Request):
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less
-    told_terms: int = 0  # terms in sentences that ask nothing, where there are several of these
-    undated: frozenset[int] = frozenset()  # terms that look like a date and are of none
-    kinds_asked: frozenset[int] = frozenset()  # marks of the lasting statements that the query is about
+    told_terms: int = 0  # terms in sentences without a question mark; 0 unless there are several such sentences
+    undated: frozenset[int] = frozenset()  # terms such as "17" that headers have in dates, but that name no date here
+    kinds_asked: frozenset[int] = frozenset()  # terms of the kinds of durable facts asked for, such as "home"
     names: frozenset[int] = frozenset()  # every name key that the query may mention
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False
     asks_when: bool = False
     asks_assistant: bool = False
-    asks_personally: bool = False  # about the user, or a wish of theirs
-    asks_ahead: bool = False  # names a day of its own that is not over
-    asks_period: bool = False  # for whatever happens at the times named
-    said_then: bool = True  # what was said in the times named answers, not only what was said before
-    days: frozenset[int] = frozenset()  # terms of the days to come that are named, for what is repeated
+    asks_personally: bool = False  # about the user, or a request of theirs
+    asks_ahead: bool = False  # names a time that is not over yet
+    asks_period: bool = False  # asks for whatever happens at the times named
+    said_then: bool = True  # what was said within the named times may answer, not only what was said before them
+    days: frozenset[int] = frozenset()  # terms of the coming days named, which match repeated events
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
-    is_list_question: bool = False  # all of a class, not one thing
-    list_k: int = 0  # hits for such a question, the first k among them; 0: no more than k
-    about_talk: bool = False  # about the conversation itself: mere questions are evidence too
-    need: Need = "user"  # what the message needs of memory, as far as it was asked to speak when needed
+    is_list_question: bool = False  # asks for all of a class, not for one thing
+    list_k: int = 0  # hits for a list question, the best k included; 0: k
+    about_talk: bool = False  # about the conversation itself, so that questions count as evidence too
+    need: Need = "user"  # what the message needs of memory; "user" unless ``speak`` is "when_needed"
     about_user: bool = False  # asks for everything known about the user
     # search
     vector: NDArray[np.float32] | None = None
@@ -69,15 +69,15 @@ class Query(Request):
     cjk_vectors: bool = True  # the embedder makes sense of CJK text
     candidates: Candidates | None = None
     # rank
-    order: tuple[int, ...] = ()  # rows of the candidates, best first, one a turn or insight
-    features: tuple[Any, ...] = ()  # the columns of values, each a ``features.Feature``
+    order: tuple[int, ...] = ()  # rows of the candidates, best first, one per turn or insight
+    features: tuple[Any, ...] = ()  # of each column of values its ``features.Feature``
     values: NDArray[np.float32] | None = None  # [candidates, features]
     scores: NDArray[np.float32] | None = None  # [candidates]
-    repeated_questions: int = 0  # turns that only asked the same: no evidence
+    repeated_questions: int = 0  # turns left out because they only ask the same question
     # limit_lines
     limited: int = 0  # candidates that the message does not need
     # rerank
-    reranked: int = 0  # how many of order a rerank model has put in place; their scores are its
+    reranked: int = 0  # rows at the head of order that a rerank model placed; their scores are the model's
     # profile
     profile: tuple[Hit, ...] = ()
     # gather

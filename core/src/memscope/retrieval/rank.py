@@ -1,4 +1,4 @@
-"""Order the candidates by the table of ``features``, without those that are no evidence."""
+"""Drop candidates without evidence, and order the others by the table of ``features``."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from memscope.services import Services
 from memscope.text.language import rules_of
 from memscope.text.terms import terms
 
-MIN_UNITS_FOR_IDF = 30  # units, too few to tell rare words from usual ones
-MIN_KNOWN_WORD_SHARE = 0.5  # share of a question's English words that the scope must have
+MIN_UNITS_FOR_IDF = 30  # units; with fewer, rare and common words cannot be told apart
+MIN_KNOWN_WORD_SHARE = 0.5  # share of a question's words that the scope must have
 CHANNELS: tuple[FoundBy, ...] = ("text", "period", "user", "vector", "meaning", "topic")
 
 
 def has_evidence(e: FeatureInputs) -> Values:
     """[candidates] true for those that may be shown.
 
-    A query about the user, or a wish of theirs, is answered by any unit that shares a word, a topic or the meaning. Any
-    other query ("Who proved ...?") is answered by words and periods, if some unit knows a fair part of it; else by
-    units that have its subject.
+    For a query about the user: units that share a word, a topic or the meaning with it. For any other query ("Who
+    proved ...?"): units that share words or a period, if some unit has enough of the words; else only units that name
+    its subject.
     """
     found = e.found
     words = (found.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
@@ -45,14 +45,14 @@ def has_evidence(e: FeatureInputs) -> Values:
 
 
 def _is_known(e: FeatureInputs) -> bool:
-    """Return whether some unit has a fair part of the query, and the scope most of its words or a name in it."""
+    """Return whether memory knows a name in the query, or most of its words, with many of them in one unit."""
     query, found = e.query, e.found
     known = dict(zip(found.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
     named = any(known.get(one, 0) == 1 for name in _CAPITALISED.findall(query.text) for one in terms(name))
     if named or not query.names.isdisjoint(found.speakers.tolist()):
         return True
     weighed = (one for one, weight in zip(query.terms, query.weights, strict=True) if weight)
-    met = [known[one] for one in weighed if one not in query.undated]  # "17 * 23" is about nothing
+    met = [known[one] for one in weighed if one not in query.undated]  # "17 * 23" names nothing that memory could know
     mostly = not rules_of(query.text).stop_words or sum(met) > MIN_KNOWN_WORD_SHARE * len(met)
     return mostly and e.known >= 1
 
@@ -84,10 +84,10 @@ async def rank(query: Query, ctx: Services) -> Query:
         scores = values @ np.array([one.weight for one in columns], np.float32)
         fair = scores if query.asks_assistant else demote_restated(told.found, scores)
     level = 0 * scores if query.about_talk else evidence_level(found)
-    best_last = np.lexsort((found.unit, found.time, np.round(fair, 4), level))  # of equals the latest
+    best_last = np.lexsort((found.unit, found.time, np.round(fair, 4), level))  # the latest among equals
     worst_first = best_last[has_evidence(evidence)[best_last]].tolist()
     handles = [found.handle[row] for row in worst_first]
-    best = dict(zip(handles, worst_first, strict=True))  # of a hit's rows the last, which is its best
+    best = dict(zip(handles, worst_first, strict=True))  # the last row of a hit is its best
     asked = asking.tolist()
     order = tuple([row for handle in dict.fromkeys(reversed(handles)) if not asked[row := best[handle]]])
     return replace(

@@ -1,4 +1,4 @@
-"""Let a rerank model, where one is configured, order the best. If it fails, the order of ``rank`` stands."""
+"""Order the best candidates by a rerank model, if one is configured. If it fails, the order of ``rank`` stands."""
 
 from __future__ import annotations
 

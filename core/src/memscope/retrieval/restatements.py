@@ -1,8 +1,7 @@
-"""Demote echoes: earlier askings of the same question, answers without knowledge, restatements by the assistant.
+"""Demote what is no evidence: the same question asked earlier, "I don't know", restatements by the assistant.
 
-None of it is evidence. An asking adds no words to its neighbours, except to the answer that follows it; questions and
-answers without knowledge rank below every statement; an assistant's words rank below newer words of the user on the
-same terms.
+A repeated question lends its words to no neighbour but the answer that follows it. Questions and "I don't know" rank
+below every statement; an assistant's turn ranks below newer turns of the user with the same query terms.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from memscope.search.units import ASSISTANT_ROLE, TURN, USER_ROLE
 
 Values: TypeAlias = Any  # an array with an entry per candidate
 
-MIN_REPEATED_COVERAGE = 0.75  # share of the query's words, by rarity, that an asking of the same question has
-MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # it has at most so many times the query's terms, and so many more
+MIN_REPEATED_COVERAGE = 0.75  # idf-weighted share of the query's words that a repetition of it has
+MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # its terms: at most 2 x the query's + 4
 
 
 def repeated_questions(candidates: Candidates, weights: Values) -> Values:
-    """[n] true for a turn that only repeats the query's question; none that has the words from a fact on it."""
+    """[n] true for a turn that only repeats the query, unless a fact on the turn has the words."""
     total, (times, more) = float(weights.sum()), MAX_LENGTH_RATIO_AND_EXTRA
     asking = (
         _has(candidates, Flag.ASKING)

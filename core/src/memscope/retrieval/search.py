@@ -32,7 +32,7 @@ async def search(query: Query, ctx: Services) -> Query:
 
 
 async def find(query: Query, ctx: Services, names: Sequence[tuple[int, ...]] = ()) -> Candidates:
-    """Return the store's candidates; with the terms of ``names``, further columns, only those that have a name."""
+    """Search the store. With ``names``, only units that have all terms of one of them; their terms become columns."""
     terms = (*query.terms, *dict.fromkeys(term for name in names for term in name))
     builtin = ctx.settings.builtin_vectors
     added = expansion(query.text, terms) if builtin and not query.about_user else {}

@@ -1,11 +1,11 @@
-"""Second hop: lines about whom or what the best hits name, where the query only describes them, or names another.
+"""Second hop: follow names that the best hits have and the query lacks.
 
     "Which city does my friend at Google live in?" ──▶ "My friend Liam started at Google." ──▶ lines that name Liam
 
     "Where does Rumpel live?"                 ──▶ "Kim has a parrot called Rumpel." ──▶ lines that name Kim
     "Where do I work now?"                    ──▶ "I'm an engineer at Arup."         ──▶ "I left Arup and ..."
 
-One more search, for the units with such a name alone, and only if a best hit has one that is missing in the query.
+One more search, for units with such a name only; none if the best hits have no name that is new.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from memscope.text.terms import terms
 
 MAX_FOLLOWED_HITS = 3  # best hits whose names are followed
 MAX_NAME_TERMS = 6  # terms of a name in the query: three characters and their pairs
-MIN_HIT_COVERAGE = 0.2  # share of the query's words that such a hit has
-MAX_BRIDGE_HIT_TERMS = 60  # terms of such a hit; a long one names many
-MAX_NAME_FREQUENCY = 0.03  # share of the units that may name somebody; at least ``MAX_BRIDGE_TERMS``
+MIN_HIT_COVERAGE = 0.2  # share of the query's words that a followed hit must have
+MAX_BRIDGE_HIT_TERMS = 60  # terms of a followed hit; a longer one names too many things
+MAX_NAME_FREQUENCY = 0.03  # share of the units that may have a followed name; at least ``MAX_BRIDGE_TERMS`` units
 MAX_BRIDGE_TERMS = 12
-MIN_KIND_SCORE = 0.5  # of the kind asked for
-MAX_KEPT_HITS = 6  # most hits before the lines brought in: those up to the last that has a word or the kind asked for
+MIN_KIND_SCORE = 0.5  # for a hit of the kind asked for
+MAX_KEPT_HITS = 6  # hits kept before the lines brought in: those up to the last that matches
 MAX_BRIDGED_LINES = 2  # lines brought in
 TERM_COLUMNS = {"tf", "tf_neighbours", "tf_header"}  # columns of Candidates that have the terms last; those of all:
 SCOPE_COLUMNS = {"terms", "document_frequency", "units", "average_length", "average_session_length", "handle",
@@ -74,16 +74,16 @@ async def second_hop(query: Query, ctx: Services) -> Query:
 
 
 def _described(query: Query) -> list[int]:
-    """Return the places of the terms by which the query describes somebody or something without a name."""
+    """Return the positions of the terms that describe somebody without a name, such as "my friend at Google"."""
     found = [match for one in languages.of(query.text) for match in one.questions.own.finditer(query.text)]
-    if any(match.re.groups == 0 for match in found):  # of a script without spaces: any of its terms may describe
+    if any(match.re.groups == 0 for match in found):  # a script without spaces: any term may describe
         return [at for at, weight in enumerate(query.weights) if weight]
     own = {one for match in found for one in terms(match[1])}
     return [at for at, one in enumerate(query.terms) if one in own]
 
 
 def _only_named(query: Query, found: Candidates) -> list[int]:
-    """Return the places of the terms of a name in the query, of which the best hits have nothing but that name."""
+    """Return the positions of a name's terms, if the best hits share nothing with the query but this name."""
     best = list(query.order[:MAX_FOLLOWED_HITS])
     weighed = np.array(query.weights) > 0
     met = (found.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
@@ -122,7 +122,7 @@ def _texts(query: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:
 async def _reached(
     query: Query, sources: Sequence[Handle], bridges: Mapping[str, tuple[int, ...]], ctx: Services
 ) -> Query:
-    """Return the query with the lines that name a bridge behind the sources, as far as they are few."""
+    """Insert the lines that have a followed name behind their sources, if there are few of them."""
     named = await find(query, ctx, [*bridges.values()])
     rare = named.unit[_names_rarely(named, bridges.values()) & (named.role != ASSISTANT_ROLE)]
     if not len(rare):
@@ -148,7 +148,7 @@ async def _reached(
 
 
 def _joined(found: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
-    """Return the candidates and some units of a search with further terms, over the terms of the first."""
+    """Append units of a search with more terms to the candidates, keeping only the columns of the first terms."""
     rows = np.flatnonzero(np.isin(named.unit, units) & ~np.isin(named.unit, found.unit)).tolist()
 
     def column(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Query expansion: what says "bicycle" is found by "bike".
+"""Query expansion: "bike" finds "bicycle".
 
 Each English word of a query brings the words closest to it in the built-in vectors. The store counts their terms like
 the query's own; then a synonym counts in the column of the word it stands for, by a share, and a unit has the greater
@@ -20,9 +20,9 @@ from memscope.text.terms import piece_terms, word_terms
 from memscope.text.tokens import fold, pieces
 from memscope.text.vectors import synonyms
 
-MAX_SYNONYM_TERMS = 96  # terms that one query brings along
-SYNONYM_WEIGHT = 0.4  # of an occurrence of the word itself
-FULL_WEIGHT_TERMS = 40  # terms: a long text has some synonym of any word
+MAX_SYNONYM_TERMS = 96  # synonyms per query
+SYNONYM_WEIGHT = 0.4  # weight of a synonym, relative to the word itself
+FULL_WEIGHT_TERMS = 40  # terms; a longer text contains a synonym of almost any word
 
 
 def expansion(query: str, terms: tuple[int, ...]) -> Mapping[int, int]:

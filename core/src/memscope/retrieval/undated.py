@@ -1,4 +1,4 @@
-"""Keep numbers and names of months that are no date from meeting the dates of units.
+"""Keep numbers and months that are not dates in the query from matching the dates in headers.
 
     "What's 17 * 23?" ──▶ neither what was said on the 17th nor on the 23rd
 

@@ -36,25 +36,25 @@ from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
 
-MAX_QUERY_TERMS = 128  # of one query, the first ones
-MAX_YEARS_BACK = 30  # "in May" is every May of these
+MAX_QUERY_TERMS = 128  # the first terms of a query
+MAX_YEARS_BACK = 30  # "in May" means every May within these
 MAX_PERIODS = 400
-MAX_NAMED_TIMES = 32  # times that are named, in one query: half of them the first ones, half the last
+MAX_NAMED_TIMES = 32  # named times per query: half from its beginning, half from its end
 MAX_SHORT_PERIOD = timedelta(days=8)
 MAX_COMING_PERIOD = timedelta(days=32)  # "next month" begins within it
-EDGE_SENTENCES = 2  # sentences at either end of a longer query, among which its questions are
-# characters of a longer query that are read for names and dates: half the first ones, half the last
+EDGE_SENTENCES = 2  # sentences at each end of a long query in which its questions are looked for
+# characters of a long query read for names and dates: half from its beginning, half from its end
 MAX_ANALYSED_CHARS = 2000
 
 NOT_NEEDED = "this message asks nothing about the user"
-FILLER_WEIGHT = 0.5  # of words about the conversation, not its content
-_CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "right now", "in 20 minutes", whose words tell nothing
+FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
+_CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words tell nothing
 _ASKS = pattern(r"[?？]\W*$")
 _NAMED_TIME = pattern(r"[A-Z\d]")  # a month, a holiday, a number
-# Topics of a question about somebody or something of the user's.
+# Topics that make a question one about the user's people and things.
 PEOPLE_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends")
 _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
-# Topics of what somebody tells about themselves.
+# Topics of what people say about themselves.
 _LIFE_TOPICS = (
     "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
     " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
@@ -98,7 +98,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     fillers = _terms_of("fillers", tuple(signs))
     weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in fillers else 1.0 for one in terms)
     personal = _has("personal", wording, signs) or _is_about_own(wording, signs, about)
-    lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
+    lasting = personal and bool(terms)  # brings in the user's durable facts; as a word their term weighs nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
     marks = tuple(dict.fromkeys((*((DURABLE_TERM, *sorted(kinds)) if lasting else ()), *_heeded(query, wanted))))
     days = days_asked(one.interval for one in ahead)
@@ -131,7 +131,7 @@ async def understand(query: Query, ctx: Services) -> Query:
 
 
 def _heeded(query: Request, wanted: Need) -> tuple[int, ...]:
-    """Return the marks of the standing wishes that matter for a message, and of tastes where it asks for a choice."""
+    """Return the terms of standing wishes that matter for a message; of tastes too if it asks for a choice."""
     heeds = wishes_heeded(query.text) if query.speak == "when_needed" else ()
     return (*(WISH_TERMS[one] for one in heeds), *(TASTE_TERMS if wanted == "user" and "content" in heeds else ()))
 
@@ -148,7 +148,7 @@ def life_topics() -> tuple[int, ...]:
 
 
 def _is_about_own(wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:
-    """Return whether a query is about somebody or something of the user's: not "How does yeast fix carbon?"."""
+    """Return whether a query is about the user's people or things, unlike "How does yeast fix carbon?"."""
     own = about & _own_topics()
     return bool(own) and (own != {topic_names().index("home")} or _has("definite", wording, signs))
 
@@ -159,7 +159,7 @@ def _own_topics() -> frozenset[int]:
 
 
 def searched(query: str) -> str:
-    """Return the questions at the beginning and the end of a long query, if there are any: the rest may be pasted."""
+    """Return the questions at the beginning and end of a long query, since the rest may be pasted; else the query."""
     if len(query) <= MAX_ANALYSED_CHARS:
         return query
     first, last = (list(sentences(part)) for part in (query[:MAX_ANALYSED_CHARS], query[-MAX_ANALYSED_CHARS:]))
@@ -167,7 +167,7 @@ def searched(query: str) -> str:
 
 
 def _count_told(query: str, terms: frozenset[int]) -> int:
-    """Return how many of the terms stand in sentences without a question mark; 0 unless there are several of these."""
+    """Return how many terms are in sentences without a question mark; 0 unless there are several such sentences."""
     statements = [*filterfalse(_ASKS.search, sentences(query))]
     return len(terms.intersection(map(term, words("\n".join(statements))))) if len(statements) > 1 else 0
 
@@ -194,14 +194,14 @@ def _content(found: list[str], signs: Sequence[Questions]) -> list[str]:
 
 
 def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], asking: Sequence[str]) -> bool:
-    """Return whether a query asks for whatever happens at the times named: it has no other telling word."""
+    """Return whether a query asks for whatever happens at the named times: it has no other content word."""
     others = frozenset(words(_without(query, signs, named))) if named else frozenset()
     left = (word for word in asking if word in others)
     return bool(named) and all(any(one.open_characters.issuperset(word) for one in signs) for word in left)
 
 
 def _without(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], kept: bool = False) -> str:
-    """Return the query without the times named; ``kept``: but for what texts say too, of "the end of May" May."""
+    """Remove the named times; with ``kept``, leave words that texts have too, such as May of "the end of May"."""
     for one in named:
         words = [
             word for word in one.text.split() if kept and (_NAMED_TIME.search(word) or _has("named_time", word, signs))
@@ -211,7 +211,7 @@ def _without(query: str, signs: Sequence[Questions], named: Sequence[dates.Menti
 
 
 def _named(query: str, signs: Sequence[Questions], reference: datetime) -> list[dates.Mention]:
-    """Return the times named; what is to be done by Friday is to be done from today on."""
+    """Return the named times; "by Friday" begins today."""
     past, ahead = _has("past", query, signs), _has("ahead", query, signs)
     found = [one for one in dates.asked(query, reference, past=past, ahead=ahead) if not one.dayless]
     return found if past else [here for one in found for here in _from_today(one, reference)]
@@ -226,8 +226,8 @@ def _from_today(named: dates.Mention, reference: datetime) -> Iterator[dates.Men
 
 
 def _reaches_ahead(named: dates.Mention, query: str, signs: Sequence[Questions], reference: datetime) -> bool:
-    """Return whether a time named is not over; a longer one ("this year") or one without a year only if words look
-    ahead, or it begins soon.
+    """Return whether a named time is not over. A long one ("this year") or one without a year counts only if the words
+    look ahead or it begins soon.
     """
     time, looks_ahead = named.interval, _has("ahead", query, signs)
     if named.yearless and (not looks_ahead or _has("past", query, signs)):
@@ -237,7 +237,7 @@ def _reaches_ahead(named: dates.Mention, query: str, signs: Sequence[Questions],
 
 
 def periods(found: Sequence[dates.Mention], reference: datetime) -> tuple[Interval, ...]:
-    """Return the periods of the times named; without a year, every one of the last decades."""
+    """Return the intervals of the named times; those of the last 30 years for a time without a year."""
     distinct = list({mention.interval: mention for mention in found}.values())
     named = [*distinct[: MAX_NAMED_TIMES // 2], *distinct[MAX_NAMED_TIMES // 2 :][-MAX_NAMED_TIMES // 2 :]]
     most = MAX_PERIODS // max(1, len(named))
@@ -247,7 +247,7 @@ def periods(found: Sequence[dates.Mention], reference: datetime) -> tuple[Interv
 
 
 def _moved(when: datetime, days: int) -> datetime:
-    """Move a time, at most to the ends of the calendar."""
+    """Move a time by days, at most to the ends of the calendar."""
     try:
         return when + timedelta(days=days)
     except OverflowError:

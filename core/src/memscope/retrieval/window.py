@@ -60,7 +60,7 @@ def first_shown(costs: Sequence[int], tokens: int) -> int:
     """
     over, step = sum(costs) - tokens, max(1, tokens // 2)
     before = list(accumulate(costs, initial=0))[:-1]  # tokens before each turn
-    for left in (-(-over // step) * step, over):  # a turn longer than a step: no more than has to
+    for left in (-(-over // step) * step, over):  # a turn longer than a step moves the window no further than needed
         if first := [index for index, spent in enumerate(before) if spent >= left]:
             return first[0]
     return len(costs)
