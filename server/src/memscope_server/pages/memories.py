@@ -15,7 +15,7 @@ from memscope_server.pages.charts import columns, reasons
 from memscope_server.pages.rendering import Here, day_start, show
 
 KIND_TABS = ("turn", "observation", "insight")
-MEMORIES_PER_PAGE, MAX_NEWEST, MAX_LISTED_ENTITIES, SHOWN_PROFILE_TOKENS = 100, 6, 12, 300
+MEMORIES_PER_PAGE, MAX_NEWEST, MAX_LISTED_ENTITIES = 100, 6, 12
 router = APIRouter()
 
 
@@ -26,7 +26,7 @@ async def overview(request: Request, here: Here) -> Response:
     weeks = await memory.entities(**here.scope).timeline(by="week")
     return show(
         request, "overview.html", here, kinds=listing.kinds, newest=newest, chart=columns(weeks.buckets, "week"),
-        profile=(await memory.profile(**here.scope, tokens=SHOWN_PROFILE_TOKENS)).splitlines(),
+        profile=(await memory.profile(**here.scope)).splitlines(),
         waiting=len(await proposals_for(memory, here.scope)),
         blocks=[one for one in await memory.blocks(**here.scope).list() if one.value.strip()],
         entities=await memory.entities(**here.scope).list(top=MAX_LISTED_ENTITIES),
