@@ -1,4 +1,4 @@
-"""Keep what was read of each user's records, brought up to date by the store's changes, within a bound.
+"""Cache the names read from each user's records, within a bound, and follow the store's changes.
 
     changes of the store ──▶ records read again ──▶ each index that was asked for ──▶ one question at a time
 

@@ -1,7 +1,7 @@
 """Bring spellings of one entity together: by rules, and as a person corrected it.
 
-"Anna" belongs to "Anna Schmidt" if there is one only, "my sister" to the one name it was said with. A person's merge
-joins two, a person's split takes one out for good: no rule joins it again.
+"Anna" joins "Anna Schmidt" if there is only one Anna, and "my sister" joins the one name it was said with. A person's
+merge joins two names; after a person's split, no rule joins them again.
 """
 
 from __future__ import annotations

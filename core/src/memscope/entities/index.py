@@ -2,7 +2,7 @@
 
     names of records ──mask by agent, session, time──▶ spellings ──▶ groups of one name ──▶ nodes of EntityIndex
 
-Only records inside the mask say what an entity is called and what kind it is: another agent's words tell nothing. A
+Only records inside the mask decide an entity's name and kind; what other agents recorded does not count. A
 change of records touches the spellings that they name and the nodes of these.
 """
 

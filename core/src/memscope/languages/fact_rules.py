@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 class FactRules:
-    """These find none. A kind is a key of ``durable_facts.KIND_WEIGHTS``: "home", "work", "people", ..."""
+    """The defaults find no kind. A kind is a key of ``durable_facts.KIND_WEIGHTS``: "home", "work", "people", ..."""
 
     def kinds(self, sentence: str) -> Iterable[str]:
         """Classify what a sentence states or asks about its speaker.

@@ -24,7 +24,7 @@ class FoundName(NamedTuple):
 
 
 class NameRules:
-    """These find none."""
+    """The defaults find no name."""
 
     role_forms: tuple[str, ...] = ()
     """How texts name whom the user calls by a role: by the user ("my {}") first, then by facts ("the user's {}")."""

@@ -2,8 +2,8 @@
 
     "My sister Kim moved to Lisbon." ──▶ Kim (person, the user's sister), Lisbon (place)
 
-A text is read by the rules of its language, one in two scripts by those of both. Time is linear in the text. What stop
-words, days, months and the beginnings of sentences have in common with names does not make them one.
+A text is read by the rules of its language, one in two scripts by those of both. Time is linear in the text. A
+stop word, a day, a month or the first word of a sentence is not a name merely because it is capitalised.
 """
 
 from __future__ import annotations

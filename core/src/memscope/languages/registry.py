@@ -1,4 +1,4 @@
-"""Languages by their code, for the whole process: what is read of a text must not depend on who asks."""
+"""Languages by their code, one registry per process: a text must be read the same way whoever asks."""
 
 from __future__ import annotations
 

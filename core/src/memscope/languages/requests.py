@@ -1,4 +1,4 @@
-"""The need of memory in a message: something about the user, the world, a task of its own, or nothing."""
+"""Decide what a message needs of memory: something about the user, about the world, wishes for a task, or nothing."""
 
 from __future__ import annotations
 

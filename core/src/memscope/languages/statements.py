@@ -1,8 +1,8 @@
 """Tell statements from questions, requests and answers without knowledge; compare texts by content.
 
 A sentence with characters of a script without spaces is read by the rules of a language in that script, any other by
-those of its own. A rule that is unsure calls a text a statement: a question taken for a statement costs a line, a
-statement taken for a question is hidden.
+those of its own. In doubt a text is a statement: a question taken
+for a statement costs a line, a statement taken for a question is hidden.
 """
 
 from __future__ import annotations

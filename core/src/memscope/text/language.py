@@ -200,7 +200,7 @@ def spaced_language(text: str) -> str:
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def is_usual(text: str) -> bool:
-    """Return whether too few function words speak against the first language; if so, they do in none of its parts."""
+    """Return whether a text, and so each part of it, has too few function words of other languages to be in one."""
     _, others = _known_words()
     lowered = text.lower()
     if "'" not in lowered:

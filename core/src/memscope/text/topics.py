@@ -2,8 +2,8 @@
 
 ``data/topics.txt`` lists the topics, one per line: ``name<broader,broader``. Each language has a file of words per
 topic (``WordRules.topics``). A word stands for its topic and for the broader ones. Words are compared by stem; in
-scripts without spaces the longest word at each character counts. A topic is a text's subject, not its content: evidence
-for the ranking and nothing else. Sets of topics are integers with a bit per topic.
+scripts without spaces the longest word at each character counts. A topic is weak evidence: it counts in the
+ranking and nowhere else. Sets of topics are integers with a bit per topic.
 """
 
 from __future__ import annotations
