@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import catalogue
 from memscope.retrieval import explain, features
-from memscope_cli.app import COMMAND_ALIASES, NO_COMMANDS, SEE_COMMAND, cli
+from memscope_cli.app import COMMAND_ALIASES, COMMANDS_OF_EXTRAS, NO_COMMANDS, SEE_COMMAND, cli
 
 from servers.faults import FaultServer, Script
 
@@ -42,15 +42,47 @@ def test_ask_shows_what_an_assistant_would_be_shown_or_says_why_nothing(run):
 
 def test_none_of_these_words_is_a_command_or_is_listed(run):
     assert not {*COMMAND_ALIASES, *SEE_COMMAND, *NO_COMMANDS} & {*cli.commands}
-    assert {*COMMAND_ALIASES.values(), *SEE_COMMAND.values()} <= {*cli.commands}
+    assert {*COMMAND_ALIASES.values(), *SEE_COMMAND.values()} <= {*cli.commands, *COMMANDS_OF_EXTRAS}
     assert "  ask " not in run("--help").output
 
 
-@pytest.mark.parametrize(("word", "hint"), [("rm", "memscope forget --help"), ("quit", "/exit"), ("q", "/exit")])
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("rm", "memscope forget --help"), ("ui", "memscope serve --help"), ("quit", "/exit"), ("q", "/exit")],
+)
 def test_what_removes_or_ends_is_not_guessed(run, word, hint):
     done = run(word)
     assert done.exit_code == 2 and hint in done.stderr
     assert CHINESE.search(run("--lang", "zh", word).stderr)
+
+
+@pytest.mark.parametrize(("word", "meant"), [("serach", "search"), ("rember", "remember"), ("retreive", "retrieve")])
+def test_a_misspelt_word_is_answered_with_the_one_that_is_meant(run, word, meant):
+    done = run(word, "boat")
+    assert done.exit_code == 2 and f"'{meant}'" in done.stderr
+    assert f"'{meant}'" in run("--lang", "zh", word, "boat").stderr
+
+
+@pytest.fixture
+def no_plugins_yet(monkeypatch):
+    built_in = {name: one for name, one in cli.commands.items() if name not in COMMANDS_OF_EXTRAS}
+    monkeypatch.setattr(cli, "commands", built_in)
+    monkeypatch.setattr(cli, "_discovered", False)
+    monkeypatch.setenv("MEMSCOPE_STORRE", "memory.db")
+
+
+@pytest.mark.usefixtures("no_plugins_yet")
+@pytest.mark.parametrize("command", ["mcp", "serve"])
+def test_a_misspelt_setting_is_the_only_error_of_a_command_that_a_plugin_brings(run, command):
+    done = run(command)
+    assert done.exit_code == 3
+    assert done.stderr == "memscope: MEMSCOPE_STORRE is no setting; did you mean 'MEMSCOPE_STORE'?\n"
+
+
+@pytest.mark.usefixtures("no_plugins_yet")
+def test_the_list_of_commands_is_shown_despite_a_misspelt_setting(run):
+    done = run("--help")
+    assert done.exit_code == 0 and "retrieve" in done.stdout and "MEMSCOPE_STORRE" in done.stderr
 
 
 def test_a_name_is_asked_for_where_it_is_empty(run):

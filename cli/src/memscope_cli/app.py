@@ -35,7 +35,12 @@ COMMAND_ALIASES = {
     "ls": "list",
 }
 #: Words that are answered with the command that does it: nothing is removed by a guess.
-SEE_COMMAND = {**dict.fromkeys(("delete", "remove", "rm"), "forget"), "edit": "update", "talk": "chat"}
+SEE_COMMAND = {
+    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
+    **dict.fromkeys(("ui", "web", "inspector", "dashboard"), "serve"),
+    "edit": "update",
+    "talk": "chat",
+}
 NO_COMMANDS = ("q", "quit", "exit", "bye")
 
 
@@ -45,30 +50,28 @@ class Program(Group):
     _discovered = False
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        command = super().get_command(ctx, cmd_name)
+        command = super().get_command(ctx, cmd_name) or super().get_command(ctx, COMMAND_ALIASES.get(cmd_name, ""))
         if command is None:
             self._discover(ctx)
             command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in COMMAND_ALIASES:
-            command = super().get_command(ctx, COMMAND_ALIASES[cmd_name])
         if command is None:
             _explain_unknown(cmd_name, self.commands)
         return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        self._discover(ctx)
+        try:
+            self._discover(ctx)
+        except MemscopeError as error:
+            print_error(say("memscope: plugins are left out: {error}", error=say_error(error)))
         return list(self.commands)
 
     def _discover(self, ctx: click.Context) -> None:
         if self._discovered:
             return
-        self._discovered = True
         from memscope.plugins.loader import Plugins
 
-        try:
-            Plugins(ctx.ensure_object(Call).settings().plugins).add_commands(self)
-        except MemscopeError as error:
-            print_error(say("memscope: plugins are left out: {error}", error=error))
+        Plugins(ctx.ensure_object(Call).settings().plugins).add_commands(self)
+        self._discovered = True
 
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any
