@@ -11,6 +11,7 @@ from memscope.languages.registry import registered
 from memscope.languages.worded import calls_user, wordings
 from memscope.reconciliation.similarity import form
 from memscope.records import Observation
+from memscope.records.filters import has_name
 from memscope.text.language import depends_on_languages, has_cjk
 from memscope.text.tokens import fold
 
@@ -44,15 +45,23 @@ def meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, ali
 
 
 def may_meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
-    """Return whether both may be about one person or thing: also by names that differ by a letter."""
-    told = subjects(other.about, own, aliases)
-    return any(_same_name(a, b) or _alike(a, b) for a in subjects(one.about, own, aliases) for b in told)
+    """Return whether both may be about one person or thing: also by names that differ by a letter.
+
+    Of two facts that each name the other's subject, both are about both: who of two is meant was mistaken.
+    """
+    told, names = subjects(other.about, own, aliases), subjects(one.about, own, aliases)
+    return any(_same_name(a, b) or _alike(a, b) for a in names for b in told) or _name_each_other(one, other)
+
+
+def _name_each_other(one: Observation, other: Observation) -> bool:
+    pairs = [(a.text, name) for a, b in ((one, other), (other, one)) for name in subjects(b.about)]
+    return all(name != USER_SUBJECT and has_name(text, name) for text, name in pairs)
 
 
 def covers(new: Observation, old: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
     """Return whether ``new`` speaks of everybody that ``old`` is about."""
     told, wanted = subjects(new.about, own, aliases), subjects(old.about, own, aliases)
-    if told and len(wanted) == 1 and share_thing(new, old, own):
+    if told and ((len(wanted) == 1 and share_thing(new, old, own)) or _name_each_other(new, old)):
         return True
     return bool(told) and all(any(_same_name(a, b) or _alike(a, b) for a in told) for b in wanted)
 

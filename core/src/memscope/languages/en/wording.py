@@ -45,7 +45,7 @@ WORDING = Wording(
     ),
     hearsay=pattern(
         r"(?P<source>\w[\w'’ -]{0,40}?) (?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|heard"
-        r"|suspects?|guess(?:es)?) (?:that )?(?=\w)"
+        r"|suspects?|guess(?:es)?) (?:that )?(?!(?:yes|no|okay|goodbye|hello|thanks?|sorry|so)\b)(?=\w)"
     ),
     instruction=pattern(
         r"(?i)\A(?:please|always|from now on|you (?:must|should|shall|have to|are to))\b"
