@@ -51,6 +51,12 @@ def test_an_operators_choice_of_an_agent_is_kept(operator):
     assert 'href="/u/alice/timeline?agent=helper"' in page and 'name="agent" value="helper"' in page
 
 
+def test_channels_are_listed_with_the_comma_of_the_language(alice):
+    asked = {"q": "Where do I live?"}
+    assert "词语、" in alice.get("/u/alice/ask", params=asked, headers={"Accept-Language": "zh-CN"}).text
+    assert "words, " in alice.get("/u/alice/ask", params=asked).text
+
+
 def test_a_corrected_memory_is_shown_on_the_page_that_asks(alice):
     """A correction brings a hit that no leg of the search found."""
     new = {"text": "The user lives in Potsdam."}
