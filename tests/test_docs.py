@@ -104,6 +104,45 @@ def test_a_chinese_page_says_what_the_english_one_says(page):
         assert shown[0] == shown[1]
 
 
+def numbers(page: Path) -> dict[str, str]:
+    """The second cell of each row, where that is a number or code, by the first."""
+    return dict(re.findall(r"^\| (`[^|\n]+`) \| ([\d.,]+|`[^`|\n]+`) \|", page.read_text(encoding="utf-8"), re.M))
+
+
+@pytest.mark.parametrize("page", sorted(page.name for page in (DOCS / "zh").glob("*.md") if (DOCS / page.name).exists()))
+def test_a_chinese_page_has_the_numbers_of_the_english_one(page):
+    english, chinese = numbers(DOCS / page), numbers(DOCS / "zh" / page)
+    assert {row: chinese[row] for row in english.keys() & chinese.keys()} == {
+        row: english[row] for row in english.keys() & chinese.keys()
+    }
+
+
+def figures(page: Path) -> dict[tuple[str, int], list[str]]:
+    """The numbers that each command prints, in the order of the page's rows."""
+    rows = re.findall(r"^\| [^|\n]* \| ([^|\n]+) \| (`[^|\n]+) \|$", page.read_text(encoding="utf-8"), re.M)
+    commands = [command for _, command in rows]
+    return {
+        (command, commands[:place].count(command)): sorted(re.findall(r"\d[\d.,]*(?<![.,])", value))
+        for place, (value, command) in enumerate(rows)
+    }
+
+
+def test_the_chinese_figures_are_the_english_ones():
+    english = figures(DOCS / "figures.md")
+    assert len(english) > 20 and figures(DOCS / "zh" / "figures.md") == english
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])
+def test_a_figure_of_the_readme_stands_among_the_figures(readme):
+    """To the last digit that the README gives."""
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|\n]+ \| ([^|\n]*\d[^|\n]*) \| ", text, re.M)
+    shown = [number for value in rows for number in re.findall(r"\d+(?:\.\d+)?", value)]
+    known = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", (DOCS / "figures.md").read_text(encoding="utf-8"))]
+    rounded = {f"{one:.{places}f}" for one in known for places in (0, 1)}
+    assert 8 <= len(rows) <= 10 and not [number for number in shown if number not in rounded]
+
+
 @pytest.mark.parametrize(
     ("cls", "place"),
     [(AsyncMemoryScope, "memory"), (AsyncAdmin, r"memory\.admin"), (AsyncEntities, r'memory\.entities\("\w+"\)')],
