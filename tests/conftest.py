@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
+import sys
 from collections.abc import Iterator
+from importlib.metadata import Distribution, EntryPoints, entry_points
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from memscope import languages
 from memscope.builtin import memscope_register_languages
+from memscope.config import sections
+from memscope.plugins import loader
 
 from servers.embeddings import EmbeddingServer, Missing
 from servers.faults import FaultServer
@@ -18,8 +25,27 @@ settings.register_profile("untimed", deadline=None)  # how long an example takes
 settings.load_profile("untimed")
 memscope_register_languages(languages.register)  # for tests of functions that no memory calls
 os.environ["LANGUAGE"] = "en"  # of the program, wherever the tests run
-pytest.register_assert_rewrite("memscope_testing")  # or the shipped suites' asserts lose their diff
+pytest.register_assert_rewrite("memscope_testing", "adapters")  # or the asserts of suites lose their diff
 SERVERS = {"elasticsearch", "postgres"}  # folders whose tests need a server
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # every process that a test starts would compile all that it imports
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
+
+@functools.cache
+def _installed(path: tuple[str, ...], **wanted: str) -> EntryPoints:
+    return entry_points(**wanted)
+
+
+def _entry_points(**wanted: str) -> EntryPoints:
+    """What is installed, read once for each ``sys.path``: with 200 distributions that is most of opening a memory."""
+    return _installed(tuple(sys.path), **wanted)
+
+
+loader.entry_points = sections.entry_points = _entry_points
+Distribution.metadata = property(functools.cache(Distribution.metadata.fget))  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
@@ -27,6 +53,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in SERVERS:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep thousands of tests, and the modules they import, from being looked at by each collection of garbage."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # or libraries complain at the end of what is never freed
 
 
 @pytest.fixture

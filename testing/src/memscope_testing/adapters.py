@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -361,7 +362,7 @@ class AdapterSuite(ShownContext, PromptPrefix):
         """Neither core nor the plugin module, which every memory loads, import it."""
         loaded = f"set({self.framework!r}) & set(sys.modules)"
         code = f"import sys, memscope, memscope.adapters.session, {self.plugin}\nprint(*{loaded})"
-        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
+        done = await asyncio.to_thread(_run, code)
         assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr
 
     # ---- test helpers
@@ -372,6 +373,12 @@ class AdapterSuite(ShownContext, PromptPrefix):
     async def _told(self, memory: AsyncMemoryScope) -> None:
         """Another session, in which the fact was said."""
         await (await self._talk(memory, ScriptedModel(name="earlier"))).say(FACT)
+
+
+@cache
+def _run(code: str) -> subprocess.CompletedProcess[str]:
+    """Run a program, once for all suites that ask the same."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
 async def _turns(memory: AsyncMemoryScope, **scope: Any) -> list[Turn]:
