@@ -16,6 +16,7 @@ from memscope.languages.worded import worded
 from memscope.reconciliation.insight_sentences import details, says, with_corrections
 from memscope.reconciliation.similarity import form
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
+from memscope.records.entities import CORRECTED
 from memscope.stores.block_rules import by_key
 from memscope.text.tokens import fold
 
@@ -88,7 +89,7 @@ async def _replaced_texts(ctx: Services, records: Mapping[Handle, Record], id: s
     if fact.closed is not None and fact.valid_to is not None:
         heir = records.get(fact.superseded_by or "")
         return ((fact.text, heir.text if isinstance(heir, Observation) else ""),)
-    if fact.origin != "user":
+    if fact.origin != CORRECTED:
         return ()
     versions = await ctx.store.history(fact.scope.user, id)
     return [(one.text, fact.text) for one in versions if one.id == id and one.version < fact.version]

@@ -58,8 +58,13 @@ RETRY_NOTICE = (
 OPERATOR_INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
 MAX_USELESS_SINGLE_TURNS = 2  # turns read alone without a usable reply, before any was
 MAX_REPORTED_REFUSALS = 20  # refused facts in a report
-REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "code"))
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
+# Words of others in a turn: code, what stands between marks or tags, mail quoted or forwarded.
+_PASTED = re.compile(
+    r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)|^[ \t]*>[^\n]*"
+    r"|^-{2,} ?[^\n-]*\b(?i:message|mail)\b[^\n-]*-{2,}.*",
+    re.DOTALL | re.MULTILINE,
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 PEOPLE_ROLES = frozenset({"user", "person"})
 MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on a tool's words too
@@ -248,8 +253,8 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "no_quote"
     if all(one.context for one in cited):
         return "not_said_by_user"
-    if all(one.words not in _FENCED.sub(" ", one.turn.text) for one in cited):
-        return "code"
+    if all(_is_pasted(one) for one in cited):
+        return "pasted"
     if not _is_vouched_for(fact, cited):
         return "not_said_by_user"
     if worded("instruction", fact.text):
@@ -258,6 +263,12 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "not_in_quote"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
+
+
+def _is_pasted(one: Citation) -> bool:
+    """Return whether the words are not the speaker's own: nobody calls himself "the user"."""
+    own = _PASTED.sub(" ", one.turn.text)
+    return one.words not in own or (one.turn.role == "user" and worded("user", one.words))
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
@@ -316,6 +327,7 @@ def make_observation(
         sources=tuple(dict.fromkeys(one.turn.key for one in cited)),
         said=max(one.turn.time for one in cited),
         recorded=ctx.clock(),
+        origin=turns[0].role,
         happened=parse(fact.when, turns[0].time.tzinfo),
         about=fact_subject(fact.about, turns),
         quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),

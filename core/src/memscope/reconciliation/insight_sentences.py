@@ -18,7 +18,17 @@ from memscope.languages.statements import sentences as split
 from memscope.languages.worded import every, worded
 from memscope.prompts import visible
 from memscope.reconciliation.similarity import closeness, form
-from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Insight, Memory, Observation, Record, Sentence, Supersession
+from memscope.records import (
+    SUMMARY_NAMESPACE,
+    ChangeSet,
+    Insight,
+    Memory,
+    Observation,
+    Record,
+    Sentence,
+    Supersession,
+)
+from memscope.records.entities import CORRECTED
 from memscope.records.identity import memory_id
 from memscope.stores import Store
 from memscope.text.language import has_cjk
@@ -150,7 +160,7 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
     """Return the change set with new insights in the place of those that rest on facts which it ends or corrects."""
     ended = {one.id: one for one in change_set.closed if one.valid_to is not None}
     memories = [one.memory for one in change_set.revised]
-    revised = {one.id: one for one in memories if isinstance(one, Observation) and one.origin == "user"}
+    revised = {one.id: one for one in memories if isinstance(one, Observation) and one.origin == CORRECTED}
     if not ended and not revised:
         return change_set
     derived = (await store.fetch(user, [*ended, *revised])).derived

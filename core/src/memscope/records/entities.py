@@ -18,6 +18,7 @@ ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
 # namespace of session summaries: shown with the window, never search results
 SUMMARY_NAMESPACE = "memscope.summary"
 CORRECTIONS = "memscope.entities"  # namespace of manual merges and splits of entities: never search results
+CORRECTED = "correction"  # origin of a memory that a person wrote anew
 INJECTED = "memscope_injected"  # metadata key of turns with injected memory: nothing is learned from them
 
 Author = Literal["person", "model", "backend", "operator"]
@@ -106,7 +107,7 @@ class Memory:
     closed_said: datetime | None = None
     superseded_by: str | None = None
     version: int = 1
-    origin: str = "consolidate"
+    origin: str = "consolidate"  # of a fact: the role of who said it; what else made it, CORRECTED by hand
     proposed: bool = False
     name: str | None = None
     namespace: str | None = None

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from memscope.imports import pattern
 from memscope.records import Hit, Memory, Observation, Turn
+from memscope.records.entities import CORRECTED
 from memscope.retrieval.query import Query
 from memscope.text.language import usual_rules
 from memscope.text.terms import terms
@@ -74,9 +75,8 @@ def _ended(query: Query, turn: Turn, memory: Observation, own: set[str]) -> date
 
 def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
     """Return whether a person wrote a memory anew, in other words than its turn's."""
-    by_hand = memory.origin == "user" and memory.version > 1
     seen = query.as_of is None or memory.recorded <= query.as_of
-    return by_hand and seen and not set(terms(memory.text)) <= set(terms(turn.text))
+    return memory.origin == CORRECTED and seen and not set(terms(memory.text)) <= set(terms(turn.text))
 
 
 # ------------------------------------------------------------------------------------------------------- restatements
