@@ -58,15 +58,11 @@ PASTED = {
 @pytest.mark.parametrize(("language", "form"), [(key, form) for key, forms in PASTED.items() for form in forms])
 async def test_what_stands_in_a_pasted_document_is_no_fact_of_the_user(world, language, form):
     claim = NOTE[language]
-    quote = (
-        claim
-        if "NOTE" not in form and "备注" not in form
-        else form.format(claim).partition(": ")[2] or form.format(claim)
-    )
-    await world.say(form.format(claim))
-    reply = noted(fact(claim, quote, level=3))
-    await world.consolidate(reply, reply)
-    assert await world.texts() == []
+    said = form.format(claim)
+    quote = next(line for line in said.splitlines() if claim in line)
+    await world.say(said)
+    report = await world.consolidate(noted(fact(claim, quote, level=3)))
+    assert (await world.texts(), dict(report.rejected), report.pending) == ([], {"pasted": 1}, 0)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ RETRY_NOTICE = (
 OPERATOR_INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
 MAX_USELESS_SINGLE_TURNS = 2  # turns read alone without a usable reply, before any was
 MAX_REPORTED_REFUSALS = 20  # refused facts in a report
+FINAL_REFUSALS = frozenset(("pasted", "instruction"))
 REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
 # Words of others in a turn: code, what stands between marks or tags, mail quoted or forwarded.
 _PASTED = re.compile(
@@ -154,13 +155,16 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
     for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, asked, wanted)
         taken = await asyncio.to_thread(take_facts, batch, lines, reply, shown, ctx)
-        if len(taken.facts) > len(batch.facts) or not any(is_kept(fact, ctx) for fact in reply.facts):
+        if len(taken.facts) > len(batch.facts) or not any(is_mendable(fact, lines, ctx) for fact in reply.facts):
             return taken
     return leave_refused(batch, lines, reply)
 
 
-def is_kept(fact: Fact, ctx: Services) -> bool:
-    return level_of(fact) in set(ctx.settings.consolidation.levels) - {0, 1}
+def is_mendable(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
+    """Return whether a fact is to be kept, and is none of those that are wrong in whatever words."""
+    refused = cite_turns(fact, lines)
+    kept = level_of(fact) in set(ctx.settings.consolidation.levels) - {0, 1}
+    return kept and not (isinstance(refused, str) and refused in FINAL_REFUSALS)
 
 
 def level_of(fact: Fact) -> int:
