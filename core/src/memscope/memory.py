@@ -38,7 +38,6 @@ from memscope.records import (
     Turn,
     WorkReport,
 )
-from memscope.records.entities import CORRECTED
 from memscope.runtime import assemble
 
 if TYPE_CHECKING:
@@ -304,7 +303,7 @@ class AsyncMemoryScope:
                 old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, services.limits),
                 expires=old.expires if expires is None else validation.when("expires", expires, services.zone),
-                origin=CORRECTED, recorded=services.clock(),
+                recorded=services.clock(),
             )  # fmt: skip
             expected = old.version if version is None else version
             await apply_correction(services, old, Revision(changed, expected))

@@ -29,10 +29,10 @@ MIN_OLD_WORDS_SHARE = 0.5  # share of the words that only the old fact has, from
 
 async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> None:
     """Apply a person's change of a memory, and take what no longer holds out of insights and blocks."""
-    user, new = old.scope.user, revision.memory
+    user, new = old.scope.user, replace(revision.memory, origin=CORRECTED)
     if isinstance(new, Insight) and new.text != old.text:
-        revision = replace(revision, memory=replace(new, sentences=()))
-    changes = ChangeSet(revised=(revision,))
+        new = replace(new, sentences=())
+    changes = ChangeSet(revised=(replace(revision, memory=new),))
     await ctx.store.apply(user, await with_corrections(ctx.store, user, changes, ctx.clock()))
     await remove_outdated_lines(ctx, user)
 
