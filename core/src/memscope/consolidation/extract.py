@@ -61,7 +61,7 @@ MAX_REPORTED_REFUSALS = 20  # refused facts in a report
 FINAL_REFUSALS = frozenset(("pasted", "instruction"))
 REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
 # Words of others in a turn: code, what stands between marks or tags, mail quoted or forwarded.
-_PASTED = re.compile(
+_QUOTED_PASSAGE = re.compile(
     r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)|^[ \t]*>[^\n]*"
     r"|^-{2,} ?[^\n-]*\b(?i:message|mail)\b[^\n-]*-{2,}.*",
     re.DOTALL | re.MULTILINE,
@@ -271,7 +271,7 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
 
 def _is_pasted(one: Citation) -> bool:
     """Return whether the words are not the speaker's own: nobody calls himself "the user"."""
-    own = _PASTED.sub(" ", one.turn.text)
+    own = _QUOTED_PASSAGE.sub(" ", one.turn.text)
     return one.words not in own or (one.turn.role == "user" and worded("user", one.words))
 
 
