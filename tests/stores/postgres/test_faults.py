@@ -103,13 +103,13 @@ async def test_a_group_that_was_committing_when_another_server_took_over_is_unkn
     store: PostgresStore, between: Forwarder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other server may have given the transaction's id to another one; none of the group runs again."""
-    connections, all_wait, waiting, take = count(), threading.Event(), store._engine._waiting, store._engine._take
+    connections, all_wait, take = count(), threading.Event(), store._engine._take
     monkeypatch.setattr(engine, "_timeline", lambda db: f"history {next(connections)}")
-    monkeypatch.setattr(store._engine, "_take", lambda user: (all_wait.wait(10), take(user))[1])
+    monkeypatch.setattr(store._engine, "_take", lambda: (all_wait.wait(10), take())[1])
     between.cut_on = COMMIT
     keys = [f"k{n}" for n in range(6)]
     writes = [asyncio.create_task(store.append("alice", inserts(key))) for key in keys]
-    while len(waiting.get("alice", ())) < len(keys):
+    while len(store._engine._waiting) < len(keys):
         await asyncio.sleep(0)
     all_wait.set()
     results = await asyncio.gather(*writes, return_exceptions=True)

@@ -19,6 +19,9 @@ from memscope.records import ChangeSet, Scope, Search, Select, VectorSpace
 from memscope.stores.local import forget
 from memscope.text.terms import terms
 from memscope_postgres import PostgresOptions, PostgresStore, parse_location, user
+from memscope_postgres.queries import KNOWN, fetch, quoted, quoted_all
+from memscope_postgres.statements import Database
+from memscope_postgres.tables import user_id
 from memscope_testing.records import ids, inserts
 from stores.postgres.between import Forwarder
 from stores.postgres.processes import serve, texts
@@ -101,6 +104,55 @@ async def test_writes_of_one_user_that_come_together_share_transactions(place: P
     await store.close()
 
 
+async def test_adds_of_many_users_share_transactions(server: PostgresServer, place: PostgresOptions) -> None:
+    """Known ones in two waits for the server, new ones in three; what one of them had forgotten stays forgotten."""
+    between = Forwarder(server.port)
+    options = replace(parse_location(server.url(port=between.port)), schema_name=place.schema_name)
+    store = PostgresStore(options)
+    names = [f"user {n}" for n in range(60)]
+    for waits, key in ((3, "a"), (2, "b"), (2, "a")):
+        await store.forget(Select("user 7", ids=frozenset({"a"})))
+        all_wait, take = threading.Event(), store._engine._take
+        store._engine._take = lambda take=take, event=all_wait: (event.wait(10), take())[1]  # type: ignore[method-assign]
+        calls = [asyncio.create_task(store.append(name, inserts(key, user=name))) for name in names]
+        while len(store._engine._waiting) < len(calls):
+            await asyncio.sleep(0)
+        before = between.round_trips
+        all_wait.set()
+        results = [await call for call in calls]
+        assert between.round_trips - before == waits
+        store._engine._take = take  # type: ignore[method-assign]
+    assert [result.outcomes[0] for result in results[6:9]] == ["duplicate", "forgotten", "duplicate"]
+    assert {tuple(await ids(store, name)) for name in names} == {("a", "b"), ("b",)}
+    await store.close()
+    between.close()
+
+
+async def test_an_add_does_not_wait_for_a_user_whom_another_process_holds(place: PostgresOptions) -> None:
+    store, other = PostgresStore(place), PostgresStore(place)
+    for name in ("alice", "bob"):
+        await store.append(name, inserts("a", user=name))
+    holds, goes_on = threading.Event(), threading.Event()
+
+    def hold(tx: Any) -> None:
+        tx.user("alice").number += 1
+        holds.set()
+        goes_on.wait(20)
+
+    holder = asyncio.create_task(other._write(hold, user="alice"))
+    await asyncio.to_thread(holds.wait, 20)
+    held = [asyncio.create_task(store.append("alice", inserts(f"b{n}"))) for n in range(5)]
+    for n in range(20):
+        await asyncio.wait_for(store.append("bob", inserts(f"b{n}", user="bob")), 10)
+    assert not any(one.done() for one in held)
+    goes_on.set()
+    assert {(await one).outcomes for one in held} == {("stored",)}
+    await holder
+    assert len(await ids(store)) == 6
+    await store.close()
+    await other.close()
+
+
 async def test_one_of_a_group_that_fails_fails_alone(place: PostgresOptions) -> None:
     store = PostgresStore(place)
 
@@ -164,11 +216,11 @@ async def test_an_add_waits_for_the_server_twice_and_so_does_a_group(
     before = between.round_trips
     await store.append("alice", inserts("b"))
     assert between.round_trips - before == 2
-    all_wait, waiting, take = threading.Event(), store._engine._waiting, store._engine._take
-    monkeypatch.setattr(store._engine, "_take", lambda user: (all_wait.wait(10), take(user))[1])
+    all_wait, take = threading.Event(), store._engine._take
+    monkeypatch.setattr(store._engine, "_take", lambda: (all_wait.wait(10), take())[1])
     calls = [store.append("alice", inserts(f"c{n % 20}", f'it\'s \\ "{n}"')) for n in range(40)]
     tasks = [asyncio.create_task(call) for call in calls]
-    while len(waiting.get("alice", ())) < len(tasks):
+    while len(store._engine._waiting) < len(tasks):
         await asyncio.sleep(0)
     before = between.round_trips
     all_wait.set()
@@ -180,6 +232,29 @@ async def test_an_add_waits_for_the_server_twice_and_so_does_a_group(
     assert [result.outcomes for result in results[1:]] == [("forgotten",), ("stored",)]
     await store.close()
     between.close()
+
+
+async def test_a_look_up_reads_only_the_rows_it_asks_for_though_it_was_planned_for_empty_tables(
+    place: PostgresOptions,
+) -> None:
+    """Planned for an empty table, ``number = ANY(...)`` reads all the user's rows."""
+    store, id = PostgresStore(replace(place, connections=1)), user_id("alice")
+    for size in (1, 2000):
+        await store.append("alice", inserts(*(f"k{n}" for n in range(size))))
+        for _ in range(2):
+            await store.fetch("alice", [1, 2])
+
+    def plans(db: Database) -> str:
+        with db.transaction():
+            db.execute(f"SET LOCAL memscope.user_id = {quoted(id)}")
+            calls = [KNOWN.call(quoted_all([id] * 2), "'{k7,k8}'"), *fetch(id, [7, 8])]
+            explained = [f"EXPLAIN ANALYZE {call.statement(is_prepared=True)}" for call in calls]
+            return "\n".join(line for statement in explained for (line,) in db.execute(statement))
+
+    plan = await store._engine.run(plans)
+    assert "rows=2 loops=1" in plan
+    assert "Removed" not in plan
+    await store.close()
 
 
 async def test_so_does_one_with_vectors_and_the_first_after_a_write_waits_four_times(

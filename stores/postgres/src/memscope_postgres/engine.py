@@ -2,7 +2,8 @@
 
 A task is a function of a transaction. It runs in a thread, in pipeline mode: a statement is sent without waiting for
 the answers of those before, and only a read waits. Writes of one user that come while another is under way wait for it
-and then share one transaction; if it fails, each runs again in its own. A connection that is lost before COMMIT was
+and then share one transaction, as do waiting adds of many users; if it fails, each runs again in its own. An add whose
+user another process holds is left out, and waits alone. A connection that is lost before COMMIT was
 sent costs another try; after it the server is asked whether the transaction was committed (``pg_xact_status``). A
 server that took over meanwhile cannot know.
 """
@@ -15,11 +16,12 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -28,6 +30,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from memscope.errors import ClosedError, StoreBusy
 from memscope_postgres import schema
+from memscope_postgres.arrays import Array, ArrayDumper
 from memscope_postgres.failures import RETRIED_CODES, OutcomeUnknown, is_lost, outcome_unknown, typed
 from memscope_postgres.options import PostgresOptions
 from memscope_postgres.queries import BoundQuery
@@ -39,6 +42,9 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())  # an error that 
 Task: TypeAlias = Callable[[PostgresTransaction], Any]
 MAX_WAITING = 8192  # writes; more are refused
 MAX_GROUP = 256  # writes in one transaction
+MAX_SHARING = 2  # transactions at a time for several users: one computes while another is synced
+HELD = object()  # the result of a write whose user another process holds
+NOBODY: Mapping[str, Sequence[str]] = MappingProxyType({})
 MAX_PREPARED = 300  # statements of a connection
 RETRIES = 10  # of a transaction that the server gave up
 NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the network drops silently is waited for
@@ -55,11 +61,17 @@ MAX_RECONNECT_PAUSE_S = 1.0
 
 @dataclass(slots=True, eq=False)
 class QueuedWrite:
+    user: str
     task: Task
-    asked: Sequence[str]  # ids of which the task will ask whether they are known
+    asked: Sequence[str]  # ids of which the task will ask whether they are known, if it only adds turns
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Whether other users' writes may be in its transaction."""
+        return bool(self.asked)
 
     def answer(self) -> None:
         if self.future.done():  # the caller gave up waiting
@@ -77,7 +89,9 @@ class TransactionRunner:
         self.options, self.pid = options, os.getpid()
         self._clock, self._ahead = clock, timedelta(0)
         self._free: deque[Database] = deque()
-        self._waiting: dict[str, deque[QueuedWrite]] = {}
+        self._waiting: deque[QueuedWrite] = deque()
+        self._busy: set[str] = set()  # users of the writes under way
+        self._serving = self._sharing = 0  # threads that write; of these, for several users
         self._lock = threading.Lock()
         self._prepared = self._closed = False
         self._preparing = threading.Lock()
@@ -106,21 +120,15 @@ class TransactionRunner:
     async def write(self, task: Callable[[PostgresTransaction], T], user: str | None, asked: Sequence[str] = ()) -> T:
         """Run the task alone with the users it asks for; durable on return."""
         if user is None:
-            return await self.run(lambda db: self._alone(db, task, ()))
+            return await self.run(lambda db: self._alone(db, task))
         if self._closed:
             raise ClosedError("the store is closed")
-        loop = asyncio.get_running_loop()
-        request = QueuedWrite(task, asked, loop.create_future())
+        request = QueuedWrite(user, task, asked, asyncio.get_running_loop().create_future())
         with self._lock:
-            is_first = user not in self._waiting
-            waiting = self._waiting.setdefault(user, deque())
-            if len(waiting) >= MAX_WAITING:
-                raise StoreBusy(
-                    f"{MAX_WAITING} writes of one user are waiting", hint="add more in one call", retry_after=0.5
-                )
-            waiting.append(request)
-        if is_first:
-            self._threads.submit(self._serve, user)
+            if len(self._waiting) >= MAX_WAITING:
+                raise StoreBusy(f"{MAX_WAITING} writes are waiting", hint="add more in one call", retry_after=0.5)
+            self._waiting.append(request)
+            self._start_thread(request)
         result: T = await request.future
         return result
 
@@ -131,48 +139,86 @@ class TransactionRunner:
 
     # ---- writes in a thread
 
-    def _serve(self, user: str) -> None:
-        """Run the waiting writes of a user until there are none."""
-        while group := self._take(user):
+    def _start_thread(self, request: QueuedWrite) -> None:
+        is_taken = request.user in self._busy or (request.shares and self._sharing == MAX_SHARING)
+        if self._serving < self.options.connections and not is_taken:
+            self._serving += 1
+            self._threads.submit(self._serve)
+
+    def _serve(self) -> None:
+        """Run waiting writes until there are none that another thread does not take."""
+        while group := self._take():
             try:
                 self._together(group)
             except BaseException as error:
                 for request in group:
                     request.error = request.error or error
-            _answer(group)
+            _answer(self._done(group))
 
-    def _take(self, user: str) -> list[QueuedWrite]:
+    def _take(self) -> list[QueuedWrite]:
+        """Take the next writes of one user for whom none is under way; with adds, those of other users."""
         with self._lock:
-            waiting = self._waiting[user]
-            group = [waiting.popleft() for _ in range(min(len(waiting), MAX_GROUP))]
-            if not group:
-                del self._waiting[user]
+            group, left, passed = list[QueuedWrite](), deque[QueuedWrite](), set(self._busy)
+            for request in self._waiting:
+                fits = request.user not in passed and len(group) < MAX_GROUP and self._fits(request, group)
+                if fits:
+                    group.append(request)
+                else:
+                    passed.add(request.user)
+                    left.append(request)
+            self._waiting = left
+            self._busy |= {request.user for request in group}
+            self._sharing += bool(group) and group[0].shares
+            self._serving -= not group
             return group
 
-    def _together(self, group: Sequence[QueuedWrite]) -> None:
-        if len(group) > 1:
-            try:
-                asked = [id for request in group for id in request.asked]
-                results = self._attempt(lambda db: self._alone(db, lambda tx: [one.task(tx) for one in group], asked))
-            except OutcomeUnknown:  # of all of them: none may run again
-                raise
-            except Exception:  # one of them failed: each runs in its own transaction
-                pass
-            else:
-                for request, result in zip(group, results, strict=True):
-                    request.result = result
-                return
-        for request in group:
-            try:
-                request.result = self._attempt(lambda db, one=request: self._alone(db, one.task, one.asked))  # type: ignore[misc]
-            except BaseException as error:
-                request.error = error
+    def _fits(self, request: QueuedWrite, group: Sequence[QueuedWrite]) -> bool:
+        if not group:
+            return not request.shares or self._sharing < MAX_SHARING
+        return request.shares if group[0].shares else request.user == group[0].user
 
-    def _alone(self, db: Database, task: Callable[[PostgresTransaction], T], asked: Sequence[str]) -> T:
+    def _done(self, group: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """Give back the writes whose user others hold, to wait for them alone."""
+        with self._lock:
+            self._busy -= {request.user for request in group}
+            self._sharing -= group[0].shares
+            held = [request for request in group if request.result is HELD]
+            for request in held:
+                request.asked, request.result = (), None
+                self._waiting.append(request)
+                self._start_thread(request)
+        return [request for request in group if request not in held]
+
+    def _together(self, group: Sequence[QueuedWrite]) -> None:
+        """Run them in one transaction; if one fails, each in its own."""
+        asked: dict[str, list[str]] = {}
+        for request in group if group[0].shares else ():
+            asked.setdefault(request.user, []).extend(request.asked)
+
+        def task(tx: PostgresTransaction) -> list[Any]:
+            return [one.task(tx) if not asked or tx.is_free(one.user) else HELD for one in group]
+
+        try:
+            results = self._attempt(lambda db: self._alone(db, task, asked))
+        except Exception as error:
+            if len(group) == 1 or isinstance(error, OutcomeUnknown):  # of all of them: none may run again
+                raise
+            for request in group:
+                try:
+                    request.result = self._attempt(lambda db, one=request: self._alone(db, one.task))  # type: ignore[misc]
+                except BaseException as one_error:
+                    request.error = one_error
+        else:
+            for request, result in zip(group, results, strict=True):
+                request.result = result
+
+    def _alone(
+        self, db: Database, task: Callable[[PostgresTransaction], T], asked: Mapping[str, Sequence[str]] = NOBODY
+    ) -> T:
         try:
             return PostgresTransaction.write(db, self.options, self.now(), task, asked)
         except Exclusive:
-            return PostgresTransaction.write(db, self.options, self.now(), task, asked, exclusive=True)
+            return PostgresTransaction.write(db, self.options, self.now(), task, exclusive=True)
 
     # ---- connections
 
@@ -257,6 +303,7 @@ class TransactionRunner:
         client = {**NETWORK_SETTINGS, **self.options.client}
         db = Database.connect(conninfo.make_conninfo(**client), autocommit=True)
         db.max_wait_s = 2 * self.options.statement_timeout_s + 1  # of several statements that are answered together
+        db.adapters.register_dumper(Array, ArrayDumper)
         db.adapters.register_dumper(int, Int8Dumper)  # one type of number: one prepared statement
         db.prepare_threshold, db.prepared_max = None, MAX_PREPARED
         row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from memscope.stores.local.columns import COUNTERS
 
-USER_OF = f"SELECT terms, {', '.join(COUNTERS)} FROM users WHERE user_id = "
+USER_COLUMNS = f"terms, {', '.join(COUNTERS)}"
+USER_OF = f"SELECT {USER_COLUMNS} FROM users WHERE user_id = "
 ROW_COLUMNS = "number, body, unit, units, valid_to_before"
 
 
@@ -55,28 +56,57 @@ USER = PreparedQuery("user", f"{USER_OF}$1", ("uuid",))
 LOCKED_USER = PreparedQuery("locked_user", f"{USER_OF}$1 FOR UPDATE", ("uuid",))
 SPACES = PreparedQuery("spaces", "SELECT space, model, dims, active FROM space")
 XID = PreparedQuery("xid", "SELECT pg_current_xact_id()::text")  # later the server can be asked what became of it
-KNOWN_OF = (
-    "SELECT id, number FROM record WHERE user_id = {id} AND id = ANY({ids})"
-    " UNION ALL SELECT id, 0 FROM tombstone WHERE user_id = {id} AND id = ANY({ids})"
+FREE_USERS = PreparedQuery(
+    "free_users",
+    f"SELECT user_id::text, {USER_COLUMNS} FROM users WHERE user_id = ANY($1) FOR UPDATE SKIP LOCKED",
+    ("uuid[]",),
 )
-KNOWN = PreparedQuery("known", KNOWN_OF.format(id="$1", ids="$2"), ("uuid", "text[]"))
+KNOWN_OF = (
+    "SELECT asked.user_id::text, asked.id,"
+    " coalesce((SELECT number FROM record WHERE record.user_id = asked.user_id AND record.id = asked.id),"
+    " (SELECT 0 FROM tombstone WHERE tombstone.user_id = asked.user_id AND tombstone.id = asked.id))"
+    " FROM unnest({users}, {ids}) AS asked(user_id, id)"
+)
+KNOWN = PreparedQuery("known", KNOWN_OF.format(users="$1", ids="$2"), ("uuid[]", "text[]"))
+
+
+def for_each(values: str, query: str) -> str:
+    """Run a query for each of the values, which it calls ``asked.value``.
+
+    For ``column = ANY(values)`` a server without statistics reads all the user's rows.
+    """
+    return f"SELECT found.*, asked.value FROM {values} AS asked(value) CROSS JOIN LATERAL ({query} OFFSET 0) found"
+
+
+def rows_by(column: str, values: str, user: str) -> str:
+    return for_each(values, f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = {user} AND {column} = asked.value")
+
+
+def links_of(values: str, user: str) -> str:
+    return for_each(values, f"SELECT memory FROM source WHERE user_id = {user} AND source = asked.value")
+
+
+def derived_from(values: str, user: str) -> str:
+    return rows_by("number", f"(SELECT DISTINCT memory FROM ({links_of(values, user)}) link)", user)
+
 
 _OF_NUMBERS = ("uuid", "bigint[]")
-_ROWS_WHERE = f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = $1 AND number"
-_LINKS = "FROM source WHERE user_id = $1 AND source = ANY($2)"
 FETCH = (
-    PreparedQuery("rows", f"{_ROWS_WHERE} = ANY($2)", _OF_NUMBERS),
-    PreparedQuery("links", f"SELECT memory, source {_LINKS} ORDER BY memory", _OF_NUMBERS),
-    PreparedQuery("derived", f"{_ROWS_WHERE} IN (SELECT memory {_LINKS})", _OF_NUMBERS),
+    PreparedQuery("rows", rows_by("number", "unnest($2)", "$1"), _OF_NUMBERS),
+    PreparedQuery("links", f"{links_of('unnest($2)', '$1')} ORDER BY memory", _OF_NUMBERS),
+    PreparedQuery("derived", derived_from("unnest($2)", "$1"), _OF_NUMBERS),
 )
-QUERIES = (USER, LOCKED_USER, SPACES, XID, KNOWN, *FETCH)
+QUERIES = (USER, LOCKED_USER, FREE_USERS, SPACES, XID, KNOWN, *FETCH)
 
 
 def fetch(id: str, numbers: Iterable[int]) -> list[BoundQuery]:
     """Fetch by numbers: the rows, the links to memories derived from them, and those memories."""
-    among = f"'{{{','.join(map(str, numbers))}}}'"
-    return [query.call(quoted(id), among) for query in FETCH]
+    return [query.call(quoted(id), quoted_all(map(str, numbers))) for query in FETCH]
 
 
 def quoted(digest: str) -> str:
     return f"'{digest}'"
+
+
+def quoted_all(digests: Iterable[str]) -> str:
+    return f"'{{{','.join(digests)}}}'"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -17,7 +17,18 @@ import psycopg
 from psycopg import sql
 
 from memscope_postgres.options import PostgresOptions
-from memscope_postgres.queries import KNOWN, LOCKED_USER, QUERIES, SPACES, USER, XID, BoundQuery, quoted
+from memscope_postgres.queries import (
+    FREE_USERS,
+    KNOWN,
+    LOCKED_USER,
+    QUERIES,
+    SPACES,
+    USER,
+    XID,
+    BoundQuery,
+    quoted,
+    quoted_all,
+)
 
 T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -30,6 +41,7 @@ class Database(psycopg.Connection[Any]):
 
     max_wait_s = math.inf
     is_session = False  # of this process's own: no pooler gives the next transaction another one
+    begun = 0  # transactions
     timeline = ""  # of the server's history: another one after a failover, and then ids of transactions come again
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
@@ -99,7 +111,10 @@ def _scope_statements(scope: str) -> list[str]:
 
 
 def begin(db: Database, options: PostgresOptions, how: str, scope: str) -> list[str]:
-    return [how, *(() if db.is_session else settings(options, local=True)), *_scope_statements(scope)]
+    """Plan prepared statements anew at each doubling of the transactions: they were planned for smaller tables."""
+    db.begun += 1
+    replanned = ["DISCARD PLANS"] * (db.begun & (db.begun - 1) == 0)
+    return [how, *(replanned if db.is_session else settings(options, local=True)), *_scope_statements(scope)]
 
 
 def send(db: Database, statements: Sequence[str]) -> list[list[Any]]:
@@ -126,11 +141,9 @@ def _statements(db: Database, calls: Iterable[BoundQuery]) -> list[str]:
 class TransactionStatements:
     """A transaction that begins with its first statement."""
 
-    def __init__(
-        self, db: Database, options: PostgresOptions, *, writing: bool, exclusive: bool, asked: Sequence[str] = ()
-    ) -> None:
-        self._db, self._options, self.writing, self._exclusive, self._asked = db, options, writing, exclusive, asked
-        self._scope: str | None = None  # of the statements: one user's digest, or ALL_USERS; None before the first
+    def __init__(self, db: Database, options: PostgresOptions, *, writing: bool, exclusive: bool) -> None:
+        self._db, self._options, self.writing, self._exclusive = db, options, writing, exclusive
+        self._scope: str | None = None  # of the statements: users' digests, or ALL_USERS; None before the first
         self._stack = ExitStack()
         self._xid = ""  # by which the server can be asked what became of the transaction
 
@@ -153,19 +166,24 @@ class TransactionStatements:
             raise
         return result
 
-    def start(self, id: str) -> tuple[list[Any], list[Any], dict[str, int | None]] | None:
-        """Begin with a user, or return None if the transaction began before.
-
-        Returns:
-            The user's row, the vector spaces, and the numbers of the ids asked for, None for those that are not known.
-        """
+    def start(self, id: str) -> list[list[Any]] | None:
+        """Begin with a user: return its row and the vector spaces, None if the transaction began before."""
         if self._scope is not None:
             return None
-        calls = [(LOCKED_USER if self.writing else USER).call(quoted(id)), SPACES.call()]
-        if self._asked:
-            calls.append(KNOWN.call(quoted(id), sql.quote(list(self._asked), self._db)))
-        user, spaces, *known = self._begin(id, *calls)
-        return user, spaces, {**dict.fromkeys(self._asked), **dict(known[0] if known else ())}
+        return self._begin(id, (LOCKED_USER if self.writing else USER).call(quoted(id)), SPACES.call())
+
+    def start_together(self, asked: Mapping[str, Sequence[str]]) -> list[list[Any]]:
+        """Begin with the users whom nobody holds: return their rows, the numbers of ids asked for, the spaces."""
+        return self._begin(",".join(asked), *self._free(asked), SPACES.call())
+
+    def more_together(self, asked: Mapping[str, Sequence[str]]) -> list[list[Any]]:
+        cursors = [self._db.execute(one, prepare=False) for one in _statements(self._db, self._free(asked))]
+        return [cursor.fetchall() for cursor in cursors]
+
+    def _free(self, asked: Mapping[str, Sequence[str]]) -> tuple[BoundQuery, BoundQuery]:
+        pairs = [(user, id) for user, ids in asked.items() for id in ids]
+        known = KNOWN.call(quoted_all(user for user, _ in pairs), sql.quote([id for _, id in pairs], self._db))
+        return FREE_USERS.call(quoted_all(asked)), known
 
     def _begin(self, scope: str, *calls: BoundQuery) -> list[list[Any]]:
         self._scope = scope
@@ -185,11 +203,11 @@ class TransactionStatements:
         Args:
             query: The statement.
             values: Its parameters.
-            scope: The user whose rows the statement may see, ``ALL_USERS``, or None for tables without users.
+            scope: The users whose rows the statement may see, ``ALL_USERS``, or None for tables without users.
         """
         if self._scope is None:
             self._begin(scope or ALL_USERS)
-        elif scope is not None and scope != self._scope:
+        elif scope is not None and scope != self._scope and not (scope and scope in self._scope):
             self._scope = scope
             for statement in _scope_statements(scope):
                 self._db.execute(statement)

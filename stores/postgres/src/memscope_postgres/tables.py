@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -12,9 +11,10 @@ from uuid import UUID
 
 from memscope.records import Block, ChangeSet, Claim, Receipt, Stage, VectorSpace
 from memscope.stores.checksummed import decode_block, decode_plan, decode_receipt, encode
-from memscope.stores.local.columns import KEEP_DONE_US
+from memscope.stores.local.columns import COUNTERS, KEEP_DONE_US
 from memscope.stores.rules import Batch
 from memscope.stores.spaces import Spaces
+from memscope_postgres.arrays import Array, array
 
 # Columns of a table after user_id, with their types; rows of these tables are inserted many at a time.
 COLUMNS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -31,24 +31,59 @@ COLUMNS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "item": {"stage": "text", "item": "bigint"},
         "tombstone": {"id": "text"},
         "lane": {"stage": "text", "due": "bigint"},
+        "users": {"name": "text", "terms": "text", **dict.fromkeys(COUNTERS, "bigint")},
     }
 )  # fmt: skip
+_KEPT = " ON CONFLICT DO NOTHING"
+_STATE = ", ".join(f"{name} = excluded.{name}" for name in ("terms", *COUNTERS))
+_CONFLICTS = {
+    "item": _KEPT,
+    "tombstone": _KEPT,
+    "lane": _KEPT,
+    "users": f" ON CONFLICT (user_id) DO UPDATE SET {_STATE}",
+}
 
 
 def _insert(table: str) -> str:
-    conflict = " ON CONFLICT DO NOTHING" if table in ("item", "tombstone", "lane") else ""
-    types = ", ".join(f"{name} {type}" for name, type in COLUMNS[table].items())
-    rows = f"SELECT %s::uuid, r.* FROM json_to_recordset(%s::json) AS r({types}){conflict}"
-    return f"INSERT INTO {table}(user_id, {', '.join(COLUMNS[table])}) {rows}"
-
-
-def _json(table: str, rows: Iterable[Sequence[Any]]) -> str:
-    """Write rows as JSON: the client makes an array of PostgreSQL's element by element, and slowly."""
-    names = [name.strip('"') for name in COLUMNS[table]]
-    return json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=lambda data: "\\x" + data.hex())
+    columns = {"user_id": "uuid", **COLUMNS[table]}
+    arrays = ", ".join(f"%s::{type}[]" for type in columns.values())
+    rows = f"SELECT * FROM unnest({arrays}){_CONFLICTS.get(table, '')}"
+    return f"INSERT INTO {table}({', '.join(columns)}) {rows}"
 
 
 _INSERT = MappingProxyType({table: _insert(table) for table in COLUMNS})
+
+
+class NewRows:
+    """Rows of a transaction that are sent together."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Sequence[Any]]] = {}
+        self._users: dict[str, bytes] = {}
+        self._due: dict[tuple[str, Stage], int] = {}
+
+    def add(self, table: str, id: str, rows: Iterable[Sequence[Any]]) -> None:
+        key = self._users.setdefault(id, UUID(id).bytes)
+        if some := [(key, *row) for row in rows]:
+            self._rows.setdefault(table, []).extend(some)
+
+    def due(self, id: str, stage: Stage, when: int) -> None:
+        self._due[id, stage] = when
+
+    def take(self) -> tuple[str, list[Array], list[str]]:
+        """Return one statement that inserts all of them, empty if there are none; its values; and their users."""
+        for (id, stage), when in self._due.items():
+            self.add("lane", id, [(stage, when)])
+        rows, users, self._rows, self._due, self._users = self._rows, self._users, {}, {}, {}
+        *first, last = [_INSERT[table] for table in rows] or [""]
+        parts = ", ".join(f"part_{n} AS ({part})" for n, part in enumerate(first))
+        values = [one for table in rows for one in _arrays(table, rows[table])]
+        return (f"WITH {parts} " if parts else "") + last, values, list(users)
+
+
+def _arrays(table: str, rows: Iterable[Sequence[Any]]) -> list[Array]:
+    types = ("uuid", *COLUMNS[table].values())
+    return [array(type, column) for type, column in zip(types, zip(*rows, strict=True), strict=True)]
 
 
 @lru_cache(1 << 12)
@@ -64,6 +99,12 @@ class UserStatements(Protocol):
 
     def execute(self, query: str, *values: Any, scope: str | None = None) -> Any: ...
 
+    def add(self, table: str, id: str, rows: Iterable[Sequence[Any]]) -> None: ...
+
+    def due(self, id: str, stage: Stage, when: int) -> None: ...
+
+    def flush(self) -> None: ...
+
     def spaces(self) -> Spaces: ...
 
     def space_ids(self) -> dict[VectorSpace, int]: ...
@@ -74,18 +115,6 @@ class UserRows:
 
     def __init__(self, tx: UserStatements, id: str) -> None:
         self.tx, self.id = tx, id
-        self._new: dict[str, list[Sequence[Any]]] = {}
-        self._due: set[Stage] = set()
-
-    def flush(self, last: str = "", *values: Any) -> None:
-        """Send the new rows of all tables, and a last statement, as one statement."""
-        self.add("lane", [(stage, self.tx.now) for stage in self._due])
-        new, self._new, self._due = self._new, {}, set()
-        parts = [_INSERT[table] for table in new] + [last] * bool(last)
-        sent = [value for table, rows in new.items() for value in (self.id, _json(table, rows))]
-        if parts:
-            first = ", ".join(f"part_{n} AS ({part})" for n, part in enumerate(parts[:-1]))
-            self.send((f"WITH {first} " if first else "") + parts[-1], *sent, *values)
 
     def send(self, query: str, *values: Any) -> Any:
         """Send a statement at once, before the new rows."""
@@ -93,13 +122,12 @@ class UserRows:
 
     def mine(self, query: str, *values: Any) -> Any:
         """Send a statement whose first parameter is the user, after the new rows."""
-        self.flush()
+        self.tx.flush()
         return self.send(query, self.id, *values)
 
     def add(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Keep new rows until they are sent."""
-        if some := list(rows):
-            self._new.setdefault(table, []).extend(some)
+        self.tx.add(table, self.id, rows)
 
 
 class SmallTables(UserRows):
@@ -140,7 +168,7 @@ class SmallTables(UserRows):
     def enqueue(self, stage: Stage, items: Sequence[int]) -> None:
         if items:
             self.add("item", [(stage, item) for item in items])
-            self._due.add(stage)
+            self.tx.due(self.id, stage, self.tx.now)
 
     def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
         which = "" if batched else " AND batch IS NULL"
@@ -173,7 +201,7 @@ class SmallTables(UserRows):
         return [item for (item,) in self.mine(query, batch.stage, int(batch.id))]
 
     def save_batch(self, batch: Batch, changes: str, *values: Any) -> None:
-        self.flush()
+        self.tx.flush()
         self.send(f"UPDATE batch SET {changes} WHERE user_id = %s AND batch = %s", *values, self.id, int(batch.id))
 
     def save(self, batch: Batch) -> None:

@@ -8,8 +8,9 @@ the table alone: a task that turns out to make one starts again with that lock (
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memscope.errors import StoreCorrupt
@@ -20,7 +21,7 @@ from memscope.stores.spaces import Spaces
 from memscope_postgres.options import PostgresOptions
 from memscope_postgres.queries import SPACES, USER_OF
 from memscope_postgres.statements import ALL_USERS, Database, TransactionStatements
-from memscope_postgres.tables import user_id
+from memscope_postgres.tables import NewRows, user_id
 from memscope_postgres.user import PostgresUser, storable
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ class PostgresTransaction:
         self._users: dict[str, PostgresUser | None] = {}
         self._spaces: dict[VectorSpace, tuple[int, bool]] | None = None
         self._skips_locked = False
+        self._new = NewRows()
 
     @classmethod
     def read(cls, db: Database, options: PostgresOptions, now: datetime, task: Callable[[PostgresTransaction], T]) -> T:
@@ -63,18 +65,28 @@ class PostgresTransaction:
     @classmethod
     def write(
         cls, db: Database, options: PostgresOptions, now: datetime, task: Callable[[PostgresTransaction], T],
-        asked: Sequence[str] = (), *, exclusive: bool = False,
+        asked: Mapping[str, Sequence[str]] = MappingProxyType({}), *, exclusive: bool = False,
     ) -> T:  # fmt: skip
-        """Run the task and commit. ``asked`` are ids of the task's only user that it will ask ``known`` for.
+        """Run the task and commit.
+
+        Args:
+            db: Where.
+            options: The schema among them.
+            now: For leases.
+            task: What to do.
+            asked: All the users of the task, if it takes none that others hold, with ids that it asks ``known`` for.
+            exclusive: It changes what all users share.
 
         Raises:
             Exclusive: The task needs the lock of ``exclusive``.
             CommitUnknown: The answer to COMMIT was lost.
         """
-        statements = TransactionStatements(db, options, writing=True, exclusive=exclusive, asked=storable(asked))
+        statements = TransactionStatements(db, options, writing=True, exclusive=exclusive)
 
         def writing() -> T:
             tx = cls(statements, now, exclusive=exclusive)
+            if asked:
+                tx._start_together(asked)
             result = task(tx)
             tx.save()
             return result
@@ -89,6 +101,20 @@ class PostgresTransaction:
         for user in self._users.values():
             if user is not None:
                 user.save_counters()
+        self.flush()
+
+    # ---- new rows: sent together, before the next statement that could miss them
+
+    def add(self, table: str, id: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._new.add(table, id, rows)
+
+    def due(self, id: str, stage: Stage, when: int) -> None:
+        self._new.due(id, stage, when)
+
+    def flush(self) -> None:
+        query, values, users = self._new.take()
+        if query:
+            self.execute(query, *values, scope=",".join(users))
 
     # ---- users
 
@@ -108,15 +134,38 @@ class PostgresTransaction:
         if name not in self._users:
             id = user_id(name)
             if (begun := self._statements.start(id)) is not None:
-                rows, spaces, known = begun
+                rows, spaces = begun
                 self._load_spaces(spaces)
             else:
-                known = {}
                 lock = " FOR UPDATE" if self._statements.writing else ""
                 skip = " SKIP LOCKED" if lock and self._skips_locked else ""
                 rows = self.execute(f"{USER_OF}%s{lock}{skip}", id, scope=id).fetchall()
-            self._users[name] = PostgresUser(self, id, rows[0][0], rows[0][1:], known) if rows else None
+            self._users[name] = PostgresUser(self, name, rows[0][0], rows[0][1:], {}) if rows else None
         return self._users[name]
+
+    def _start_together(self, asked: Mapping[str, Sequence[str]]) -> None:
+        names = {user_id(name): name for name in asked}
+        ids = {id: storable(asked[names[id]]) for id in sorted(names)}  # sorted: two inserts must not cross
+        *found, spaces = self._statements.start_together(ids)
+        self._load_spaces(spaces)
+        self._take_free(names, *found)
+        if new := {id: ids[id] for id in ids if names[id] not in self._users}:
+            rows = [(id, names[id], units_version) for id in new]
+            query = "INSERT INTO users(user_id, name, terms) SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])"
+            self.execute(f"{query} ON CONFLICT DO NOTHING", *map(list, zip(*rows, strict=True)))
+            self._take_free(names, *self._statements.more_together(new))
+
+    def _take_free(self, names: Mapping[str, str], users: Iterable[Any], numbers: Iterable[Any]) -> None:
+        known: dict[str, dict[str, int | None]] = {}
+        for user, id, number in numbers:
+            known.setdefault(user, {})[id] = number
+        for id, terms, *counters in users:
+            self._users[names[id]] = PostgresUser(self, names[id], terms, counters, known.get(id, {}))
+
+    def is_free(self, name: str) -> bool:
+        """Whether a transaction for several users has this one, and its units need not be made anew."""
+        user = self._users.get(name)
+        return user is not None and user.terms == units_version
 
     def users(self, *, forgotten: bool = False) -> list[str]:
         query = f"SELECT name FROM users WHERE {_HAS_CONTENT} {_HAS_TRACES if forgotten else ''} ORDER BY name"
@@ -230,9 +279,7 @@ class PostgresTransaction:
 
     def _one(self, query: str) -> Any:
         """Read one value over all users, of tables that may still be changed by this transaction."""
-        for user in self._users.values():
-            if user is not None:
-                user.flush()
+        self.flush()
         row = self.execute(query, scope=ALL_USERS).fetchone()
         return row[0] if row is not None else None
 

@@ -13,13 +13,20 @@ from memscope.stores.checksummed import decode, encode, words_in_body
 from memscope.stores.local import Row
 from memscope.stores.local.columns import COUNTERS, ROW_KINDS, ROWS_PER_PAGE, kind_number, record_columns
 from memscope.stores.rules import Memory, in_words, record_id
-from memscope_postgres.queries import KNOWN_OF, ROW_COLUMNS
-from memscope_postgres.tables import COLUMNS, SmallTables, UserStatements
+from memscope_postgres.queries import KNOWN_OF, ROW_COLUMNS, derived_from, for_each, links_of, rows_by
+from memscope_postgres.tables import COLUMNS, SmallTables, UserStatements, user_id
 
 ROWS_PER_INDEX_PAGE = 5_000  # units or vectors read at once
 MAX_BIGINT = (1 << 63) - 1
 _RECORD_FIELDS = tuple(name.strip('"') for name in COLUMNS["record"])
-_SELECT_KNOWN = KNOWN_OF.format(id="%s", ids="%s")
+_SELECT_KNOWN = KNOWN_OF.format(users="%s::uuid[]", ids="%s::text[]")
+_NUMBERS = "unnest(%s::bigint[])"
+_ROWS_BY_ID, _ROWS_BY_NUMBER = rows_by("id", "unnest(%s::text[])", "%s"), rows_by("number", _NUMBERS, "%s")
+_LINKS, _DERIVED = f"{links_of(_NUMBERS, '%s')} ORDER BY memory", derived_from(_NUMBERS, "%s")
+_NUMBERS_OF_UNITS = for_each(_NUMBERS, "SELECT number FROM unit WHERE user_id = %s AND seq = asked.value")
+_ROWS_OF_UNITS = (
+    f"{rows_by('number', f'(SELECT DISTINCT number FROM ({_NUMBERS_OF_UNITS}) one)', '%s')} ORDER BY number"
+)
 _CHANGES = ", ".join(f"{name} = %s" for name in list(COLUMNS["record"])[1:])
 _UPDATE_RECORD = f"UPDATE record SET {_CHANGES} WHERE user_id = %s AND number = %s"
 
@@ -36,10 +43,14 @@ class PostgresUser(SmallTables):
     units: int
 
     def __init__(
-        self, tx: UserStatements, id: str, terms: str, counters: Sequence[int], known: dict[str, int | None]
+        self, tx: UserStatements, name: str, terms: str, counters: Sequence[int], known: dict[str, int | None]
     ) -> None:
-        super().__init__(tx, id)
-        self.terms, self._known = terms, known  # numbers by id, as they are in this transaction; None: not known
+        super().__init__(tx, user_id(name))
+        self.name, self.terms, self._known = (
+            name,
+            terms,
+            known,
+        )  # numbers by id, as they are in this transaction; None: not known
         for name, value in zip(COUNTERS, counters, strict=True):
             setattr(self, name, value)
         self._stored = self._state()
@@ -49,12 +60,10 @@ class PostgresUser(SmallTables):
         return (self.terms, *(getattr(self, name) for name in COUNTERS))
 
     def save_counters(self) -> None:
-        """Send the new rows and the counters as one statement."""
         state = self._state()
         if state == self._stored:
-            return self.flush()
-        names = ", ".join(f"{name} = %s" for name in ("terms", *COUNTERS))
-        self.flush(f"UPDATE users SET {names} WHERE user_id = %s", *state, self.id)
+            return
+        self.add("users", [(self.name, *state)])
         if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index asks for earlier removals
             self.mine("DELETE FROM gone WHERE user_id = %s AND revision <= %s", self.floor)
         self._stored = state
@@ -68,27 +77,24 @@ class PostgresUser(SmallTables):
     def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
         asked = list(handles)
         ids, numbers = storable(asked), [one for one in asked if isinstance(one, int) and abs(one) <= MAX_BIGINT]
-        query = f"SELECT {ROW_COLUMNS}, {{0}} FROM record WHERE user_id = %s AND {{0}} = ANY(%s)"
-        sent = [self.mine(query.format("id"), ids)] if ids else []
-        sent += [self.mine(query.format("number"), numbers)] if numbers else []
+        self.tx.flush()
+        sent = [self.send(_ROWS_BY_ID, ids, self.id)] if ids else []
+        sent += [self.send(_ROWS_BY_NUMBER, numbers, self.id)] if numbers else []
         return {handle: _row(row) for cursor in sent for *row, handle in cursor}
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
         asked = storable(ids)
         if unread := [id for id in asked if id not in self._known]:
-            self._known.update(dict.fromkeys(unread))
-            self._known.update(self.send(_SELECT_KNOWN, self.id, unread, self.id, unread).fetchall())
+            cursor = self.send(_SELECT_KNOWN, [self.id] * len(unread), unread)
+            self._known.update((id, number) for _, id, number in cursor)
         return {id: number for id in asked if (number := self._known[id]) is not None}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
-        asked = list(numbers)
-        links = "SELECT memory, source FROM source WHERE user_id = %s AND source = ANY(%s) ORDER BY memory"
-        among = "SELECT memory FROM source WHERE user_id = %s AND source = ANY(%s)"
-        query = f"SELECT {ROW_COLUMNS} FROM record WHERE user_id = %s AND number IN ({among})"
-        if not asked:
+        if not (asked := list(numbers)):
             return []
-        pairs, cursor = self.mine(links, asked), self.mine(query, self.id, asked)
-        rows = {row[0]: _row(row) for row in cursor}
+        self.tx.flush()
+        pairs = self.send(_LINKS, asked, self.id)
+        rows = {row[0]: _row(row) for row in self.send(_DERIVED, asked, self.id, self.id)}
         return [(source, rows[memory]) for memory, source in pairs if memory in rows]
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
@@ -129,7 +135,7 @@ class PostgresUser(SmallTables):
             self._inserted = row.number
             self._count(row.record, 1)
         else:
-            self.flush()
+            self.tx.flush()
             self.send(_UPDATE_RECORD, *values[1:], self.id, row.number)
             self.mine("DELETE FROM source WHERE user_id = %s AND memory = %s", row.number)
         self.add("source", [(row.number, source) for source in sources])
@@ -187,8 +193,8 @@ class PostgresUser(SmallTables):
         return [unit for (unit,) in self.mine("SELECT seq FROM gone WHERE user_id = %s AND revision > %s", revision)]
 
     def rows_of(self, units: Iterable[int]) -> list[Row]:
-        among = "SELECT number FROM unit WHERE user_id = %s AND seq = ANY(%s)"
-        return self._rows(f"number IN ({among}) ORDER BY number", self.id, list(units))
+        self.tx.flush()
+        return [_row(row) for row in self.send(_ROWS_OF_UNITS, list(units), self.id, self.id)]
 
     def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
         spaces = {id: space for space, id in self.tx.space_ids().items()}
@@ -201,7 +207,7 @@ class PostgresUser(SmallTables):
             "INSERT INTO vector SELECT user_id, %s, seq, %s, %b FROM unit WHERE user_id = %s AND seq = %s"
             " ON CONFLICT (user_id, space, seq) DO UPDATE SET revision = excluded.revision, data = excluded.data"
         )
-        self.flush()
+        self.tx.flush()
         self.send(query, self.tx.space_ids()[space], self.revision, data, self.id, unit)
 
     def vectors_since(self, space: VectorSpace, revision: int) -> Iterator[tuple[int, bytes]]:
@@ -226,7 +232,7 @@ def storable(handles: Iterable[Handle]) -> list[str]:
 
 
 def _row(row: Sequence[Any]) -> Row:
-    number, body, unit, units, valid_to = row
+    number, body, unit, units, valid_to, *_ = row
     return Row(number, decode(body), unit, units, datetime.fromisoformat(valid_to) if valid_to else None)
 
 
