@@ -1,5 +1,6 @@
 """Units that further processes make are those that this one makes."""
 
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -70,6 +71,15 @@ def test_a_language_that_the_process_does_not_know_is_read_here(makers, monkeypa
     monkeypatch.setattr(making, "named_places", lambda: next(asked, [*known, ("xx", "some.module:XX")]))
     assert makers.submit(TURNS).result(60) == make(TURNS)
     assert answers == [None]
+
+
+def test_work_that_nobody_waits_for_any_more_is_passed_over(makers, monkeypatch):
+    """A stopped import cancels it; an error of the thread would leave its process running."""
+    answers, cancelled = made_by_process(monkeypatch), Future()
+    cancelled.cancel()
+    makers._work.put((TURNS, cancelled))
+    assert makers.submit(TURNS).result(60) == make(TURNS)
+    assert len(answers) == 1
 
 
 async def test_an_import_by_processes_is_the_same(tmp_path, monkeypatch):

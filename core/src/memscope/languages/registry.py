@@ -72,6 +72,8 @@ def main(text: str) -> Language:
     return get(language(text))
 
 
+@depends_on_languages
+@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
 def of(text: str) -> tuple[Language, ...]:
     """Return the languages of a text, which may mix scripts; none of those that nobody registered."""
     wide = cjk_count(text)

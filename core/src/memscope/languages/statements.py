@@ -8,7 +8,6 @@ for a statement costs a line, a statement taken for a question is hidden.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
@@ -37,16 +36,14 @@ def pattern_of_all(alternatives: str, form: str) -> re.Pattern[str]:
     return pattern(form.replace("ALL", every or "(?!)"))
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text with their marks; a line break ends one too."""
-    start = 0
+@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text with their marks; a line break ends one too."""
+    parts, start = list[str](), 0
     for match in _BOUNDARY.finditer(text):
-        part = text[start : match.start() + (match[0][0] != "\n")]
-        if part and not part.isspace():
-            yield part
+        parts.append(text[start : match.start() + (match[0][0] != "\n")])
         start = match.end()
-    if start < len(text) and not text[start:].isspace():
-        yield text[start:]
+    return tuple(part for part in (*parts, text[start:]) if part and not part.isspace())
 
 
 _BOUNDARY = pattern(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")

@@ -74,6 +74,8 @@ class Makers:
         process = _Process.start() if self._most > 1 else None
         while (work := self._next()) is not None:
             turns, made = work
+            if not made.set_running_or_notify_cancel():  # an import that was stopped
+                continue
             try:
                 made.set_result((process and process.made(turns)) or make(turns))
             except Exception as error:

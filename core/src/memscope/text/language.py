@@ -132,14 +132,17 @@ def usual_rules(script: str) -> WordRules:
 
 @depends_on_languages
 @lru_cache(maxsize=1)
-def _known_words() -> tuple[Mapping[str, frozenset[str]], frozenset[str]]:
-    """Function words by code, and those that only languages other than the usual one have."""
+def _known_words() -> tuple[Mapping[str, tuple[str, ...]], frozenset[str]]:
+    """Return the codes of each function word, and the words that only languages other than the usual one have."""
     load_rules()
     registered = {code: rules.function_words for code, rules in _rules.items() if rules.function_words}
     known = {**_listed_function_words(), **registered}
     usual = _usual("latin")
     others = frozenset(word for code, words in known.items() if code != usual for word in words)
-    return known, others - known.get(usual, frozenset())
+    codes: dict[str, tuple[str, ...]] = {}
+    for code, words in known.items():
+        codes |= {word: (*codes.get(word, ()), code) for word in words}
+    return codes, others - known.get(usual, frozenset())
 
 
 @lru_cache(maxsize=1)
@@ -203,10 +206,7 @@ def is_usual(text: str) -> bool:
     """Return whether a text, and so each part of it, has too few function words of other languages to be in one."""
     _, others = _known_words()
     lowered = text.lower()
-    if "'" not in lowered:
-        words = lowered.split()
-    else:
-        words = lowered.translate(_NO_LETTERS).split() if text.isascii() else _WORD_LETTERS.findall(lowered)
+    words = _letters(lowered) if "'" in lowered else lowered.split()
     return len(others.intersection(words)) < MIN_FUNCTION_WORDS
 
 
@@ -214,8 +214,15 @@ def is_usual(text: str) -> bool:
 @lru_cache(1024)
 def clear_language(text: str) -> str | None:
     """Return the code of a language in Latin script; None where too few function words tell."""
-    known, _ = _known_words()
-    words = frozenset(_WORD_LETTERS.findall(text.casefold()))
-    counts = {code: len(words & function_words) for code, function_words in known.items()}
-    first, second = sorted(counts, key=lambda code: -counts[code])[:2]
-    return first if counts[first] >= MIN_FUNCTION_WORDS and counts[first] >= 2 * counts[second] else None
+    codes, _ = _known_words()
+    counts: dict[str, int] = {}
+    for word in set(_letters(text.casefold())):
+        for code in codes.get(word, ()):
+            counts[code] = counts.get(code, 0) + 1
+    second, (most, first) = sorted([(0, ""), (0, ""), *((count, code) for code, count in counts.items())])[-2:]
+    return first if most >= MIN_FUNCTION_WORDS and most >= 2 * second[0] else None
+
+
+def _letters(text: str) -> list[str]:
+    """Return the runs of letters."""
+    return text.translate(_NO_LETTERS).split() if text.isascii() else _WORD_LETTERS.findall(text)
