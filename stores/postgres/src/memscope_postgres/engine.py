@@ -21,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -44,7 +43,6 @@ MAX_WAITING = 8192  # writes; more are refused
 MAX_GROUP = 256  # writes in one transaction
 MAX_SHARING = 2  # transactions at a time for several users: one computes while another is synced
 HELD = object()  # the result of a write whose user another process holds
-NOBODY: Mapping[str, Sequence[str]] = MappingProxyType({})
 MAX_PREPARED = 300  # statements of a connection
 RETRIES = 10  # of a transaction that the server gave up
 NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the network drops silently is waited for
@@ -213,7 +211,7 @@ class TransactionRunner:
                 request.result = result
 
     def _alone(
-        self, db: Database, task: Callable[[PostgresTransaction], T], asked: Mapping[str, Sequence[str]] = NOBODY
+        self, db: Database, task: Callable[[PostgresTransaction], T], asked: Mapping[str, Sequence[str]] | None = None
     ) -> T:
         try:
             return PostgresTransaction.write(db, self.options, self.now(), task, asked)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memscope.errors import StoreCorrupt
@@ -65,7 +64,7 @@ class PostgresTransaction:
     @classmethod
     def write(
         cls, db: Database, options: PostgresOptions, now: datetime, task: Callable[[PostgresTransaction], T],
-        asked: Mapping[str, Sequence[str]] = MappingProxyType({}), *, exclusive: bool = False,
+        asked: Mapping[str, Sequence[str]] | None = None, *, exclusive: bool = False,
     ) -> T:  # fmt: skip
         """Run the task and commit.
 
