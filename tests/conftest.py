@@ -40,7 +40,7 @@ def _installed(path: tuple[str, ...], **wanted: str) -> EntryPoints:
 
 
 def _entry_points(**wanted: str) -> EntryPoints:
-    """What is installed, read once for each ``sys.path``: with 200 distributions that is most of opening a memory."""
+    """Read what is installed once for each ``sys.path``: with 200 distributions that is most of opening a memory."""
     return _installed(tuple(sys.path), **wanted)
 
 

@@ -1,4 +1,4 @@
-"""What no verdict of a model passes, and what the rules must let pass."""
+"""Verdicts of a model that the rules stop, and those that they must let pass."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memscope import MemoryScope
+from memscope.records import WorkReport
+from memscope_testing.models import IdealChat
 
 HOSTILE = "<script>alert(1)</script> lives in Lisbon"
 
@@ -51,3 +53,23 @@ def test_users_are_listed_by_name():
         for user in ("bob", "爱丽丝", "alice"):
             memory.add_turns([{"role": "user", "content": "x"}], user=user)
         assert memory.admin.users() == ["alice", "bob", "爱丽丝"]
+
+
+def test_a_report_without_a_chat_model_prints_that_nothing_is_lost():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "I live in Berlin."}], user="alice")
+        assert str(memory.consolidate(user="alice")) == "no chat model: 1 turn kept, searchable"
+        memory.add_memory("Alice is vegan.", user="alice")
+        assert str(memory.reflect(user="alice")) == "no chat model: 2 records kept, searchable"
+
+
+def test_a_report_prints_what_was_made_and_what_failed():
+    said = "I live in Berlin."
+    fact = {"turns": [0], "text": "The user lives in Berlin.", "quote": said, "about": "user", "when": "",
+            "keywords": ["home"], "level": 3}  # fmt: skip
+    with MemoryScope(":memory:", settings={}, chat=IdealChat([{"text": said}], [fact])) as memory:
+        memory.add_turns([{"role": "user", "content": said}], user="alice")
+        assert str(memory.consolidate(user="alice")) == "consolidate: 1 new; 1 done"
+        assert str(memory.consolidate(user="alice")) == "consolidate: nothing new; 0 done"
+    failed = WorkReport("consolidate", "a-model", pending=2, errors={"model_auth": 1})
+    assert str(failed) == "consolidate: nothing new; 0 done, 2 pending; failed: 1 × model_auth"

@@ -19,7 +19,6 @@ _REFUSED = frozenset(
 
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 
-
 #: Whether a context shows what it has only where the message needs it.
 Speak = Literal["when_needed", "always"]
 
@@ -130,8 +129,7 @@ class Retrieval(Sequence[Hit]):
     def __len__(self) -> int:
         return len(self.hits)
 
-    def __repr__(self) -> str:
-        return printing.retrieval(self)
+    __repr__ = printing.retrieval
 
     __str__ = printing.as_text
     _repr_html_ = printing.as_html
@@ -210,6 +208,7 @@ class WorkReport:
     preview: bool = False
     proposed: int = 0
     reason: str = ""  # why items are left without a failure
+    __str__ = printing.work_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ PEOPLE_TERM = KIND_TERMS["people"]
 
 @dataclass(frozen=True)
 class FeatureInputs:
-    """What a feature computes its values from; what several features need is computed once."""
+    """The inputs of features; what several features need is computed once."""
 
     query: Query
     found: Candidates
