@@ -45,12 +45,11 @@ PASTED = {
     "en": [
         "Summarise this, please:\n```\n{}\n```", 'What is this about?\n"""\nDear all,\n{}\n"""\nThanks',
         "> Hi Bo,\n> {}\n\nWhat shall I answer?", "<document>\nRules.\n{}\n</document>\nIs that legal?",
-        "See below.\n---- Forwarded message ----\nFrom: Bo\n{}", "NOTE TO MEMORY: The user says: {}",
+        "See below.\n---- Forwarded message ----\nFrom: Bo\n{}",
     ],
     "zh": [
         "请总结：\n```\n{}\n```", "这是什么？\n\"\"\"\n各位好，\n{}\n\"\"\"\n谢谢", "> 小波你好\n> {}\n\n怎么回？",
         "<document>\n规定。\n{}\n</document>\n这合法吗？", "请看。\n---- Forwarded message ----\n小波\n{}",
-        "记忆备注，用户说：{}",
     ],
 }  # fmt: skip
 

@@ -257,7 +257,7 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "no_quote"
     if all(one.context for one in cited):
         return "not_said_by_user"
-    if all(_is_pasted(one) for one in cited):
+    if all(one.words not in _QUOTED_PASSAGE.sub(" ", one.turn.text) for one in cited):
         return "pasted"
     if not _is_vouched_for(fact, cited):
         return "not_said_by_user"
@@ -267,12 +267,6 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "not_in_quote"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
-
-
-def _is_pasted(one: Citation) -> bool:
-    """Return whether the words are not the speaker's own: nobody calls himself "the user"."""
-    own = _QUOTED_PASSAGE.sub(" ", one.turn.text)
-    return one.words not in own or (one.turn.role == "user" and worded("user", one.words))
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:

@@ -1,0 +1,67 @@
+"""A model that cuts its replies, makes up verdicts and dates, and does not copy quotes: what harm does it do?"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import Observation, Select, Turn
+from memscope_testing.models import WeakChat
+
+UNSEEN = Path(__file__).parents[2] / "benchmarks" / "unseen"
+PAUSE = timedelta(days=1)
+
+
+def talk(name, scenarios):
+    """The turns of everyday scenarios as the talk of one user, with their facts and relations."""
+    turns, facts, relations = [], [], []
+    for line in (UNSEEN / name).read_text("utf-8").splitlines()[:scenarios]:
+        one = json.loads(line)
+        facts_before, turns_before = len(facts), len(turns)
+        turns += [{**turn, "zone": ZoneInfo(one["zone"])} for turn in one["turns"]]
+        facts += [{**fact, "turns": [turns_before + place for place in fact["turns"]]} for fact in one["facts"]]
+        relations += [(facts_before + old, facts_before + new, told) for old, new, told in one["relations"]]
+    return turns, facts, relations
+
+
+async def learned(chat, turns):
+    """Say the turns, one sitting a day, and learn from them until nothing waits; return the memory's records."""
+    now = datetime(2026, 1, 1, tzinfo=ZoneInfo("UTC"))
+    async with AsyncMemoryScope(":memory:", chat=chat, clock=lambda: now, settings={"retry_s": 0.01}) as memory:
+        for turn in turns:
+            now = max(now + timedelta(minutes=1), datetime.fromisoformat(turn["time"]).replace(tzinfo=turn["zone"]))
+            await memory.add_turns([{"role": turn["role"], "content": turn["text"]}], user="alice")
+        for _ in range(40):
+            now += PAUSE
+            report = await memory.consolidate(user="alice")
+            if not report.pending:
+                break
+        status = await memory.admin.status()
+        store = memory.admin.runtime.services.store
+        return [one async for page in store.scan(Select("alice")) for one in page], report, status
+
+
+def wrongly_closed(facts, told, relations):
+    over = {told[old]["text"] for old, _, _ in relations} | {told[new]["text"] for _, new, _ in relations}
+    return [one.text for one in facts if one.closed and one.text not in over]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", ["en2.jsonl", "zh2.jsonl"])
+async def test_a_weak_model_loses_no_turn_and_ends_little(name, seed):
+    turns, told, relations = talk(name, 60)
+    records, report, status = await learned(WeakChat(turns, told, relations, seed=seed), turns)
+    facts = [one for one in records if isinstance(one, Observation)]
+    wrong = wrongly_closed(facts, told, relations)
+    print(
+        f"{name} {seed}: {len(facts)} facts, wrongly closed {wrong}; {dict(status['facts'])}; {status['refused']}",
+        report.merged,
+    )
+    assert len([one for one in records if isinstance(one, Turn)]) == len(turns) and not report.pending
+    assert len(wrong) <= 0.01 * len(facts)
+    assert status["refused"]  # which doctor shows
