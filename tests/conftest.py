@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, EntryPoints, entry_points
@@ -32,6 +33,9 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # every process that a test s
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+MEMORY_DISK, NEEDED_BYTES = Path("/dev/shm"), 2 * 2**30
+if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > NEEDED_BYTES:  # a SQLite test waits for a disk mostly
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 
 @functools.cache
