@@ -28,6 +28,7 @@ memscope_register_languages(languages.register)  # for tests of functions that n
 os.environ["LANGUAGE"] = "en"  # of the program, wherever the tests run
 pytest.register_assert_rewrite("memscope_testing", "adapters")  # or the asserts of suites lose their diff
 SERVERS = {"elasticsearch", "postgres"}  # folders whose tests need a server
+NODE = "MEMSCOPE_TEST_ES_URL"  # what a test is skipped without, elsewhere
 
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # every process that a test starts would compile all that it imports
     sys.dont_write_bytecode = False
@@ -55,7 +56,8 @@ Distribution.metadata = property(functools.cache(Distribution.metadata.fget))  #
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name in SERVERS:
+        reasons = " ".join(mark.kwargs.get("reason", "") for mark in item.iter_markers("skipif"))
+        if item.path.parent.name in SERVERS or NODE in reasons:
             item.add_marker(pytest.mark.slow)
 
 

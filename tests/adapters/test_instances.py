@@ -76,6 +76,7 @@ async def test_it_runs_on_the_loop_of_memscope_and_a_given_object_on_its_owners(
         assert await acquire(memory).do(where) == threading.current_thread().name
 
 
+@pytest.mark.slow
 def test_a_process_that_just_ends_keeps_what_was_acknowledged(tmp_path):
     place = tmp_path / "memory.db"
     code = f"""

@@ -72,6 +72,7 @@ def test_a_translation_has_the_fields_of_its_text():
     assert not [key for key, text in entries.items() if not key[1] and fields(text) != fields(key[0])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "zh"),
     [
@@ -87,6 +88,7 @@ def test_the_language_is_the_locales(variables, zh):
     assert bool(CHINESE.search(program("--help", **variables))) is zh
 
 
+@pytest.mark.slow
 def test_lang_goes_before_the_locale_wherever_it_stands():
     assert CHINESE.search(program("--help", "--lang", "zh"))
     assert CHINESE.search(program("list", "--lang=zh", "--help"))

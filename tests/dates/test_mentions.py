@@ -186,6 +186,7 @@ AMONG_OTHERS = st.lists(
 
 @given(AMONG_OTHERS.map(" ".join))
 @settings(max_examples=400, deadline=None)
+@pytest.mark.slow
 def test_what_stands_between_unknown_words_changes_nothing(text: str) -> None:
     whole, now = lexer.tokens(lexer.blanked(text)), calendar.Now(NOW)
     found, short = (cascade.Cascade(rows()).run([*some], now) for some in (whole, parsing.condensed(whole)))
@@ -211,6 +212,7 @@ def attempts(text: str) -> int:
     return tried.call_count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["last ", "1", "1 ", "1 day ", "一", "上", "may ", "3月", "to 5pm ", "from 1 to ", "-", "every "]
 )

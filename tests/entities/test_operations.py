@@ -356,6 +356,7 @@ async def test_questions_and_writes_at_the_same_time(memory, monkeypatch):
     assert await memory.entities("u").list(top=100) == following
 
 
+@pytest.mark.slow
 async def test_the_event_loop_goes_on_while_names_are_read(memory):
     texts = (f"My colleague Kim{number} moved to Lisbon and works for Siemens now." for number in range(3000))
     await memory.add_turns([said(text, 1) for text in texts], user="u")

@@ -206,6 +206,7 @@ async def test_a_value_of_an_earlier_version_becomes_sentences(world, texts, sub
 # ---- whatever a model replies
 
 
+@pytest.mark.slow
 async def test_no_reply_loses_a_name_or_a_number(world):
     """A model that answers at random: what is known stays known, and each sentence rests on facts of its insight."""
     chance = random.Random(7)

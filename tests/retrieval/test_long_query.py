@@ -19,6 +19,7 @@ CHINESE = [chr(0x4E00 + number) for number in range(3000)]
 
 
 @pytest.mark.parametrize(("words", "gap"), [(ENGLISH, " "), (CHINESE, "")], ids=["English", "Chinese"])
+@pytest.mark.slow
 async def test_a_question_of_32_kb_holds_no_loop(tmp_path: Path, words: list[str], gap: str) -> None:
     chance = random.Random(7)
     said = [gap.join(chance.choices(words, k=40)) for _ in range(1500)]

@@ -118,6 +118,7 @@ async def test_dates_are_read_from_the_beginning_and_the_end_of_a_long_query(que
     assert middle.periods == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -82,6 +82,7 @@ def test_work_that_nobody_waits_for_any_more_is_passed_over(makers, monkeypatch)
     assert len(answers) == 1
 
 
+@pytest.mark.slow
 async def test_an_import_by_processes_is_the_same(tmp_path, monkeypatch):
     found = []
     async with AsyncMemoryScope(tmp_path / "first.db", settings={}) as memory:

@@ -24,6 +24,7 @@ def unit_rows(seed: int, rows: int, dims: int) -> Any:
 
 
 @given(arrays.arrays(np.float16, arrays.array_shapes(min_dims=2, max_dims=2, max_side=70), elements=NUMBERS))
+@pytest.mark.slow
 def test_a_byte_is_off_by_at_most_half_a_step(given: Any) -> None:
     packed, scale = pack(given)
     off = np.abs(packed * scale[:, None] - given.astype(np.float32))

@@ -288,6 +288,7 @@ def test_a_token_for_an_agent_sees_what_the_agent_was_told(served, alice):
         assert helper.get(f"{ALICE}/records", params={"agent": "other"}).status_code == 404
 
 
+@pytest.mark.slow
 async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
     """Every operation, with the names and ids of others, as Bob: never another answer than for who does not exist."""
     home, tokens, rng = await fill(tmp_path / "memory.db"), TokenFile(tmp_path / "tokens.json"), random.Random(19)

@@ -273,6 +273,7 @@ def _request() -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_what_anthropic_is_sent(aboard, monkeypatch):
     """The history is within a breakpoint that the next run's request finds again."""
     try:

@@ -35,6 +35,7 @@ def test_a_class_says_what_it_needs(name, missing):
     assert "./adapters/langchain[all]" in said
 
 
+@pytest.mark.slow
 def test_langchain_core_is_enough_for_the_others():
     code = (
         "from memscope_langchain import MemoryScopeRetriever, MemoryScopeChatMessageHistory, SearchMemoryTool\n"
