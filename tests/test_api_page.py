@@ -94,6 +94,7 @@ CALLS = {
     "entities().get NotFound": lambda m: m.entities("alice").get("Nobody"),
     "entities().timeline NotFound": lambda m: m.entities("alice").timeline("Nobody"),
     "entities().graph NotFound": lambda m: m.entities("alice").graph(["Nobody"]),
+    "entities().dismiss NotFound": lambda m: m.entities("alice").dismiss("Nobody"),
     "entities().merge NotFound": lambda m: m.entities("alice").merge("Nobody", "Noone"),
     "entities().split NotFound": lambda m: m.entities("alice").split("Nobody", "Noone"),
     "entities().merge InputError": lambda m: m.entities("alice").merge("Berlin", "Berlin"),

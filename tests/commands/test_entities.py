@@ -73,6 +73,12 @@ def test_a_person_merges_and_splits(run):
     assert run("entity", "Kim", "--split", "小芳").startswith("Kim (my sister)  person  1 turn")
 
 
+def test_a_person_dismisses_a_name(run):
+    assert run("entity", "Kim", "--dismiss") == "Kim is listed no more\n"
+    assert "Kim" not in run("entities")
+    assert json.loads(run("entity", "小芳", "--dismiss", "--json")) == {"dismissed": "小芳"}
+
+
 def test_names_are_read_anew(run):
     assert run("reindex", "--entities") == "u  4 names  4 mentions\n"
     assert json.loads(run("reindex", "--entities", "--json")) == {"user": "u", "entities": 4, "mentions": 4}

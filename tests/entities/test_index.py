@@ -49,7 +49,7 @@ def memory(at: int, sources: tuple[str, ...], insight: bool, **more: Any) -> Obs
                 recorded=said, **more)  # fmt: skip
 
 
-correction = st.tuples(st.sampled_from(["merge", "split"]), st.sampled_from(["Kim", "Anna"]),
+correction = st.tuples(st.sampled_from(["merge", "split", "dismiss"]), st.sampled_from(["Kim", "Anna"]),
                        st.sampled_from(["Anna Schmidt", "my sister", "Zorblax", "小芳"]))  # fmt: skip
 step = st.one_of(
     st.builds(turn, st.integers(0, len(SAID) - 1)),

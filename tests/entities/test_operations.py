@@ -277,6 +277,32 @@ async def test_a_role_is_taken_from_one_and_given_to_another(talk):
     assert merged.aliases == ("Anna", "my sister") and merged.count == 4
 
 
+async def test_a_dismissed_name_is_no_entity_until_it_is_merged_or_the_statement_forgotten(talk):
+    def names(entities):
+        return [one.name for one in entities]
+
+    assert "Kim" in names(await talk.entities("u").list())
+    await talk.entities("u").dismiss("kim")
+    assert "Kim" not in names(await talk.entities("u").list())
+    assert "Kim" not in names(await talk.entities("u").stream())
+    with pytest.raises(NotFound):
+        await talk.entities("u").get("Kim")
+    await talk.add_turns([{"role": "user", "content": "Kim called again."}], user="u")
+    assert "Kim" not in names(await talk.entities("u").list())
+    (told,) = await talk.list(user="u", namespace="memscope.entities")
+    assert told.text == "kim ∉"
+    await talk.forget(user="u", ids=[told.id])
+    assert "Kim" in names(await talk.entities("u").list())
+    await talk.entities("u").dismiss("Kim")
+    assert "Kim" in (await talk.entities("u").merge("Anna Schmidt", "Kim")).aliases
+
+
+async def test_an_alias_stays_when_the_full_name_is_dismissed(memory):
+    await memory.add_turns([{"role": "user", "content": "Anna Schmidt met Anna in Rome."}], user="u")
+    await memory.entities("u").dismiss("Anna Schmidt")
+    assert "Anna" in [one.name for one in await memory.entities("u").list()]
+
+
 async def test_merges_are_records_of_one_user_that_can_be_forgotten(talk):
     await talk.entities("u").merge("Kim", "赵磊")
     assert (await counts(talk))["Kim"] == 4
@@ -331,7 +357,8 @@ async def test_chinese_without_wo_and_at_the_beginning_of_a_sentence(memory):
 
 async def test_what_cannot_be_merged_or_split(talk):
     for call, error in (
-        (talk.entities("u").merge("Kim", "Nobody"), NotFound), (talk.entities("v").merge("Kim", "Anna"), NotFound),
+        (talk.entities("u").merge("Kim", "Nobody"), NotFound),
+        (talk.entities("u").dismiss("Nobody"), NotFound), (talk.entities("v").merge("Kim", "Anna"), NotFound),
         (talk.entities("u").split("Kim", "Anna"), InputError), (talk.entities("u").merge("Kim", "kim"), InputError),
     ):  # fmt: skip
         with pytest.raises(error):

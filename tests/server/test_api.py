@@ -118,6 +118,9 @@ def test_entities_timeline_stream_and_graph(alice, served):
     merged = alice.post(f"{ALICE}/entities/Lisbon/merge", json={"other": "Lissabon"}).json()
     assert merged["name"] == "Lisbon" and "Lissabon" in merged["aliases"]
     assert "Lissabon" not in alice.post(f"{ALICE}/entities/Lisbon/split", json={"other": "Lissabon"}).json()["aliases"]
+    assert alice.post(f"{ALICE}/entities/Lissabon/dismiss").status_code == 204
+    assert "Lissabon" not in alice.get(f"{ALICE}/entities").text
+    assert alice.post(f"{ALICE}/entities/Nobody/dismiss").status_code == 404
     assert alice.get(f"{ALICE}/entities/Nobody").status_code == 404
     assert alice.get(f"{ALICE}/timeline", params={"by": "year"}).status_code == 422
 

@@ -65,6 +65,12 @@ async def split(request: Request, caller: Anyone, user: str, name: str, given: s
     return await memory_of(request).entities(**caller.scope(user, given.agent)).split(name, given.other)
 
 
+@router.post("/entities/{name:path}/dismiss", status_code=204)
+async def dismiss(request: Request, caller: Anyone, user: str, name: str, agent: str | None = None) -> None:
+    """Say that the name is none of a person or thing."""
+    await memory_of(request).entities(**caller.scope(user, agent)).dismiss(name)
+
+
 @router.get("/timeline")
 async def timeline(view: Viewed, entity: str | None = None, by: By = "week", zone: str | None = None) -> Timeline:
     """Return turns per day, week or month, with bursts and themes; of one entity or of all."""

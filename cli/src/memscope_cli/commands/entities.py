@@ -62,17 +62,22 @@ def _entity_parts(one: Entity) -> list[StyledText]:
 @click.option("--top", type=int, default=20, show_default=True, help="How many of each list at most.")
 @click.option("--merge", metavar="OTHER", help="OTHER is a name of this entity.")
 @click.option("--split", metavar="OTHER", help="The alias OTHER is another entity.")
+@click.option("--dismiss", is_flag=True, help="NAME names nobody and nothing.")
 @as_of_option
-def entity(call: Call, /, name: str, merge: str | None, split: str | None, **asked: Any) -> None:
+def entity(call: Call, /, name: str, merge: str | None, split: str | None, dismiss: bool, **asked: Any) -> None:
     """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias.
 
-    --merge and --split are stored as statements in memory, and hold for new turns too.
+    --merge, --split and --dismiss are stored as statements in memory, and hold for new turns too.
     """
     entities = call.open().entities(**call.scope)
     if merge is not None:
         entities.merge(name, merge)
     if split is not None:
         entities.split(name, split)
+    if dismiss:
+        entities.dismiss(name)
+        call.show.report({"dismissed": name}, say("{name} is listed no more", name=visible(name)))
+        return
     known = entities.get(name, **asked)
     records: dict[str, tuple[Record, ...]] = {"facts": known.facts, "insights": known.insights, "turns": known.turns}
     neighbours = [asdict(one) for one in known.neighbours]

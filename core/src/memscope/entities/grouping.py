@@ -1,7 +1,7 @@
 """Bring spellings of one entity together: by rules, and as a person corrected it.
 
 "Anna" joins "Anna Schmidt" if there is only one Anna, and "my sister" joins the one name it was said with. A person's
-merge joins two names; after a person's split, no rule joins them again.
+merge joins two names; after a person's split, no rule joins them again; a dismissed name is none.
 """
 
 from __future__ import annotations
@@ -63,11 +63,13 @@ def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, st
     """Return the groups; ``corrections`` as in ``ReadMemory``, the oldest first."""
     merges: list[tuple[str, str]] = []
     alone: set[str] = set()
+    dismissed: set[str] = set()
     for step, name, other in corrections:
+        dismissed = dismissed | {name} if step == "dismiss" else dismissed - {name, other}
         if step == "split":
             merges = [pair for pair in merges if other not in pair]
             alone.add(other)
-        else:
+        elif step == "merge":
             merges.append((name, other))
     heads = _full_forms(spellings, alone)
     held: dict[str, set[str]] = defaultdict(set)
@@ -80,7 +82,7 @@ def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, st
         heads |= {other: name} if name != other else {}
     members: dict[str, list[str]] = defaultdict(list)
     for form, spelling in spellings.items():
-        if spelling.kind or form in heads:
+        if (spelling.kind or form in heads) and form not in dismissed:
             members[_head(heads, form)].append(form)
     made = (_made(head, forms, spellings) for head, forms in members.items())
     return [one for one in made if one is not None]

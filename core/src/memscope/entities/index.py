@@ -180,7 +180,7 @@ class EntityIndex:
             self._recount(place, living=key in self._places)
 
     def _take_memory(self, id: str, memory: ReadMemory | None) -> bool:
-        """Return whether a person's merge or split came or went."""
+        """Return whether a person's correction came or went."""
         before = self.memories.pop(id, None)
         for form in {one.form for one in before.names} if before else ():
             self._spelling(form).memories.pop(id)

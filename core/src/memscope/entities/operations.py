@@ -1,6 +1,6 @@
-"""``AsyncEntities``: ranking, one entity, timeline, stream, graph, merge and split, of one user.
+"""``AsyncEntities``: ranking, one entity, timeline, stream, graph, merge, split and dismiss, of one user.
 
-Entities are derived from the records; a person's merges and splits are records themselves, statements with ``data``.
+Entities are derived from the records; a person's corrections are records themselves, statements with ``data``.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class AsyncEntities:
             NotFound: one of the names is not mentioned.
             InputError: both are the same name.
         """
-        return await self._correct("merge", name, other)
+        return await self._correct("merge", name, other, "=")
 
     async def split(self, name: str, other: str) -> Entity:
         """Say that the alias ``other`` is not the entity ``name``; no rule joins ``other`` again.
@@ -231,27 +231,45 @@ class AsyncEntities:
             NotFound: one of the names is not mentioned.
             InputError: they are two entities already.
         """
-        return await self._correct("split", name, other)
+        return await self._correct("split", name, other, "≠")
+
+    async def dismiss(self, name: str) -> None:
+        """Say that ``name`` names no entity; nothing lists it any more.
+
+        Undone by ``merge`` with it, or by forgetting the statement that this makes.
+
+        Args:
+            name: a name that is mentioned; aliases of the entity stay.
+
+        Raises:
+            NotFound: the name is not mentioned.
+        """
+        await self._state("dismiss", name, name, "∉")
 
     # ---- inside
 
-    async def _correct(self, step: str, name: str, other: str) -> Entity:
+    async def _correct(self, step: str, name: str, other: str, sign: str) -> Entity:
+        view, first = await self._state(step, name, other, sign)
+        return await self._ask(view, lambda index: _named(index, first, view.now)[1])
+
+    async def _state(self, step: str, name: str, other: str, sign: str) -> tuple[EntityView, str]:
+        """Store the correction as a statement; returns who sees it, and the name that stays."""
         from memscope.languages.names import name_form
 
         where = validation.scope(self._where.user, self._where.agent)
-        view, now = _view(where, self._services.clock(), None)
+        view, _ = _view(where, self._services.clock(), None)
         names = [validation.identifier("name", name), validation.identifier("other", other)]
         async with self._runtime.operation("entities"):
             first, second = await self._ask(view, lambda index: _ordered(index, step, names))
-            text = f"{second} {'=' if step == 'merge' else '≠'} {first}"
+            text = f"{second} {sign} {first}" if second != first else f"{first} {sign}"
             given = {"role": "user", "content": text, "metadata": {INJECTED: True}}
             turn, timed = await self._runtime.check_statement(given, where)
             draft, memory = statement(
                 await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
-                name=" | ".join(sorted(map(name_form, names))), namespace=CORRECTIONS, level=0,  # no part of a profile
+                name=" | ".join(sorted({*map(name_form, names)})), namespace=CORRECTIONS, level=0,  # not for profiles
             )  # fmt: skip
             await self._services.store.append(where.user, [draft], ChangeSet(new=(memory,)))
-            return await self._ask(view, lambda index: _named(index, first, now)[1])
+            return view, first
 
     def _view(self, as_of: datetime | str | None, zone: tzinfo | None = None) -> tuple[EntityView, datetime]:
         then = None if as_of is None else validation.when("as_of", as_of, zone or self._services.zone)
@@ -279,7 +297,7 @@ def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:
         raise NotFound(f"no entity is called {missing[0]!r} here", hint="entities lists those there are")
     if step == "split" and (first is None or first is not second):
         raise InputError(f"{names[0]!r} and {names[1]!r} are not one entity", hint="entity shows the aliases")
-    if name_form(names[0]) == name_form(names[1]):
+    if step != "dismiss" and name_form(names[0]) == name_form(names[1]):
         raise InputError(f"{names[0]!r} and {names[1]!r} are the same name", hint="give two names")
     is_head = first is not None and step == "split" and name_form(first.name) == name_form(names[1])
     return [*reversed(names)] if is_head else [*names]

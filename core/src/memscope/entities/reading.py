@@ -41,7 +41,7 @@ class ReadTurn(NamedTuple):
 class ReadMemory(NamedTuple):
     """``until``: it holds for readers before this time, None for ever. ``sources``: turns or observations.
 
-    ``correction``: ("merge", name, other) or ("split", name, other) of a person, as forms.
+    ``correction``: ("merge", name, other), ("split", name, other) or ("dismiss", name, name) of a person, as forms.
     """
 
     id: str
@@ -113,7 +113,7 @@ def _read_memory(memory: Observation | Insight, mentions: tuple[NameMention, ...
 
 def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:
     given = [memory.data.get(key) for key in ("step", "name", "other")]
-    if memory.namespace != CORRECTIONS or given[0] not in ("merge", "split"):
+    if memory.namespace != CORRECTIONS or given[0] not in ("merge", "split", "dismiss"):
         return None
     step, name, other = (str(one) for one in given)
     return step, name_form(name), name_form(other)

@@ -180,6 +180,10 @@ class SyncEntities:
         """Say that the alias ``other`` is not the entity ``name``; no rule joins ``other`` again."""
         return run(self.entities.split(name, other))
 
+    def dismiss(self, name: str) -> None:
+        """Say that ``name`` names no entity; nothing lists it any more."""
+        run(self.entities.dismiss(name))
+
 
 @hint_arguments
 class SyncAdmin:

@@ -45,11 +45,14 @@ async def entity(request: Request, here: Here, name: str) -> Response:
 
 @router.post("/u/{user:path}/entities/{name:path}/{step}")
 async def correct(request: Request, here: Here, name: str, step: str) -> Response:
-    """Merge another name into an entity, or split an alias off."""
+    """Merge another name into an entity, split an alias off, or dismiss the name."""
     known, other = memory_of(request).entities(**here.scope), request.state.form.get("other", "")
     correction = {"merge": known.merge, "split": known.split}.get(step)
+    if step == "dismiss":
+        await known.dismiss(name)
+        return back(here, "entities")
     if correction is None:
-        raise InputError("entities are merged or split")
+        raise InputError("entities are merged, split or dismissed")
     corrected = await correction(name, other)
     return back(here, "entities", corrected.name)
 
