@@ -1,5 +1,6 @@
 """Units that further processes make are those that this one makes."""
 
+import os
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -55,6 +56,15 @@ def made_by_process(monkeypatch):
 def test_a_process_makes_the_same_units(makers, monkeypatch):
     answers = made_by_process(monkeypatch)
     assert makers.submit(TURNS).result(60) == make(TURNS) == answers[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="this system has no niceness")
+def test_a_process_lets_the_calls_of_other_users_go_first(makers):
+    process = making._Process.start()
+    assert process.made(TURNS) is not None
+    niceness = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, process._process.pid)]
+    process.end()
+    assert niceness[1] == min(niceness[0] + making.NICENESS, 19)
 
 
 def test_without_its_process_the_units_are_made_here(makers, monkeypatch):

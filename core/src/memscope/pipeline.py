@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from inspect import currentframe
+from operator import attrgetter, is_
 from types import FrameType
 from typing import Any, Generic, TypeVar
 
@@ -95,17 +96,20 @@ async def run(steps: Sequence[Worker[B]], batch: B, ctx: Services) -> B:
         if type(made) is not type(batch):
             said = f"worker {step.name!r} returned {type(made).__name__} instead of {type(batch).__name__}"
             raise WorkerError(said, hint="it returns the batch, altered by dataclasses.replace")
-        for name in _unwritten(type(batch), step) if made is not batch else ():  # type: ignore[arg-type]
-            if getattr(made, name) is not getattr(batch, name):
-                message = f"worker {step.name!r} writes {name!r}, which it does not declare"
-                raise WorkerError(message, hint="add it to writes")
+        names, values = _unwritten(type(batch), step)  # type: ignore[arg-type]
+        if made is not batch and not all(map(is_, values(made), values(batch))):
+            name = next(name for name in names if getattr(made, name) is not getattr(batch, name))
+            message = f"worker {step.name!r} writes {name!r}, which it does not declare"
+            raise WorkerError(message, hint="add it to writes")
         batch = made
     return batch
 
 
 @lru_cache(maxsize=1 << 7)
-def _unwritten(batch: Hashable, step: Worker[Any]) -> tuple[str, ...]:
-    return tuple(column.name for column in fields(batch) if column.name not in step.writes)  # type: ignore[arg-type]
+def _unwritten(batch: Hashable, step: Worker[Any]) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]:
+    """Return the fields that a step must leave as they are, and what reads all of them at once."""
+    names = tuple(column.name for column in fields(batch) if column.name not in step.writes)  # type: ignore[arg-type]
+    return names, attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, name) for name in names)
 
 
 @lru_cache(maxsize=1 << 7)

@@ -90,8 +90,8 @@ def identifier(what: str, value: object) -> str:
         raise ScopeError(f"{what} is empty", hint="give the id of whose memory it is" if what == "user" else "")
     if value != value.strip():
         raise ScopeError(f"{what} has blanks around it: {value!r}", hint="strip it")
-    hidden = next((char for char in value if unicodedata.category(char) in HIDDEN_CATEGORIES), None)
-    if hidden is not None:
+    suspicious = () if value.isprintable() else value
+    if hidden := next((char for char in suspicious if unicodedata.category(char) in HIDDEN_CATEGORIES), None):
         raise ScopeError(f"{what} has an invisible character U+{ord(hidden):04X}", hint="remove it")
     if len(value.encode()) > MAX_IDENTIFIER_BYTES:
         raise ScopeError(f"{what} is longer than {MAX_IDENTIFIER_BYTES} bytes", hint="use an id, or a digest of it")

@@ -56,6 +56,8 @@ def _precedence(memory: Observation, turn: Turn | None) -> tuple[int, int]:
 
 def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
     """Return the hit with the memories it prints: none that an earlier turn said already."""
+    if not (hit.matched or hit.words):
+        return hit
     mine = {key: memory for memory in hit.matched if owners[key := _memory_key(memory)].id == hit.id}
     return replace(hit, matched=tuple(mine.values()), words=hit.words if mine else "")
 

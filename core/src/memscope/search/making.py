@@ -28,6 +28,7 @@ from memscope.search.units import Unit, turn_units
 
 MAX_PROCESSES = 4
 IDLE_S = 5.0
+NICENESS = 10  # of a process: calls of other users go before an import
 SLICE_S, PAUSE_S = 0.003, 0.001
 _LENGTHS = struct.Struct("<2Q")
 _COMMAND = (sys.executable, "-P", "-c", "from memscope.search.making import serve; serve()")
@@ -141,6 +142,8 @@ def serve() -> None:
     """Answer turns on the standard input with their units, until it ends."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         for name, place in _received(source)[0]:
             register(name, place)

@@ -139,11 +139,10 @@ def unit_texts(record: Record, turns: Sequence[tuple[int, Turn]] = ()) -> list[s
 
 def numbered(units: Sequence[Unit], number: int, seq: int) -> list[Unit]:
     """Number the units of ``turn_units``."""
+    rest = _NUMBERS_STRUCT.size
     return [
-        unit._replace(
-            seq=seq + i, columns=_NUMBERS_STRUCT.pack(seq + i, number, number) + unit.columns[_NUMBERS_STRUCT.size :]
-        )
-        for i, unit in enumerate(units)
+        Unit(seq, _NUMBERS_STRUCT.pack(seq, number, number) + unit.columns[rest:], unit.terms, unit.text)
+        for seq, unit in enumerate(units, seq)
     ]
 
 

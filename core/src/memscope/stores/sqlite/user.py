@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from memscope.records import (
@@ -32,6 +33,12 @@ _KNOWN = (
     " UNION ALL SELECT id, 0 FROM tombstone WHERE user = ? AND id {0}"
 )
 _ROW_COLUMNS = "number, body, unit, units, valid_to_before"
+
+
+@cache
+def _insert_record(columns: tuple[str, ...]) -> str:
+    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+    return f"INSERT INTO record({names}) VALUES ({marks})"
 
 
 class SQLiteUser(BlockTable):
@@ -126,8 +133,7 @@ class SQLiteUser(BlockTable):
         fields["valid_to_before"] = row.valid_to.isoformat() if row.valid_to is not None else None
         if row.number > self._inserted:
             fields |= {"user": self.user, "number": row.number}
-            names, marks = ", ".join(f'"{name}"' for name in fields), ", ".join("?" * len(fields))
-            self.db.execute(f"INSERT INTO record({names}) VALUES ({marks})", tuple(fields.values()))
+            self.db.execute(_insert_record(tuple(fields)), tuple(fields.values()))
             self._inserted = row.number
             self._count(row.record, 1)
         else:
