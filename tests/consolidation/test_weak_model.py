@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 from zoneinfo import ZoneInfo
-
-import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import Observation, Select, Turn
@@ -43,7 +42,7 @@ async def learned(chat, turns):
                 break
         status = await memory.admin.status()
         store = memory.admin.runtime.services.store
-        return [one async for page in store.scan(Select("alice")) for one in page], report, status
+        return [one async for page in store.scan(Select("alice")) for one in page], status
 
 
 def wrongly_closed(facts, told, relations):
@@ -51,17 +50,21 @@ def wrongly_closed(facts, told, relations):
     return [one.text for one in facts if one.closed and one.text not in over]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("name", ["en2.jsonl", "zh2.jsonl"])
-async def test_a_weak_model_loses_no_turn_and_ends_little(name, seed):
-    turns, told, relations = talk(name, 60)
-    records, report, status = await learned(WeakChat(turns, told, relations, seed=seed), turns)
-    facts = [one for one in records if isinstance(one, Observation)]
-    wrong = wrongly_closed(facts, told, relations)
-    print(
-        f"{name} {seed}: {len(facts)} facts, wrongly closed {wrong}; {dict(status['facts'])}; {status['refused']}",
-        report.merged,
-    )
-    assert len([one for one in records if isinstance(one, Turn)]) == len(turns) and not report.pending
-    assert len(wrong) <= 0.01 * len(facts)
-    assert status["refused"]  # which doctor shows
+async def test_a_weak_model_loses_no_turn_and_ends_one_fact_in_a_hundred_at_most():
+    number, wrong = 0, []
+    for name, seed in product(("en2.jsonl", "zh2.jsonl"), (1, 2, 3)):
+        turns, told, relations = talk(name, 60)
+        records, status = await learned(WeakChat(turns, told, relations, seed=seed), turns)
+        facts = [one for one in records if isinstance(one, Observation)]
+        assert len([one for one in records if isinstance(one, Turn)]) == len(turns)
+        assert not any(status[state]["consolidate"] for state in ("pending", "failed", "parked"))
+        assert "of the facts were refused: no_quote" in status["refused"]  # as doctor says, with the model's name
+        number, wrong = number + len(facts), wrong + wrongly_closed(facts, told, relations)
+    print(f"of {number} facts {len(wrong)} were wrongly closed", wrong)
+    assert len(wrong) <= 0.01 * number
+
+
+async def test_a_good_model_is_not_called_weak():
+    turns, told, relations = talk("en2.jsonl", 20)
+    _, status = await learned(WeakChat(turns, told, relations, rate=0.0), turns)
+    assert status["refused"] == ""

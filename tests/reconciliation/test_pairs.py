@@ -128,7 +128,7 @@ async def test_pairs_meet_and_are_settled(name, start, step):
     apart, wrong = await score(name[:2], chosen)
     met, right = len(chosen) - len(apart), len(chosen) - len(wrong)
     print(f"{name}[{start}::{step}]: {met} of {len(chosen)} met, {right} as wanted", apart, wrong)
-    assert len(wrong) <= 0.15 * len(chosen), wrong
+    assert len(wrong) <= 0.2 * len(chosen), wrong
 
 
 # ----------------------------------------------------------------------------- is the old one shown, among many others?

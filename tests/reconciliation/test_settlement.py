@@ -318,7 +318,7 @@ def test_a_fact_that_repeats_two_does_not_merge_these():
 
 @pytest.mark.parametrize("verdicts", [("refines", "repeats"), ("repeats", "refines")])
 def test_a_fact_that_repeats_one_and_refines_another_leaves_both(verdicts):
-    town, lake = observation("town", "The user moved to a town."), observation("lake", "The user lives at the lake.")
+    town, lake = observation("town", "The user moved to a town."), observation("lake", "The user moved to the lake.")
     again = observation("again", "The user has moved to a small town.", said="2026-06-10")
     told = settled(FactRelation(again, town, verdicts[0]), FactRelation(again, lake, verdicts[1]), fresh=[again])
     repeated = (town, lake)[verdicts.index("repeats")]
@@ -365,7 +365,8 @@ def test_what_is_over_ended_others_before():
 
 
 def test_of_two_dates_of_one_event_the_more_precise_stays():
-    vague, exact = replace(OLD, happened=parse("2026-06", UTC)), replace(NEW, happened=parse("2026-06-12", UTC))
+    vague = replace(OLD, text="The user moved to Berlin.", happened=parse("2026-06", UTC))
+    exact = replace(NEW, happened=parse("2026-06-12", UTC))
     for new, old in ((exact, vague), (replace(vague, said=NEW.said), replace(exact, said=OLD.said))):
         for verdict in ("repeats", "refines"):
             told = settled(FactRelation(new, old, verdict))

@@ -9,6 +9,7 @@ A reply is text, a JSON value, an error to raise, or a function from the message
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 from itertools import permutations
@@ -145,6 +146,50 @@ class IdealChat(ScriptedChat):
         return {"sentences": [], "alone": [fact["n"] for fact in shown["facts"]], "relations": related}
 
 
+class WeakChat(IdealChat):
+    """Answer as ``IdealChat``, and err at random: replies are cut, verdicts and dates made up, quotes not copied.
+
+    ``rate``: how often each of these errors is made, per reply or fact. ``seed``: which ones.
+    """
+
+    name = "weak"
+
+    def __init__(
+        self,
+        turns: Sequence[Mapping[str, Any]],
+        facts: Sequence[Mapping[str, Any]],
+        relations: Sequence[tuple[int, int, str]] = (),
+        *,
+        seed: int = 1,
+        rate: float = 0.2,
+    ) -> None:
+        super().__init__(turns, facts, relations)
+        self._chance, self._rate = random.Random(seed), rate
+
+    def _errs(self) -> bool:
+        return self._chance.random() < self._rate
+
+    def _answer(self, messages: Sequence[Message]) -> Json:
+        reply = super()._answer(messages)
+        if isinstance(reply, dict) and isinstance(reply.get("facts"), list):
+            known = data(messages).get("known", ())
+            reply = {**reply, "facts": [self._spoilt(fact, known) for fact in reply["facts"]]}
+        written = json.dumps(reply, ensure_ascii=False)
+        return written[: self._chance.randrange(len(written))] if self._errs() else written
+
+    def _spoilt(self, fact: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        told = dict(fact)
+        if known and self._errs():
+            old = self._chance.choice(known)
+            relation = self._chance.choice(("ends", "was", "repeats", "refines"))
+            told["known"] = [{"k": old["k"], "words": last_words(old["text"]), "relation": relation, "rest": ""}]
+        if self._errs():
+            told["when"] = f"{self._chance.randrange(2000, 2035)}-{self._chance.randrange(1, 13):02}"
+        if self._errs():
+            told["quotes"] = [{**quote, "words": f"{told['text']} !"} for quote in told["quotes"]]
+        return told
+
+
 def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:
     """Return the quotes of a fact; without any, its turns' whole texts, and the ``quote`` for the first."""
     if "quotes" in fact:
@@ -168,4 +213,4 @@ def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> dict[s
     return {**noted, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
 
 
-__all__ = ["IdealChat", "ScriptedChat", "data", "last_words"]
+__all__ = ["IdealChat", "ScriptedChat", "WeakChat", "data", "last_words"]

@@ -13,16 +13,15 @@ from datetime import timedelta
 
 from memscope.consolidation.batch import FactBatch, ToldRelation
 from memscope.consolidation.known_names import known_aliases
-from memscope.languages.worded import every
 from memscope.pipeline import worker
 from memscope.reconciliation.approval import proposed_before
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.similarity import MIN_SIMILARITY, closeness, same
 from memscope.reconciliation.subjects import NO_ALIASES, Aliases, meet, subjects, user_names
+from memscope.reconciliation.vetoes import keywords
 from memscope.records import Interval, Observation, Scope, Turn
 from memscope.services import Services
-from memscope.text.tokens import fold
 from memscope.text.topics import topics
 
 MAX_EVENT_LENGTH = timedelta(days=3)  # what lasts no longer may be one event, told twice
@@ -130,13 +129,9 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
 
 def _meet_by_topic(one: Observation, other: Observation) -> bool:
     """Return whether the facts share a keyword or an everyday topic ("diet", "food"), or happened at one time."""
-    if _keywords(one) & _keywords(other) or _topics(one) & _topics(other):
+    if keywords(one) & keywords(other) or _topics(one) & _topics(other):
         return True
     return _is_event(one.happened) and _is_event(other.happened) and _together(one.happened, other.happened)
-
-
-def _keywords(fact: Observation) -> set[str]:
-    return {fold(word) for word in fact.keywords} - subjects(fact.about) - every("other")
 
 
 def _topics(fact: Observation) -> frozenset[int]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from memscope.languages.names import names
 from memscope.languages.worded import calls_user, every, wordings
-from memscope.reconciliation.similarity import form
+from memscope.reconciliation.similarity import closeness, form
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, USER_SUBJECT, Aliases, may_meet, share_thing, subjects
 from memscope.reconciliation.supersession import Verdict
 from memscope.records import Observation
 from memscope.text.tokens import fold
 from memscope.text.topics import topics
 
+MIN_ALIKE_WORDS = 0.25  # of the shorter fact; 97 % of the recorded repetitions have it, and 2 % of other pairs
 RECURS = "recurs"  # in the data of an observation: the rule of what is repeated
 _DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
@@ -27,12 +28,13 @@ def weighed(
 ) -> Verdict:
     """Return the verdict that counts.
 
-    Facts of two subjects, two events of different days, and facts of different kinds without a shared topic are
-    unrelated. Hearsay ends nothing. What repeats a fact and has a number, name or day besides refines it.
+    Facts of two subjects, two events of different days, and facts of different kinds are unrelated; so is what is said
+    to repeat or refine in other words altogether. Hearsay ends nothing. What repeats a fact and has a number, name or
+    day besides refines it.
     """
     if not (may_meet(new, old, own, aliases) or share_thing(new, old, own)):
         return "unrelated"
-    if verdict in ("repeats", "refines") and are_other_events(new, old):
+    if verdict in ("repeats", "refines") and (are_other_events(new, old) or not are_alike(new, old)):
         return "unrelated"
     if verdict == "ends" and (is_hearsay(new, own) or are_of_other_kinds(new, old, own)):
         return "unrelated"
@@ -57,12 +59,27 @@ def is_hearsay(fact: Observation, own: frozenset[str] = NOBODY) -> bool:
 
 
 def are_of_other_kinds(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:
-    """Return whether the facts have everyday topics of which they share none, and share no word but names.
+    """Return whether the facts share no word but names, no keyword, and less than half of the everyday topics of one.
 
     Without keywords nobody said what a fact is about.
     """
-    kinds = [topics(" ".join((fact.text, *fact.keywords))) if fact.keywords else frozenset() for fact in (one, other)]
-    return all(kinds) and not kinds[0] & kinds[1] and not _content(one, own) & _content(other, own)
+    if not (one.keywords and other.keywords) or _content(one, own) & _content(other, own):
+        return False
+    kinds = [topics(" ".join((fact.text, *fact.keywords))) for fact in (one, other)]
+    fewest = min(map(len, kinds))
+    return not (keywords(one) & keywords(other) or 2 * len(kinds[0] & kinds[1]) >= max(fewest, 1))
+
+
+def are_alike(one: Observation, other: Observation) -> bool:
+    """Return whether facts that are said to say the same have words in common, beside whom they are about."""
+    if keywords(one) & keywords(other):
+        return True
+    return closeness(one.text, other.text, without=" ".join((one.about, other.about))) >= MIN_ALIKE_WORDS
+
+
+def keywords(fact: Observation) -> set[str]:
+    """Return the folded keywords that say something."""
+    return {fold(word) for word in fact.keywords} - subjects(fact.about) - every("other")
 
 
 def _content(fact: Observation, own: frozenset[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from memscope.records.entities import Insight, Interval, Json, Observation, Scop
 from memscope.records.messages import VectorSpace
 
 FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
-MUCH_REFUSED = 0.2  # share that suggests a model too small for the task, or of another language
+MUCH_REFUSED = 0.1  # share that suggests a model too small for the task, or of another language; a strong one has none
 _REFUSED = frozenset(
     "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed wrong_known".split()
 )

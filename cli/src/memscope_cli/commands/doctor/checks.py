@@ -230,7 +230,8 @@ async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fin
             yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
     if refused := exam.status["refused"]:
         mended = say("try a larger chat.model; {command} shows them", command=exam.command("consolidate --preview"))
-        yield Finding("work", "warn", say_sentence(refused), mended, 5)
+        told = f"{exam.status['models']['chat']}: {say_sentence(refused)}"
+        yield Finding("work", "warn", told, mended, 5)
     errors = exam.status["errors"]
     for state, after in (("failed", ""), ("parked", exam.command("unpark"))):
         stages = [stage for stage, number in exam.status[state].items() if number]
