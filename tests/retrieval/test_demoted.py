@@ -66,3 +66,26 @@ async def test_a_fact_of_another_agent_on_a_shared_turn_is_not_shown() -> None:
         every = await memory.retrieve("Which collie?", user="alice")
     assert [hit.observations for hit in mine] == [()]
     assert [hit.observations for hit in every] == [(fact,)]
+
+
+@pytest.mark.parametrize("answer", ["I don't know that yet.", "Mondays are long."])
+async def test_what_only_an_answer_without_knowledge_follows_is_no_evidence(answer: str) -> None:
+    asking = "My mother asks which shoe size Maja is"
+    told = "Maja's wellies are a 31 now, and tight."
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as memory:
+        await memory.add_turns([said(told, "2026-02-03")], user="alice", session="1")
+        await memory.add_turns(
+            [said(asking, "2026-02-04"), said(answer, "2026-02-04", "assistant")], user="alice", session="2"
+        )
+        texts = [hit.text for hit in await memory.retrieve("Which shoe size is Maja?", user="alice")]
+    assert told in texts and (asking in texts) is (answer == "Mondays are long.")
+
+
+async def test_statements_told_in_no_session_lend_each_other_nothing() -> None:
+    texts = ("The harbour office wants the blue forms.", "Bicycles are kept in the cellar.", "Tea is drunk at four.")
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as memory:
+        for text in texts:
+            await memory.add_memory(text, user="alice", time=NOW)
+        hits = {hit.observations[0].text: hit for hit in await memory.retrieve("Where are the bicycles?", user="alice")}
+    borrowed = [one.name for text, hit in hits.items() if text != texts[1] for one in hit.features]
+    assert texts[1] in hits and {"window", "wide", "session"}.isdisjoint(borrowed)

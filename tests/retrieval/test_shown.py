@@ -342,5 +342,5 @@ async def test_the_assistants_restatement_of_what_changed_is_marked(memory: Asyn
     await note(memory, "o", "The user drives a Corolla car", key)
     later = START + timedelta(days=20)
     await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
-    lines = (await memory.context("Which car does the user drive?", user="u")).splitlines()
+    lines = (await memory.context("Which car does the user drive?", user="u", speak="always")).splitlines()
     assert len(lines) == 2 and all("(changed later: 2026-03-22)" in line for line in lines)

@@ -20,18 +20,23 @@ from memscope.pipeline import worker
 from memscope.records import Candidates
 from memscope.retrieval.features import MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.query import Query
+from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.services import Services
 from memscope.text.terms import terms
 from memscope.text.topics import names as topic_names
 
 MAX_LINES = 3
+# parts of the way from the best score down to the middle one, at which lines end: where words are met, and else
+REACH, UNMET_REACH = 0.7, 1.0
+MIN_SPREAD = 6.0  # points that this way has at least: of few lines the middle one may be of use too
+MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
 
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
-           "about_user", "text", "scope", "k", "speak"),
+           "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -42,14 +47,38 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "world" and _is_about_theirs(query, found):
         query = replace(query, need="user")
     if query.need == "user":
-        return replace(query, order=_with_heeded(query, found))
+        rows = _within_reach(query, found)
+        return replace(query, order=_with_heeded(query, rows, found), limited=len(query.order) - len(rows))
     rows = _standing_wishes(query, found)
     if query.need == "world":
         rows = tuple(dict.fromkeys((*rows, *_covered(query, found))))
     return replace(query, order=rows, limited=len(query.order) - len(rows))
 
 
-def _with_heeded(query: Query, found: Candidates) -> tuple[int, ...]:
+def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
+    """Return the rows without those far below the best; all of them for a list, or whatever happens at a time."""
+    if not query.order or query.scores is None or query.is_list_question or query.asks_period:
+        return query.order
+    scores = query.scores[list(query.order)]
+    spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
+    least = scores[0] - (REACH if _is_met(query, found) else UNMET_REACH) * spread
+    return tuple([row for row in query.order if query.scores[row] >= least or row in query.bridged])
+
+
+def _is_met(query: Query, found: Candidates) -> bool:
+    """Return whether the question's words can be trusted; where it is about the user, one statement has most of them.
+
+    Of the user much is said in other words: "What is my position?" is not met by a position that is nobody's.
+    """
+    evidence = FeatureInputs(query, found)
+    if evidence.word_match_confidence < 1 or not query.asks_personally:
+        return evidence.word_match_confidence >= 1
+    words = ((evidence.occurs > 0) & (evidence.weights > 0)).sum(axis=1)
+    met = (evidence.coverage >= MIN_MET_SHARE) & (words >= MIN_MET_WORDS) & (evidence_level(found) == STATEMENT_LEVEL)
+    return bool(met[list(query.order)].any())
+
+
+def _with_heeded(query: Query, order: tuple[int, ...], found: Candidates) -> tuple[int, ...]:
     """Keep places for the standing wishes and tastes that a choice for the user depends on.
 
     They replace the last lines that would be shown, whatever words they have.
@@ -61,8 +90,8 @@ def _with_heeded(query: Query, found: Candidates) -> tuple[int, ...]:
         likely = found.topic + np.fmax(found.meaning, 0) + (found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
         tastes = _marked(found, TASTE_TERMS)
         heeded = sorted((row for row in query.order if tastes[row]), key=lambda row: -likely[row])[:MAX_TASTES]
-    best = query.order[: max(0, query.k - len(wishes) - len(heeded))]
-    return tuple(dict.fromkeys((*best, *wishes, *heeded, *query.order)))
+    best = order[: max(0, query.k - len(wishes) - len(heeded))]
+    return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
 
 
 def _marked(found: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:

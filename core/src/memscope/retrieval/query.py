@@ -74,6 +74,8 @@ class Query(Request):
     values: NDArray[np.float32] | None = None  # [candidates, features]
     scores: NDArray[np.float32] | None = None  # [candidates]
     repeated_questions: int = 0  # turns left out because they only ask the same question
+    # second_hop
+    bridged: frozenset[int] = frozenset()  # rows brought in by a name
     # limit_lines
     limited: int = 0  # candidates that the message does not need
     # rerank

@@ -18,6 +18,7 @@ from memscope.search.units import ASSISTANT_ROLE, TURN, USER_ROLE
 
 Values: TypeAlias = Any  # an array with an entry per candidate
 
+STATEMENT_LEVEL = 2
 MIN_REPEATED_COVERAGE = 0.75  # idf-weighted share of the query's words that a repetition of it has
 MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # its terms: at most 2 x the query's + 4
 
@@ -26,7 +27,7 @@ def repeated_questions(candidates: Candidates, weights: Values) -> Values:
     """[n] true for a turn that only repeats the query, unless a fact on the turn has the words."""
     total, (times, more) = float(weights.sum()), MAX_LENGTH_RATIO_AND_EXTRA
     asking = (
-        _has(candidates, Flag.ASKING)
+        (_has(candidates, Flag.ASKING) | _unanswered(candidates))
         & ~candidates.attributed
         & (candidates.length <= times * len(candidates.terms) + more)
         & (total > 0)
@@ -35,6 +36,16 @@ def repeated_questions(candidates: Candidates, weights: Values) -> Values:
     if len(rows):
         asking[rows] = ((candidates.tf[rows] > 0) @ weights) / total >= MIN_REPEATED_COVERAGE
     return asking
+
+
+def _unanswered(candidates: Candidates) -> Values:
+    """[n] true for what a candidate without knowledge answers: a question, whatever its form."""
+    asked = np.zeros(len(candidates.unit), np.bool_)
+    for row in np.flatnonzero(_has(candidates, Flag.UNKNOWING) & (candidates.role == ASSISTANT_ROLE)).tolist():
+        before = (candidates.tf == candidates.tf_neighbours[row, TURN_BEFORE]).all(axis=1)
+        before &= candidates.length == candidates.length_neighbours[row, TURN_BEFORE]
+        asked |= before & (candidates.session == candidates.session[row]) & (candidates.role == USER_ROLE)
+    return asked
 
 
 def without_repeated_questions(candidates: Candidates, asking: Values) -> Candidates:
@@ -52,7 +63,7 @@ def without_repeated_questions(candidates: Candidates, asking: Values) -> Candid
 
 def evidence_level(candidates: Candidates) -> Values:
     """[n] 2 for a statement, 1 for a mere question, 0 for an answer without knowledge."""
-    level = np.full(len(candidates.unit), 2, np.int8)
+    level = np.full(len(candidates.unit), STATEMENT_LEVEL, np.int8)
     level[_has(candidates, Flag.ASKING) & ~candidates.attributed] = 1
     level[_has(candidates, Flag.UNKNOWING) & (candidates.role == ASSISTANT_ROLE) & ~candidates.attributed] = 0
     return level
@@ -64,7 +75,9 @@ def demote_restated(candidates: Candidates, scores: Values) -> Values:
     old = np.flatnonzero(turns & (candidates.role == ASSISTANT_ROLE))
     old = old[(candidates.tf[old] > 0).any(axis=1)] if len(old) else old
     said = (
-        np.flatnonzero(turns & (candidates.role == USER_ROLE) & (evidence_level(candidates) == 2)) if len(old) else old
+        np.flatnonzero(turns & (candidates.role == USER_ROLE) & (evidence_level(candidates) == STATEMENT_LEVEL))
+        if len(old)
+        else old
     )
     if not len(said):
         return scores

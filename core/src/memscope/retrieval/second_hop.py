@@ -50,7 +50,7 @@ SCOPE_COLUMNS = {"terms", "document_frequency", "units", "average_length", "aver
 
 @worker(
     reads=(*search.reads, *rank.reads, "order", "space"),
-    writes=("candidates", "order", "features", "values", "scores", "repeated_questions"),
+    writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "bridged"),
 )  # fmt: skip
 async def second_hop(query: Query, ctx: Services) -> Query:
     found = query.candidates
@@ -143,8 +143,9 @@ async def _reached(
     covered = FeatureInputs(ranked, found).coverage
     direct = (covered > 0) | (kind_asked(ranked, found) > MIN_KIND_SCORE)
     best = [at for at, row in enumerate(ranked.order[:MAX_KEPT_HITS]) if direct[row] or found.handle[row] in sources]
-    order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *rows[:MAX_BRIDGED_LINES], *ranked.order))
-    return replace(ranked, order=tuple(order))
+    brought = rows[:MAX_BRIDGED_LINES]
+    order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *brought, *ranked.order))
+    return replace(ranked, order=tuple(order), bridged=frozenset(brought))
 
 
 def _joined(found: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:

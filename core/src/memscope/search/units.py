@@ -77,7 +77,7 @@ UNIT_STRUCT = struct.Struct("<" + "".join(code for _, code in UNIT_COLUMNS))
 _in_order = itemgetter(*(name for name, _ in UNIT_COLUMNS[:-1]))
 _NUMBERS_STRUCT = struct.Struct("<3q")  # seq, number, target
 # Bump on any change of derived columns; stores rebuild units of another version.
-units_version = f"{terms_version}.{VECTORS_VERSION}.23"
+units_version = f"{terms_version}.{VECTORS_VERSION}.24"
 NEVER_US = (1 << 63) - 1
 IMPORTANT_LEVEL = 3  # level of observations that a profile takes first
 
@@ -151,7 +151,7 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     time = microseconds(turn.time)
     shared = {
         "number": number, "target": number, "time": time, "closed": NEVER_US,
-        "expires": NEVER_US, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
+        "expires": NEVER_US, "agent": scope_key(turn.scope.agent), "session": scope_key(_session(turn)),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
     hidden = turn.statement and INJECTED in turn.metadata  # a person's correction of an entity
@@ -166,6 +166,11 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         columns = {**shared, **named, "seq": seq + part, "part": part}
         days = repeated_days(piece, turn.time) if turn.role != "assistant" else ()
         yield _unit(piece, read, date, turn.speaker, columns, state, further=days)
+
+
+def _session(turn: Turn) -> str | None:
+    """Return the session; what was told outright in none stands alone, beside no other that was told in none."""
+    return turn.scope.session or (turn.text[:MAX_WHOLE_CHARS] if turn.statement else None)
 
 
 _UNDATED = {"start": 0, "end": 0, "later_start": 0, "later_end": 0}
