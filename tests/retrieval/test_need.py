@@ -110,13 +110,13 @@ def test_a_question_about_the_world_is_shown_a_few_lines_at_most(memory):
     assert len(memory.context("What's the capital of Mongolia?", user="alice").splitlines()) <= 3
 
 
-REMARKS = [f"The {colour} kettle boiled over while I read chapter {n}." for n, colour in enumerate(
+REMARKS = [f"A {colour} boat went by while I read chapter {n}." for n, colour in enumerate(
     ("red", "blue", "green", "white", "black", "brown", "grey", "pink", "gold", "silver", "old", "new"), 1
 )]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("query", "most"), [("Which boat did Dana hire in Lisbon?", 2), ("Which books did Dana read in Lisbon?", 25)]
+    ("query", "most"), [("Which boat did Dana hire in Lisbon?", 3), ("Which books did Dana read in Lisbon?", 25)]
 )
 def test_lines_far_below_the_best_are_shown_for_a_list_only(query, most):
     with MemoryScope(":memory:", settings={}) as memory:
@@ -125,7 +125,7 @@ def test_lines_far_below_the_best_are_shown_for_a_list_only(query, most):
         lines = memory.context(query, user="alice").splitlines()
         everything = memory.context(query, user="alice", speak="always").splitlines()
         assert any("hired a boat" in line for line in lines)
-        assert len(lines) <= most and (len(lines) < len(everything) or most > 2)
+        assert len(lines) <= most and (len(lines) < len(everything) or most > 3)
 
 
 def test_speaking_always_shows_the_best_hits_whatever_is_asked(memory):

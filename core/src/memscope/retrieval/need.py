@@ -29,6 +29,7 @@ from memscope.text.topics import names as topic_names
 MAX_LINES = 3
 # parts of the way from the best score down to the middle one, at which lines end: where words are met, and else
 REACH, UNMET_REACH = 0.7, 1.0
+FEW_LINES = 4  # that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this way has at least: of few lines the middle one may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
@@ -36,7 +37,7 @@ MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
-           "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged"),
+           "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -57,7 +58,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
     """Return the rows without those far below the best; all of them for a list, or whatever happens at a time."""
-    if not query.order or query.scores is None or query.is_list_question or query.asks_period:
+    few = len(query.order) <= FEW_LINES or query.scores is None
+    if few or query.is_list_question or query.asks_period:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
