@@ -160,6 +160,7 @@ def test_a_closed_pipe_is_silent(store):
         assert process.stderr.read() == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_a_console_without_unicode_gets_escapes_and_json_stays_json(store, encoding):
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}

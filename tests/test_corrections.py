@@ -144,6 +144,7 @@ async def edges(memory):
     return [edge for edge in json.dumps(graph, default=str, ensure_ascii=False).split("}") if memory.said[3] in edge]
 
 
+@pytest.mark.slow
 async def test_a_turn_that_ends_a_fact_reaches_all_that_was_derived(memory):
     assert await tells(memory)
     await memory.add_turns([{**turn(memory.said[2], 300), "time": memory.now[0]}], user="alice", session="later")
@@ -157,6 +158,7 @@ async def test_a_turn_that_ends_a_fact_reaches_all_that_was_derived(memory):
     assert [sentence.text for sentence in home.sentences] == [memory.said[6]]
 
 
+@pytest.mark.slow
 async def test_a_correction_reaches_all_that_was_derived(memory):
     (fact,) = [one for one in await memory.list(user="alice", kinds=["observation"]) if memory.said[3] in one.text]
     await memory.update(fact.id, user="alice", text=memory.said[6])
@@ -167,6 +169,7 @@ async def test_a_correction_reaches_all_that_was_derived(memory):
     assert await tells(memory) == []
 
 
+@pytest.mark.slow
 async def test_what_is_forgotten_is_nowhere(memory):
     await memory.forget(ids=[f"t{HOME}"], user="alice")
     assert await tells(memory) == []

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+import pytest
+
 PROGRAM = """
 import asyncio, importlib, multiprocessing, os, pkgutil, shutil, signal, sqlite3, subprocess, sys, tempfile, time, types
 import click, hypothesis, numpy, pydantic, pytest, rich.console, rich.live  # they look at the system
@@ -55,6 +57,7 @@ print("locked", locks[:2])
 """
 
 
+@pytest.mark.slow
 def test_the_main_job_runs_without_posix_modules(tmp_path):
     program = PROGRAM.replace("SERVER", repr(bool(find_spec("memscope_server"))))
     home = {name: str(tmp_path) for name in ("HOME", "LOCALAPPDATA", "APPDATA", "PATH")}

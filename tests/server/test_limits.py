@@ -195,6 +195,7 @@ def test_a_body_that_does_not_come_is_refused(quick, head):
         assert reply(connection)[1].get("code") == "timeout"
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_left(quick, alice):
     turns = [{"role": "user", "content": "x" * 900_000} for _ in range(8)]
     alice.post("/api/v1/users/alice/turns", json={"turns": turns}).raise_for_status()

@@ -34,6 +34,7 @@ def megabyte(sentence: str) -> list[dict[str, str]]:
     return said(sentence * (1_000_000 // len(sentence.encode())))
 
 
+@pytest.mark.slow
 async def test_another_user_is_answered_before_its_units_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,7 @@ async def test_another_user_is_answered_before_its_units_are_made(
         assert (await adding).stored == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentence", LONG)
 async def test_neither_the_event_loop_nor_the_file_is_held(tmp_path: Path, sentence: str) -> None:
     written: list[float] = []
