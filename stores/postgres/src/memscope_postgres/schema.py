@@ -9,8 +9,7 @@
 
 ``user_id`` is a digest of the user's name (``user.user_id``). Every table with that column has a policy that shows the
 rows of the users whom the transaction has set, and all rows only to a transaction that set ``memscope.all_users``; it
-holds for the owner of the tables too. It compares the first user before the list: of one user, rows are read in two
-thirds of the time. Where there is a role with the schema's name and ``_all_users``, only its members
+holds for the owner of the tables too. Where there is a role with the schema's name and ``_all_users``, only its members
 may set that. Times are microseconds since 1970.
 """
 
@@ -102,8 +101,7 @@ POLICY = """
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_user ON {table} USING (
-    user_id = (SELECT nullif(split_part(current_setting('memscope.user_id', true), ',', 1), '')::uuid)
-    OR user_id = ANY ((SELECT string_to_array(current_setting('memscope.user_id', true), ','))::uuid[])
+    user_id = ANY ((SELECT string_to_array(current_setting('memscope.user_id', true), ',')::uuid[])::uuid[])
     OR (SELECT sees_all_users()));
 """
 CREATE_SEES_ALL_USERS = """
