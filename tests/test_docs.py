@@ -206,6 +206,15 @@ def test_a_page_begins_with_what_its_reader_can_do_after_it(page):
         assert first.startswith("读完本页，你可以" if page.parent.name == "zh" else "After this page you can")
 
 
+@pytest.mark.parametrize("page", ["compared.md", "zh/compared.md"])
+def test_each_cell_of_the_comparison_says_where_to_look(page):
+    """Their pages or code, or our test; but for what nobody offers or what was not found."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    rows = [line.strip("|").split(" | ") for line in text.splitlines() if re.match(r"\| [^|]", line)]
+    cells = [cell.strip() for row in rows for cell in row[1:]]
+    assert len(rows) == 25 and len([cell for cell in cells if "](" not in cell and cell != "–"]) <= 6
+
+
 def test_every_benchmark_is_listed_and_every_bar_has_one():
     folder = ROOT / "benchmarks"
     listed = re.findall(r"^\| `(\w+)\.py", (folder / "README.md").read_text(encoding="utf-8"), re.M)
