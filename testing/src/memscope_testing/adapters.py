@@ -7,8 +7,7 @@
         async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
             return MyConversation(...)       # the framework's agent with this memory, its model asking ``script``
 
-``asyncio_mode = "auto"``. A standard test cannot be overridden. One that does not apply to the object under test is
-named with the reason in ``not_applicable`` and shown as skipped; see docs/adapters.md.
+``asyncio_mode = "auto"``. No standard test can be overridden; ``not_applicable`` names those to skip: docs/adapters.md.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import pytest
 
 from memscope import AsyncMemoryScope, MemscopeError, Turn
 from memscope_testing.context import ShownContext
+from memscope_testing.injections import Injections
 from memscope_testing.prompt_prefix import PromptPrefix
 from memscope_testing.scripted import FickleStore, ScriptedModel, unclosed
 
@@ -53,7 +53,7 @@ class Conversation(Protocol):
         """Close the adapter and everything else of the conversation."""
 
 
-class AdapterSuite(ShownContext, PromptPrefix):
+class AdapterSuite(ShownContext, PromptPrefix, Injections):
     """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
 
     plugin: ClassVar[str]

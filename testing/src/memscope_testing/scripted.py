@@ -31,6 +31,7 @@ class ScriptedModel:
     during: Callable[[], Awaitable[None]] | None = None
     error: Exception | None = None
     name: str = "model"
+    adds: str = ""  # what each reply says besides
 
     async def answer(self, messages: Sequence[tuple[str, str]]) -> str:
         self.shown.append([Shown(role, text) for role, text in messages])
@@ -38,7 +39,7 @@ class ScriptedModel:
             await self.during()
         if self.error is not None:
             raise self.error
-        return f"Understood by {self.name}, number {len(self.shown)}."
+        return f"Understood by {self.name}, number {len(self.shown)}.{self.adds}"
 
     @property
     def latest(self) -> str:
