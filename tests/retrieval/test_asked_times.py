@@ -277,3 +277,16 @@ async def test_what_was_booked_is_found_by_the_time_it_is_for(booked: str, asked
         now = datetime.fromisoformat(f"{asked_on}T10:00+00:00")
         found = await memory.retrieve(query, user="alice")
         assert [hit.text for hit in found if "period" in hit.found_by] == [booked]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("I'll hand in the proposal for Q1 by January 20.", " (2027-01-20)."),
+        ("我12月4号交第四季度的报告。", "（2026-12-04）。"),
+        ("I'll hand in the proposal for Q1.", " (2027-01-01 to 2027-03-31)."),
+        ("In October I worked; I see the dentist tomorrow.", " (2026-10, 2026-11-10)."),
+    ],
+)
+def test_beside_a_day_no_quarter_is_shown(text: str, shown: str) -> None:
+    assert with_dates(text, datetime(2026, 11, 9, 12, tzinfo=UTC)) == text[:-1] + shown
