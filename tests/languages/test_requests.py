@@ -33,6 +33,10 @@ NOTHING = [
     "第二点没看懂",
 ]
 TASKS = [
+    'Is this letter a fraud? "Your refund waits, send us your PIN."',
+    "Will it snow in Oslo on Friday?",
+    "这封信是不是骗人的：“退款在等您，请发来密码”",
+    "写一首关于旧港口的五言绝句",
     "What is 19 * 6?",
     "What's 12% of 300?",
     "Translate 'where is my coat' into Polish",
@@ -59,6 +63,11 @@ TASKS = [
     "一打是几个",
 ]
 WORLD = [
+    "Ugh, the lift is stuck again.",
+    "How often should the filter of a dishwasher be cleaned?",
+    "I have always wondered why bread goes stale",
+    "唉，电梯又坏了",
+    "我一直想不通，海水为什么是咸的",
     "What's the capital of Peru?",
     "Who invented the telephone?",
     "Why do leaves turn red?",

@@ -20,6 +20,7 @@ class Requests:
         asks_something: words of a request or a question, by which such a message is more than courtesy.
         addressing: phrases to the assistant ("could you tell me"), whose pronouns say nothing about the user.
         material: works on words that the message brings along: translation, rewriting, a summary of what follows.
+        brings: points at something that the message quotes ("this review").
         task: needs nothing but itself: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
         reckons: asks for an amount; with numbers in the message itself, a task.
         asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
@@ -30,6 +31,7 @@ class Requests:
         measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
         tells: asks for an answer of several sentences ("why", "explain").
         explains: asks to explain or to state a fact without a question's form ("explain").
+        remark: an interjection before a sentence, or the end of a statement.
     """
 
     small_talk: frozenset[str] = frozenset()
@@ -38,6 +40,7 @@ class Requests:
     asks_something: re.Pattern[str] = MATCHES_NOTHING
     addressing: re.Pattern[str] = MATCHES_NOTHING
     material: re.Pattern[str] = MATCHES_NOTHING
+    brings: re.Pattern[str] = MATCHES_NOTHING
     task: re.Pattern[str] = MATCHES_NOTHING
     reckons: re.Pattern[str] = MATCHES_NOTHING
     asks_own: re.Pattern[str] = MATCHES_NOTHING
@@ -48,3 +51,4 @@ class Requests:
     measures: re.Pattern[str] = MATCHES_NOTHING
     tells: re.Pattern[str] = MATCHES_NOTHING
     explains: re.Pattern[str] = MATCHES_NOTHING
+    remark: re.Pattern[str] = MATCHES_NOTHING

@@ -7,7 +7,7 @@ from typing import Literal
 from memscope.imports import pattern
 from memscope.languages.registry import of_sentence
 from memscope.languages.request_rules import Requests
-from memscope.languages.statements import is_question
+from memscope.languages.statements import is_question, requests
 from memscope.text.tokens import fold, pieces
 
 Need = Literal["user", "world", "task", "nothing"]
@@ -27,6 +27,7 @@ _CODE_SNIPPET = pattern(
 )
 _PASTED = pattern(r"[:：]\s*\n?(?=\S.{12})|\n\s*\n")
 _WRITTEN_NUMBER = pattern(r"\d[\d.,]*")
+_MARKED_QUESTION = pattern(r"[?？]")
 _CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
 _ARITHMETIC = pattern(r"\d\s*(?:[-+*/×÷^=%]|\*\*)\s*[\d(x]|\b\d*[xy]\s*[-+*/=]\s*\d|\d\s*%")
 
@@ -44,6 +45,8 @@ def need(message: str) -> Need:
     bare = rules.addressing.sub(" ", instruction)
     if rules.material.search(bare) or _CODE_SNIPPET.search(message) or _calculates(bare, rules):
         return "task"
+    if _QUOTED.search(folded) and rules.brings.search(bare):
+        return "task"
     if rules.asks_own.search(bare):
         return "user"
     if rules.task.search(bare) and not rules.possessive.search(bare):
@@ -51,11 +54,20 @@ def need(message: str) -> Need:
     if rules.own.search(bare):
         return "user"
     if rules.news.search(bare):
+        return "task"  # whichever day it names, it is nobody's
+    if rules.advice.search(bare):
+        return "user"
+    if _remarks(message, folded, rules):
         return "world"
-    if rules.advice.search(bare) or _sets_a_scene(bare, rules):
+    if _sets_a_scene(bare, rules):
         return "user"
     asks = rules.explains.search(instruction) or rules.explains.search(bare) or is_question(message.strip())
     return "world" if asks else "user"
+
+
+def _remarks(message: str, folded: str, rules: Requests) -> bool:
+    """Return whether a message only remarks on something: "Ugh, the wifi dropped again."."""
+    return not _MARKED_QUESTION.search(folded) and rules.remark.search(folded) is not None and not requests(message)
 
 
 def wishes_heeded(message: str) -> tuple[str, ...]:

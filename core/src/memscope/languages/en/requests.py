@@ -52,6 +52,7 @@ REQUESTS = Requests(
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
         r"|\bhow (?:do|does|can|could|should|would|did) (?:i|you|we|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
+        r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b"
         r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
     ),
     material=pattern(
@@ -68,6 +69,7 @@ REQUESTS = Requests(
         r"|grammatical)\b"
         r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
     ),
+    brings=pattern(r"\b(?:this|these|the following|below)\b"),
     task=pattern(
         rf"\b{alternatives('task_words')}\b"
         r"|\bhow many (?:\w+ ){1,3}(?:(?:are|is) (?:there )?in|make|equal|does|fit)\b"
@@ -95,7 +97,7 @@ REQUESTS = Requests(
         r"|advise|tips?"
         r"|draft|schedule|reserve|itinerary|menu|remind|tonight|tomorrow|today|(?:this|next) (?:week|weekend|month"
         r"|evening"
-        r"|afternoon|morning)|breakfast|lunch|dinner|birthday|worth|better|best|should (?!be|\w+ \w+ be)|shall"
+        r"|afternoon|morning)|breakfast|lunch|dinner|birthday|worth|better|best|should (?!(?:\w+ ){0,5}be\b)|shall"
         r"|something|somewhere|anything"
         r"|safe|okay|allowed)\b"
     ),
@@ -115,4 +117,5 @@ REQUESTS = Requests(
         r"|would|tell"
         r"|teach)\b"
     ),
+    remark=pattern(r"^\W*(?:ugh|argh|wow|oh|ooh|ah|damn|gosh|yay|phew|whew|oops|man|well)\b|[.!…]\W*$"),
 )
