@@ -3,7 +3,10 @@
 from memscope.imports import pattern
 from memscope.languages.questions import Questions
 
-_SINGULAR = r"(?:is|was|does|did|do|has|had|goes|its|this|his|hers|us|as|always|news|chess|tennis|\w+ss|\w+us|time)\b"
+_SINGULAR = (
+    r"(?:is|was|does|did|do|has|had|goes|makes|keeps|helps|causes|gives|brings|happens|matters|its|this|his|hers|us|as"
+    r"|always|news|chess|tennis|\w+ss|\w+us|time)\b"
+)
 
 QUESTIONS = Questions(
     number=pattern(
