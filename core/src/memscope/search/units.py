@@ -149,9 +149,11 @@ def numbered(units: Sequence[Unit], number: int, seq: int) -> list[Unit]:
 def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     """Yield the units of a turn one by one, to be numbered by ``numbered``."""
     time = microseconds(turn.time)
+    # what was told outright in no session stands alone, beside nothing else that was told in none
+    session = turn.scope.session or (turn.text[:MAX_WHOLE_CHARS] if turn.statement else None)
     shared = {
         "number": number, "target": number, "time": time, "closed": NEVER_US,
-        "expires": NEVER_US, "agent": scope_key(turn.scope.agent), "session": scope_key(_session(turn)),
+        "expires": NEVER_US, "agent": scope_key(turn.scope.agent), "session": scope_key(session),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
     hidden = turn.statement and INJECTED in turn.metadata  # a person's correction of an entity
@@ -166,11 +168,6 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         columns = {**shared, **named, "seq": seq + part, "part": part}
         days = repeated_days(piece, turn.time) if turn.role != "assistant" else ()
         yield _unit(piece, read, date, turn.speaker, columns, state, further=days)
-
-
-def _session(turn: Turn) -> str | None:
-    """Return the session; what was told outright in none stands alone, beside no other that was told in none."""
-    return turn.scope.session or (turn.text[:MAX_WHOLE_CHARS] if turn.statement else None)
 
 
 _UNDATED = {"start": 0, "end": 0, "later_start": 0, "later_end": 0}
