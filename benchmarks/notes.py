@@ -10,7 +10,8 @@ Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, th
 insight does (a fact of a question and its answer is one line in the place of two turns); ``answer_words``, the share of
 the gold answers' words in ``context()``, and its ``tokens``, each with ``_turns`` without notes; ``current`` and
 ``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
-``calls_per_turn`` and ``characters_per_turn`` (of prompts with their schemas) of both stages.
+``relations_shown``: percentage of the recorded relations to a fact of an earlier call whose old fact was among those
+shown to the model. ``calls_per_turn`` and ``characters_per_turn`` (of prompts with their schemas) of both stages.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import asyncio
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,10 @@ from measuring.datasets import ADVERSARIAL, Conversation, conversations, recall
 from measuring.recall import NOW, Asked, ask, figures, ingest, lines_shown, place, settings
 
 from memscope import AsyncMemoryScope
+from memscope.consolidation.known_facts import MAX_KNOWN_FACT_CHARS
 from memscope.reconciliation.similarity import closeness
 from memscope.records import Observation, Select
-from memscope_testing.models import IdealChat
+from memscope_testing.models import IdealChat, data
 
 QUOTED = 3  # turns that an insight names
 
@@ -47,6 +49,7 @@ class Replayed:
     calls: int
     characters: int
     turns: int
+    shown: Sequence[bool]  # per recorded relation to a fact of an earlier call
 
 
 def recorded(conversation: Conversation, notes: Mapping[str, Any]) -> IdealChat:
@@ -82,7 +85,28 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
             done = Counter(new=report.new, merged=report.merged, superseded=report.superseded, calls=report.calls)
             print(conversation.id, dict(done), "rejected", dict(report.rejected))
             turns = len(conversation.turns)
-            return Replayed(before, after, facts, wrong, report.calls, report.prompt_characters, turns)
+            shown = relations_shown(chat, conversation, notes, {one.text for one in facts.values()})
+            return Replayed(before, after, facts, wrong, report.calls, report.prompt_characters, turns, shown)
+
+
+def relations_shown(
+    chat: IdealChat, conversation: Conversation, notes: Mapping[str, Any], stored: Collection[str]
+) -> list[bool]:
+    """Whether the old fact was shown, for each relation to one that an earlier call noted and that was not merged."""
+    texts = {turn["id"]: turn["content"].strip() for turn in conversation.turns}
+    said = {fact["text"]: {texts[quote["turn"]] for quote in fact["quotes"]} for fact in notes["facts"]}
+    calls = [told for prompt in chat.prompts if "turns" in (told := data(prompt))]
+    read = [{line["text"] for line in call["turns"] if not line.get("context")} for call in calls]
+    called = {
+        fact: max((n for n, lines in enumerate(read) if lines & turns), default=-1) for fact, turns in said.items()
+    }
+    pairs = [(called[one["old"]], called[one["new"]], one["old"]) for one in notes["relations"]]
+    known = [{one["text"] for one in call.get("known", ())} for call in calls]
+    return [
+        old[:MAX_KNOWN_FACT_CHARS] in known[later]
+        for earlier, later, old in pairs
+        if 0 <= earlier < later and old in stored
+    ]
 
 
 async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
@@ -138,6 +162,7 @@ def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
         "current": current,
         "superseded": len(facts) - current,
         "wrongly_closed": sum(run.wrongly_closed for run in runs),
+        "relations_shown": round(100 * statistics.mean([one for run in runs for one in run.shown] or [1]), 1),
         "calls_per_turn": round(sum(run.calls for run in runs) / turns, 3),
         "characters_per_turn": round(sum(run.characters for run in runs) / turns),
     }
