@@ -68,6 +68,7 @@ CALLS = {
     "entities.graph": lambda m, u, p: m.entities(u).graph(),
     "entities.merge": lambda m, u, p: m.entities(u).merge(*NAMES[u]),
     "entities.split": lambda m, u, p: m.entities(u).split(*NAMES[u]),
+    "entities.dismiss": lambda m, u, p: m.entities(u).dismiss(NAMES[u][1]),
     "chat": lambda m, u, p: m.chat(ASKED[u], user=u)._whole(),
     "forget": lambda m, u, p: m.forget(user=f"{u} gone", everything=True),
     "admin.sweep": lambda m, u, p: m.admin.sweep(user=u),
