@@ -1,4 +1,4 @@
-"""What an assistant's words may do to the memory of its user: nothing, though a model of the back end obeys them."""
+"""An assistant's words do nothing to the memory of its user, though a model of the back end obeys them."""
 
 from __future__ import annotations
 
