@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Insight, Observation, Revision, Scope, Supersession
 from memscope.reflection.batch import TopicBatch
 from memscope.reflection.shown import shown
@@ -166,6 +167,23 @@ async def test_what_a_person_changes_meanwhile_is_not_overwritten(world):
 
     await reflected(world, slow)
     assert [one.text for one in await insights(world)] == ["living situation: mine"]
+
+
+async def test_what_a_person_states_meanwhile_stays_and_what_it_superseded_does_not_come_back(world):
+    await know(world, BERLIN, FLAT)
+    await reflected(world, Placing(HOME))
+    await know(world, "Berlin is where the user lives.")
+    (before,) = await insights(world)
+
+    async def slow(messages):
+        memory = AsyncMemoryScope(world.store, settings={}, clock=world.clock)
+        await memory.add_memory("On a boat now.", user="alice", kind="insight", subject="living situation")
+        return answer(told("The user lives in Berlin.", 1))
+
+    await reflected(world, slow)
+    (after,) = await insights(world)
+    assert after.text == "living situation: On a boat now. The user lives in Berlin." and after.id != before.id
+    assert "flat" in before.text and "flat" not in after.text
 
 
 @pytest.mark.parametrize(
