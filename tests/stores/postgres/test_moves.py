@@ -134,12 +134,13 @@ async def test_an_older_schema_is_upgraded_step_by_step_and_by_one_of_many(
     store = PostgresStore(place)
     await store.append("alice", inserts("a"))
     await store.close()
-    steps = {1: "ALTER TABLE users ADD COLUMN colour text", 2: "ALTER TABLE nowhere ADD COLUMN colour text"}
-    monkeypatch.setattr(schema, "SCHEMA", 3)
+    now = schema.SCHEMA
+    steps = {now: "ALTER TABLE users ADD COLUMN colour text", now + 1: "ALTER TABLE nowhere ADD COLUMN colour text"}
+    monkeypatch.setattr(schema, "SCHEMA", now + 2)
     monkeypatch.setattr(schema, "STEPS_BY_VERSION", steps)
     with pytest.raises(Exception, match="tables"):
         await PostgresStore(place).open()
-    steps[2] = "ALTER TABLE users ADD COLUMN size bigint"
+    steps[now + 1] = "ALTER TABLE users ADD COLUMN size bigint"
     stores = [PostgresStore(place) for _ in range(6)]
     await asyncio.gather(*(store.append("alice", inserts(f"k{n}")) for n, store in enumerate(stores)))
     assert len(await ids(stores[0])) == 7
@@ -149,9 +150,31 @@ async def test_an_older_schema_is_upgraded_step_by_step_and_by_one_of_many(
         assert db.execute(query).fetchall() == [(None, None)]  # type: ignore[arg-type]
     for store in stores:
         await store.close()
-    monkeypatch.setattr(schema, "SCHEMA", 2)
-    with pytest.raises(StoreTooNew, match="version 3"):
+    monkeypatch.setattr(schema, "SCHEMA", now + 1)
+    with pytest.raises(StoreTooNew, match=f"version {now + 2}"):
         await PostgresStore(place).open()
+
+
+async def test_a_schema_whose_policy_shows_one_user_serves_many_after_its_upgrade(place: PostgresOptions) -> None:
+    store = PostgresStore(place)
+    await store.append("alice", inserts("a"))
+    await store.close()
+    with psycopg.connect(**place.client) as db:
+        db.execute(f"SET search_path = {place.schema_name}, pg_catalog")  # type: ignore[arg-type]
+        for table in schema.USER_TABLES:
+            db.execute(f"DROP POLICY one_user ON {table}")  # type: ignore[arg-type]
+            db.execute(f"CREATE POLICY one_user ON {table} USING ({ONE_USER} OR (SELECT sees_all_users()))")  # type: ignore[arg-type]
+        db.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
+    store = PostgresStore(place)
+    assert await ids(store) == ["a"]
+    await store.close()
+    with psycopg.connect(**place.client) as db:
+        query = "SELECT tablename FROM pg_policies WHERE schemaname = %s AND qual LIKE '%%string_to_array%%'"
+        assert {row[0] for row in db.execute(query, (place.schema_name,))} == {*schema.USER_TABLES}
+
+
+# the policy of version 1
+ONE_USER = "user_id = (SELECT nullif(current_setting('memscope.user_id', true), '')::uuid)"
 
 
 # ---- what takes longer than a statement may
@@ -169,8 +192,8 @@ async def test_a_migration_may_take_longer_than_a_statement(
     store = PostgresStore(place)
     await store.append("alice", inserts("a"))
     await store.close()
-    monkeypatch.setattr(schema, "SCHEMA", 2)
-    monkeypatch.setattr(schema, "STEPS_BY_VERSION", {1: "SELECT pg_sleep(0.6)"})
+    monkeypatch.setattr(schema, "STEPS_BY_VERSION", {schema.SCHEMA: "SELECT pg_sleep(0.6)"})
+    monkeypatch.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
     store = PostgresStore(place)
     assert await ids(store) == ["a"]
     assert await timeout_of(store) == "200ms"

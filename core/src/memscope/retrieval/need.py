@@ -58,8 +58,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
     """Return the rows without those far below the best; all of them for a list, or whatever happens at a time."""
-    few = len(query.order) <= FEW_LINES or query.scores is None
-    if few or query.is_list_question or query.asks_period:
+    if len(query.order) <= FEW_LINES or query.scores is None or query.is_list_question or query.asks_period:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))

@@ -24,7 +24,7 @@ from psycopg import sql
 from memscope.errors import ConfigError, StoreCorrupt, StoreTooNew
 from memscope_postgres.statements import Database
 
-SCHEMA = 1
+SCHEMA = 2
 OLDEST_SERVER = 130000
 USER_TABLES = (
     "users", "record", "source", "history", "block", "receipt", "tombstone", "unit", "gone", "vector", "item", "batch",
@@ -97,9 +97,11 @@ CREATE INDEX batch_unfinished ON batch(user_id) WHERE done IS NULL;
 CREATE TABLE lane(stage text NOT NULL, user_id uuid NOT NULL, due bigint NOT NULL, PRIMARY KEY(stage, user_id));
 CREATE INDEX lane_due ON lane(stage, due);
 """
-POLICY = """
+FORCE_POLICY = """
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
+"""
+CREATE_POLICY = """
 CREATE POLICY one_user ON {table} USING (
     user_id = ANY ((SELECT string_to_array(current_setting('memscope.user_id', true), ',')::uuid[])::uuid[])
     OR (SELECT sees_all_users()));
@@ -116,7 +118,9 @@ BEGIN
     RETURN true;
 END $$
 """
-STEPS_BY_VERSION: Mapping[int, str] = MappingProxyType({})  # statements from this version to the next
+STEPS_BY_VERSION: Mapping[int, str] = MappingProxyType(  # statements from this version to the next
+    {1: "".join(f"DROP POLICY one_user ON {table};{CREATE_POLICY.format(table=table)}" for table in USER_TABLES)}
+)
 
 
 def prepare(db: Database, schema: str) -> None:
@@ -177,7 +181,7 @@ def _create(db: Database, schema: str) -> None:
     db.execute(CREATE_TABLES)
     db.execute(CREATE_SEES_ALL_USERS.replace("{schema}", schema))
     for table in USER_TABLES:
-        db.execute(POLICY.format(table=table))
+        db.execute((FORCE_POLICY + CREATE_POLICY).format(table=table))
     meta = {"schema": str(SCHEMA).encode(), "secret": secrets.token_bytes(32)}
     db.cursor().executemany("INSERT INTO meta VALUES (%s, %b)", list(meta.items()))
 
