@@ -133,6 +133,21 @@ async def test_a_turn_without_facts_is_not_pushed_out_by_those_that_have_some(
     assert plain in [hit.text for hit in hits[:2]]
 
 
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_fact_that_a_shown_insight_tells_is_not_printed_again(memory: AsyncMemoryScope, told: bool) -> None:
+    key = await say(memory, "He started school in the big yellow house behind the mill.")
+    fact = await note(memory, "o", "Anna's son Tim started school.", key)
+    text = f"Tim: {fact.text if told else 'he is nearly six'}"
+    insight = Insight(
+        id="i", scope=Scope("u"), text=text, sources=(fact.id,), said=START, recorded=START, subject="Tim"
+    )
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(insight,)))
+    lines = await memory.context("Where did Anna's son Tim start school?", user="u")
+    assert text in lines
+    assert "yellow house" in lines
+    assert lines.count(fact.text) == 1
+
+
 async def test_no_more_than_two_insights_take_the_places_of_turns(memory: AsyncMemoryScope) -> None:
     key = await say(memory, "The garden needs water, seeds, a fence and a shed.")
     seen = await note(memory, "o", "The garden needs a lot.", key)
