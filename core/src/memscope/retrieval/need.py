@@ -57,13 +57,17 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
-    """Return the rows without those far below the best; all of them for a list, or whatever happens at a time."""
+    """Return the rows without those far below the best; all of them for a list, or whatever happens at a time.
+
+    Lines that a second hop brought in stay, and those about an event of the time asked for.
+    """
     if len(query.order) <= FEW_LINES or query.scores is None or query.is_list_question or query.asks_period:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if _is_met(query, found) else UNMET_REACH) * spread
-    return tuple([row for row in query.order if query.scores[row] >= least or row in query.bridged])
+    kept = (query.scores >= least) | (found.event > 0)
+    return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
 
 def _is_met(query: Query, found: Candidates) -> bool:
