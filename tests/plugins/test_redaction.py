@@ -124,6 +124,7 @@ WRITES = {
         "name": lambda memory, path: memory.entities("alice").merge(KEY, "Anna"),
         "other": lambda memory, path: memory.entities("alice").merge("Anna", KEY),
     },
+    "entities.dismiss": {"name": lambda memory, path: memory.entities("alice").dismiss(KEY)},
     "entities.split": {"other": lambda memory, path: memory.entities("alice").split("Anna", KEY)},
     "chat": {
         "text": lambda memory, path: whole(memory.chat(f"it is {KEY}", user="alice")),
