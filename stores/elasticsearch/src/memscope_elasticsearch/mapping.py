@@ -188,11 +188,16 @@ def check(alias: str, fields: Mapping[str, Body], described_index: tuple[str, Ma
         raise StoreCorrupt(
             f"the index {index!r} was changed: {trouble}", hint="restore its mapping, or import an export"
         )
+    if _durability(about) != "request":
+        raise StoreCorrupt(
+            f"the index {index!r} was changed: its translog is not synced with every request",
+            hint=f"set index.translog.durability of {alias} to request",
+        )
 
 
 def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the differences between an index and its definition."""
-    mappings, settings = about["mappings"], about["settings"]["index"]
+    """Yield the differences between the mapping of an index and its definition."""
+    mappings = about["mappings"]
     if str(mappings.get("dynamic", "true")).lower() != "false":
         yield "it maps unknown fields (dynamic)"
     if not mappings.get("_routing", {}).get("required"):
@@ -201,8 +206,10 @@ def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterato
         have = mappings.get("properties", {}).get(name)
         if have is None or not _covers(have, wanted):
             yield f"the field {name!r}"
-    if settings.get("translog", {}).get("durability", "request").lower() != "request":
-        yield "its translog is not synced with every request (index.translog.durability)"
+
+
+def _durability(about: Mapping[str, Any]) -> str:
+    return str(about["settings"]["index"].get("translog", {}).get("durability", "request")).lower()
 
 
 def _covers(have: Any, wanted: Any) -> bool:
@@ -224,7 +231,7 @@ async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
             "format": notes(about).get("version"),
             "differences": list(differences(fields, about)),
             "refresh_interval": settings.get("refresh_interval", "1s"),
-            "translog_durability": settings.get("translog", {}).get("durability", "request"),
+            "translog_durability": _durability(about),
             "blocks": sorted(name for name, on in settings.get("blocks", {}).items() if str(on) == "true"),
         }
     return {**indices, **await _cluster(cluster)}
