@@ -37,7 +37,7 @@ from killing.reflect import REFLECT_MUTANTS, reflect_stage
 from killing.stores import STORES, Place, SQLitePlace
 from killing.upkeep import UPKEEP_MUTANTS, upkeep_stage
 
-from memscope.errors import LeaseLost, MemscopeError, StoreBusy
+from memscope.errors import LeaseLost, MemscopeError, StoreBusy, StoreUnavailable
 from memscope.languages import load_tables
 from memscope.records import ChangeSet, Claim, Observation, Select, Turn, TurnInsert
 from memscope.stores import Store
@@ -100,10 +100,10 @@ async def work(place: Place, mutant: Mutant) -> None:
     store, chance = await place.open(), random.Random(os.urandom(8))
     while True:
         claims: list[Claim] = []
-        with suppress(StoreBusy):
+        with suppress(StoreBusy, StoreUnavailable):
             claims = await store.claim("consolidate", 5, place.lease_s)
         for claim in claims:
-            with suppress(LeaseLost, StoreBusy):
+            with suppress(LeaseLost, StoreBusy, StoreUnavailable):
                 await consolidate(store, mutant, claim, chance, 2 * place.lease_s)
         await asyncio.sleep(0.002)
 
@@ -191,7 +191,7 @@ async def move(place: Place, copy: Place, mutant: Mutant, path: Path, times: int
     mutant.break_promise()
     source, target = await place.open(), await copy.open()
     for _ in range(times):
-        with suppress(StoreBusy):
+        with suppress(StoreBusy, StoreUnavailable):
             await jsonl.export(source, path, user=None, progress=None)
             await read(target, path)
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from killing.mutants import Mutant
 from killing.stores import Place
 
-from memscope.errors import MemscopeError, StoreBusy
+from memscope.errors import MemscopeError, StoreBusy, StoreUnavailable
 from memscope.records import TurnInsert
 from memscope.stores import Store
 from memscope_testing.records import turn
@@ -105,6 +105,6 @@ def check_done(done: int) -> None:
 async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:
     draft = mutant.draft(TurnInsert(turn(key, f"words of {key}", user=user)))
     while True:
-        with suppress(StoreBusy):
+        with suppress(StoreBusy, StoreUnavailable):
             await store.append(user, [draft])
             return

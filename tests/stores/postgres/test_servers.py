@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 
 from memscope.errors import ConfigError, StoreFull, StoreReadOnly, StoreUnavailable
 from memscope.records import Select, TurnInsert
-from memscope_postgres import PostgresOptions, PostgresStore, parse_location
+from memscope_postgres import PostgresOptions, PostgresStore, engine, parse_location
 from memscope_testing.records import ids, inserts, turn
 from stores.postgres.processes import texts
 
@@ -44,6 +45,26 @@ def standby(primary: PostgresServer) -> Iterator[PostgresServer]:
         yield follower
     finally:
         follower.__exit__(None, None, None)
+
+
+async def test_a_crash_begins_another_history() -> None:
+    """After it, ids of transactions that did not reach the disk are given again: they tell nothing of a commit."""
+    with started() as server:
+        store = PostgresStore(f"{server.url()}?deadline_s=30")
+
+        async def history() -> str:
+            return await store._engine.run(engine._timeline)
+
+        first = await history()
+        assert await history() == first
+        server.stop(signal.SIGQUIT)
+        server.start()
+        second = await history()
+        assert second != first
+        pid = await store._engine.run(lambda db: db.execute("SELECT pg_backend_pid()").fetchall()[0][0])
+        os.kill(pid, signal.SIGKILL)  # the server ends all others, and recovers without a new start
+        assert await history() not in (first, second)
+        await store.close()
 
 
 async def test_a_standby_refuses_writes_and_takes_over_without_loss() -> None:

@@ -320,13 +320,16 @@ class TransactionRunner:
 
 
 def _timeline(db: Database) -> str:
-    """Name the history that the server continues: one that takes over begins another.
+    """Name the history that the server continues: one that takes over begins another, and so does a crash.
 
-    A standby, or a hosted server, may not tell it; then the server's start stands for it.
+    After a crash the id of a transaction whose records were not on the disk yet is given to another one; then the
+    server began anew or, if only one of its processes died, its statistics did. A standby, or a hosted server, may not
+    tell the timeline of its log.
     """
-    for query in ("left(pg_walfile_name(pg_current_wal_lsn()), 8)", "pg_postmaster_start_time()::text"):
+    begun = "pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter)"
+    for values in (f"left(pg_walfile_name(pg_current_wal_lsn()), 8), {begun}", begun):
         with suppress(psycopg.DatabaseError):
-            return str(db.execute(f"SELECT {query}", prepare=False).fetchall()[0][0])
+            return str(db.execute(f"SELECT concat_ws(' ', {values})", prepare=False).fetchall()[0][0])
     raise psycopg.OperationalError("the server does not tell its history")
 
 
