@@ -162,9 +162,10 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
 
 def is_mendable(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
     """Return whether a fact is to be kept, and is none of those that are wrong in whatever words."""
+    if level_of(fact) not in set(ctx.settings.consolidation.levels) - {0, 1}:
+        return False
     refused = cite_turns(fact, lines)
-    kept = level_of(fact) in set(ctx.settings.consolidation.levels) - {0, 1}
-    return kept and not (isinstance(refused, str) and refused in FINAL_REFUSALS)
+    return not (isinstance(refused, str) and refused in FINAL_REFUSALS)
 
 
 def level_of(fact: Fact) -> int:

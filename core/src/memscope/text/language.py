@@ -219,8 +219,8 @@ def clear_language(text: str) -> str | None:
     for word in set(_letters(text.casefold())):
         for code in codes.get(word, ()):
             counts[code] = counts.get(code, 0) + 1
-    second, (most, first) = sorted([(0, ""), (0, ""), *((count, code) for code, count in counts.items())])[-2:]
-    return first if most >= MIN_FUNCTION_WORDS and most >= 2 * second[0] else None
+    (second, _), (most, first) = sorted([(0, ""), (0, ""), *((count, code) for code, count in counts.items())])[-2:]
+    return first if most >= MIN_FUNCTION_WORDS and most >= 2 * second else None
 
 
 def _letters(text: str) -> list[str]:

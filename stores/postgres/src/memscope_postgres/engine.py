@@ -3,9 +3,9 @@
 A task is a function of a transaction. It runs in a thread, in pipeline mode: a statement is sent without waiting for
 the answers of those before, and only a read waits. Writes of one user that come while another is under way wait for it
 and then share one transaction, as do waiting adds of many users; if it fails, each runs again in its own. An add whose
-user another process holds is left out, and waits alone. A connection that is lost before COMMIT was
-sent costs another try; after it the server is asked whether the transaction was committed (``pg_xact_status``). A
-server that took over meanwhile cannot know.
+user another process holds is left out, and waits alone. A connection that is lost before COMMIT was sent costs another
+try; after it the server is asked whether the transaction was committed (``pg_xact_status``). A server that crashed or
+took over meanwhile cannot know.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class TransactionRunner:
         """Ask the server how a transaction ended whose COMMIT had no answer.
 
         Raises:
-            OutcomeUnknown: Another server took over since, which may have given the id to another transaction.
+            OutcomeUnknown: The server crashed or another took over, and may have given the id to another transaction.
         """
         if _timeline(db) != unknown.timeline:  # read anew: behind a pooler an old connection may reach a new server
             raise outcome_unknown(self.options.address)

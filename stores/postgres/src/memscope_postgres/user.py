@@ -46,13 +46,10 @@ class PostgresUser(SmallTables):
         self, tx: UserStatements, name: str, terms: str, counters: Sequence[int], known: dict[str, int | None]
     ) -> None:
         super().__init__(tx, user_id(name))
-        self.name, self.terms, self._known = (
-            name,
-            terms,
-            known,
-        )  # numbers by id, as they are in this transaction; None: not known
-        for name, value in zip(COUNTERS, counters, strict=True):
-            setattr(self, name, value)
+        self.name, self.terms = name, terms
+        self._known = known  # numbers by id, as they are in this transaction; None: not known
+        for counter, value in zip(COUNTERS, counters, strict=True):
+            setattr(self, counter, value)
         self._stored = self._state()
         self._inserted = self.number  # the last number in the table
 
