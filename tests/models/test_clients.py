@@ -51,6 +51,16 @@ def test_nothing_heavy_is_loaded_before_a_model_is_used() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_what_the_client_is_made_of_is_there_before_openai_calls() -> None:
+    """Version 2 of openai failed in the agent's thread while a background thread imported httpx2 for the first time."""
+    code = (
+        "import sys, types; sys.modules['openai'] = types.ModuleType('openai'); "
+        "from memscope.models.endpoint import Endpoint; from memscope.models.http import Http; "
+        "Http(Endpoint(model='m', base_url='http://localhost/v1')); print('httpx2' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
+
+
 async def test_the_server_sees_the_model_that_was_chosen(fault_server: FaultServer, connect: Connect) -> None:
     """MemoryScope asked for gpt-3.5-turbo and ada-002 whatever its setting said."""
     url = fault_server.base_url

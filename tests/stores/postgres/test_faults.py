@@ -223,6 +223,7 @@ async def test_a_lock_that_is_held_ends_in_busy(server: PostgresServer, place: P
 async def test_a_deadlock_is_tried_again(server: PostgresServer, place: PostgresOptions) -> None:
     """Another client locks bob and then alice, the store alice and then bob."""
     store, tries, lock = PostgresStore(place), list[int](), f"SELECT 1 FROM {place.schema_name}.users WHERE name = %s"
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid = {}"
     for user in ("alice", "bob"):
         await store.append(user, inserts("a", user=user))
     with psycopg.connect(server.url(role="admin"), options="-c deadlock_timeout=1min") as other:
@@ -233,7 +234,8 @@ async def test_a_deadlock_is_tried_again(server: PostgresServer, place: Postgres
             tries.append(tx.user("alice").number)
             if len(tries) == 1:
                 blocked.start()
-                time.sleep(0.3)
+                while server.sql(waits.format(other.info.backend_pid)).strip() == "0":
+                    time.sleep(0.05)
             return tx.user("bob").number
 
         assert await store._write(task) == 1

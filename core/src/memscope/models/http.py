@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -54,6 +55,8 @@ class Http:
     def __init__(self, endpoint: Endpoint) -> None:
         if find_spec("httpx2") is None:
             raise ConfigError("a model endpoint needs httpx2", hint=install_hint("openai"))
+        if "openai" in sys.modules:  # its version 2 fails in any thread while another one imports httpx2
+            _library()
         self.endpoint = endpoint
         self._clients = PerLoop(self._client)
         keyed = endpoint.secret or endpoint.headers
