@@ -234,7 +234,7 @@ async def test_a_deadlock_is_tried_again(server: PostgresServer, place: Postgres
             tries.append(tx.user("alice").number)
             if len(tries) == 1:
                 blocked.start()
-                while server.sql(waits.format(other.info.backend_pid)).strip() == "0":
+                while blocked.is_alive() and server.sql(waits.format(other.info.backend_pid)).strip() == "0":
                     time.sleep(0.05)
             return tx.user("bob").number
 
