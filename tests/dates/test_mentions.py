@@ -188,7 +188,7 @@ AMONG_OTHERS = st.lists(
 @settings(max_examples=400, deadline=None)
 @pytest.mark.slow
 def test_what_stands_between_unknown_words_changes_nothing(text: str) -> None:
-    whole, now = lexer.tokens(lexer.blanked(text)), calendar.Now(NOW)
+    whole, now = parsing.plain(lexer.tokens(lexer.blanked(text))), calendar.Now(NOW)
     found, short = (cascade.Cascade(rows()).run([*some], now) for some in (whole, parsing.condensed(whole)))
     times = [[(one.kind, one.start, one.end) for one in made if one.kind in TIMES] for made in (found, short)]
     assert times[0] == times[1]
