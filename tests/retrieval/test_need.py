@@ -128,6 +128,33 @@ def test_lines_far_below_the_best_are_shown_for_a_list_only(query, most):
         assert len(lines) <= most and (len(lines) < len(everything) or most > 3)
 
 
+LIFE = [
+    "I have a knee operation on the 3rd of December.",
+    "My sister Nora is a nurse in Leeds.",
+    "Work was exhausting today.",
+    "We are planning a trip to Norway in February.",
+    "My boss Greta wants the report by Friday.",
+    "I sold my old Volvo last week.",
+]
+
+
+@pytest.mark.parametrize(("query", "wanted"), [("When is my operation?", 0), ("What does my sister do?", 1)])
+def test_beside_a_line_with_all_the_words_asked_for_no_line_without_any_is_shown(query, wanted):
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in LIFE], user="alice")
+        shown = [hit.text for hit in memory.retrieve(query, user="alice", speak="when_needed")]
+        assert shown[0] == LIFE[wanted] and not {*shown} & {*LIFE[2:]}
+        assert len(memory.retrieve(query, user="alice", speak="always")) > len(shown)
+
+
+def test_what_changed_since_is_shown_though_it_shares_no_word_with_the_question():
+    told = ["I live in Porto.", "We moved to Leeds last month.", "My sister Nora is a nurse.", "I sold my old Volvo."]
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="alice")
+        shown = [hit.text for hit in memory.retrieve("Where do I live?", user="alice", speak="when_needed")]
+        assert set(told[:2]) <= set(shown) and told[3] not in shown
+
+
 def test_speaking_always_shows_the_best_hits_whatever_is_asked(memory):
     message = "Write a poem about the sea in autumn."
     assert "Corsica" in memory.context(message, user="alice", speak="always")

@@ -18,7 +18,7 @@ from memscope.languages.flags import DURABILITY_SHIFT
 from memscope.languages.names import names
 from memscope.pipeline import worker
 from memscope.records import Candidates
-from memscope.retrieval.features import MIN_WORD_COVERAGE, FeatureInputs
+from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs, kind_asked
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
@@ -32,6 +32,7 @@ REACH, UNMET_REACH = 0.7, 1.0
 FEW_LINES = 4  # that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this way has at least: of few lines the middle one may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
+MIN_ANSWER_COVERAGE = 0.95  # of the words of a question about the user, in the statement that answers it
 MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
 
@@ -61,12 +62,14 @@ def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
 
     Lines that a second hop brought in stay, and those about an event of the time asked for.
     """
-    if len(query.order) <= FEW_LINES or query.scores is None or query.is_list_question or query.asks_period:
+    if not query.order or query.scores is None or query.is_list_question or query.asks_period:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if _is_met(query, found) else UNMET_REACH) * spread
-    kept = (query.scores >= least) | (found.event > 0)
+    kept = (query.scores >= least) | (found.event > 0) | (len(scores) <= FEW_LINES)
+    if _is_answered(query, found):
+        kept &= _has_own_evidence(query, found)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
 
@@ -81,6 +84,19 @@ def _is_met(query: Query, found: Candidates) -> bool:
     words = ((evidence.occurs > 0) & (evidence.weights > 0)).sum(axis=1)
     met = (evidence.coverage >= MIN_MET_SHARE) & (words >= MIN_MET_WORDS) & (evidence_level(found) == STATEMENT_LEVEL)
     return bool(met[list(query.order)].any())
+
+
+def _is_answered(query: Query, found: Candidates) -> bool:
+    """Return whether one statement has all the words of a question about the user."""
+    covers = (FeatureInputs(query, found).coverage >= MIN_ANSWER_COVERAGE) & (evidence_level(found) == STATEMENT_LEVEL)
+    return query.asks_personally and bool(covers[list(query.order)].any())
+
+
+def _has_own_evidence(query: Query, found: Candidates) -> NDArray[np.bool_]:
+    """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
+    evidence = FeatureInputs(query, found)
+    own = (evidence.coverage > 0) | (found.topic > 0) | (found.event > 0) | (kind_asked(query, found) > 0)
+    return np.asarray(own | (np.fmax(found.meaning, found.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
 def _with_heeded(query: Query, order: tuple[int, ...], found: Candidates) -> tuple[int, ...]:
