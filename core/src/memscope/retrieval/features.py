@@ -94,16 +94,18 @@ class FeatureInputs:
     @cached_property
     def bm25_window(self) -> Values:
         """[2, n] BM25 of each unit with its neighbours: one on either side, and two."""
-        found, lean = (
+        candidates, lean = (
             self.found,
             NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + self.found.length),
         )  # the neighbours of long units count less
-        near, beside = found.tf_neighbours, found.length_neighbours
+        near, beside = candidates.tf_neighbours, candidates.length_neighbours
         window = self.own + lean[:, None] * (near[:, TURN_BEFORE] + near[:, TURN_BEFORE + 1])
-        length = found.length + lean * (beside[:, TURN_BEFORE] + beside[:, TURN_BEFORE + 1])
-        tf = np.concatenate((window, found.tf + near.sum(axis=1)))
-        lengths = np.concatenate((length / WINDOW_LENGTH, (found.length + beside.sum(axis=1)) / WIDE_WINDOW_LENGTH))
-        return bm25(tf, lengths, found.average_length, self.weights).reshape(2, -1)
+        length = candidates.length + lean * (beside[:, TURN_BEFORE] + beside[:, TURN_BEFORE + 1])
+        tf = np.concatenate((window, candidates.tf + near.sum(axis=1)))
+        lengths = np.concatenate(
+            (length / WINDOW_LENGTH, (candidates.length + beside.sum(axis=1)) / WIDE_WINDOW_LENGTH)
+        )
+        return bm25(tf, lengths, candidates.average_length, self.weights).reshape(2, -1)
 
     @cached_property
     def occurs(self) -> Values:
@@ -153,25 +155,25 @@ class FeatureInputs:
 
 def _session(e: FeatureInputs) -> Values:
     """BM25 of the pool's turns of a session, scored as one text of the session's length."""
-    found = e.found
-    order = np.argsort(found.session, kind="stable")
-    session, starts = found.session[order], np.ones(len(order), np.bool_)
+    candidates = e.found
+    order = np.argsort(candidates.session, kind="stable")
+    session, starts = candidates.session[order], np.ones(len(order), np.bool_)
     starts[1:] = session[1:] != session[:-1]
     first = starts.nonzero()[0]
-    tf = np.add.reduceat(found.tf[order], first, axis=0)
-    scores = bm25(tf, found.session_length[order[first]], found.average_session_length, e.weights)
+    tf = np.add.reduceat(candidates.tf[order], first, axis=0)
+    scores = bm25(tf, candidates.session_length[order[first]], candidates.average_session_length, e.weights)
     values = np.empty(len(order), np.float32)
     values[order] = _of_best(scores)[starts.cumsum() - 1]
     return values
 
 
 def _answers(e: FeatureInputs) -> Values:
-    found, asked = e.found, (e.found.flags_before & int(Flag.QUESTION)) != 0
+    candidates, asked = e.found, (e.found.flags_before & int(Flag.QUESTION)) != 0
     if not asked.any():
         return asked
-    alone = bm25(e.own, found.length, found.average_length, e.weights)
-    tf, length = found.tf_neighbours[:, TURN_BEFORE], found.length_neighbours[:, TURN_BEFORE]
-    before = bm25(tf, length, found.average_length, e.weights)
+    alone = bm25(e.own, candidates.length, candidates.average_length, e.weights)
+    tf, length = candidates.tf_neighbours[:, TURN_BEFORE], candidates.length_neighbours[:, TURN_BEFORE]
+    before = bm25(tf, length, candidates.average_length, e.weights)
     return e.brevity * asked * (before / max(float(alone.max(initial=0)), 1e-9))
 
 
@@ -237,12 +239,14 @@ def _kind(e: FeatureInputs) -> Values:
     return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * kind_asked(e.query, e.found)
 
 
-def kind_asked(query: Query, found: Candidates) -> Values:
+def kind_asked(query: Query, candidates: Candidates) -> Values:
     """[n] 1 for a durable fact of a kind asked for; one about people counts by the topics that it shares."""
-    has = {one: (found.tf_header[:, at] > 0) | (found.tf[:, at] > 0) for at, one in enumerate(found.terms)}
-    values = np.zeros(len(found.unit))
+    has = {
+        one: (candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0) for at, one in enumerate(candidates.terms)
+    }
+    values = np.zeros(len(candidates.unit))
     for mark in query.kinds_asked & has.keys():
-        about = _of_best(found.topic) if mark == PEOPLE_TERM and found.topic.any() else 1.0
+        about = _of_best(candidates.topic) if mark == PEOPLE_TERM and candidates.topic.any() else 1.0
         values = np.maximum(values, has[mark] * about)
     return values
 

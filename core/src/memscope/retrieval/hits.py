@@ -50,17 +50,17 @@ _NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
 )  # fmt: skip
 async def build_hits(query: Query, ctx: Services) -> Query:
     """Build the ``k`` best hits: without repetitions, each memory at the turn that said it first, changes marked."""
-    found, shown = query.candidates, {hit.id for hit in query.profile}
+    candidates, shown = query.candidates, {hit.id for hit in query.profile}
     waiting, most = await places(query, ctx), query.list_k or query.k
     hits: list[Hit] = []
     left_out: list[LeftOut] = []
     gone = 0
-    while found is not None and waiting and len(hits) < most:
+    while candidates is not None and waiting and len(hits) < most:
         rows, waiting = waiting[: most - len(hits)], waiting[most - len(hits) :]
-        fetched = await fetch(query, found, rows, ctx)
-        made = [hit for row in rows if (hit := make_hit(query, found, row, fetched)) is not None]
+        fetched = await fetch(query, candidates, rows, ctx)
+        made = [hit for row in rows if (hit := make_hit(query, candidates, row, fetched)) is not None]
         gone += len(rows) - len(made)
-        left_out += [out for row in rows for out in _left_out(query, fetched, found.handle[row])]
+        left_out += [out for row in rows for out in _left_out(query, fetched, candidates.handle[row])]
         hits, equal = deduplicate([*hits, *(hit for hit in made if hit.id not in shown)])
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
     hits = mark_restatements(query, first_said(hits, await repeats(query, hits, ctx)))
@@ -69,10 +69,10 @@ async def build_hits(query: Query, ctx: Services) -> Query:
     return replace(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
 
-async def fetch(query: Query, found: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
+async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
     """Return the records of rows; the store is asked only for those that did not come with the search."""
-    brought = found.brought or NO_RECORDS
-    missing = [found.handle[row] for row in rows if found.handle[row] not in brought.records]
+    brought = candidates.brought or NO_RECORDS
+    missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in brought.records]
     if not missing:
         return brought
     asked = await ctx.store.fetch(query.scope.user, missing)
@@ -86,11 +86,11 @@ def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
     return FetchResult(records, {**one.derived, **other.derived})
 
 
-def make_hit(query: Query, found: Candidates, row: int, fetched: FetchResult) -> Hit | None:
-    record = fetched.records.get(found.handle[row])
+def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResult) -> Hit | None:
+    record = fetched.records.get(candidates.handle[row])
     if record is None or isinstance(record, Observation) or query.scores is None:
         return None
-    derived = fetched.derived.get(found.handle[row], ())
+    derived = fetched.derived.get(candidates.handle[row], ())
     if isinstance(record, Turn) and record.statement and any(expired(memory, query) for memory in derived):
         return None
     observations = [memory for memory in derived if isinstance(memory, Observation) and was_said(memory, query)]
@@ -98,18 +98,18 @@ def make_hit(query: Query, found: Candidates, row: int, fetched: FetchResult) ->
     facts: tuple[Observation, ...] = ()
     beside = False
     if isinstance(record, Turn):
-        asking = bool(found.flags[row] & int(Flag.ASKING))
-        facts, beside = choose_facts(query, record, current, bool(found.attributed[row]), asking)
+        asking = bool(candidates.flags[row] & int(Flag.ASKING))
+        facts, beside = choose_facts(query, record, current, bool(candidates.attributed[row]), asking)
     hit = Hit(
         turn=record if isinstance(record, Turn) else None,
         insight=record if isinstance(record, Insight) else None,
         score=float(query.scores[row]),
-        found_by=channels(found, row),
+        found_by=channels(candidates, row),
         observations=current,
         matched=facts,
         superseded=tuple(memory for memory in observations if memory not in current),
         changed=changed(query, record, observations) if observations and isinstance(record, Turn) else None,
-        part=int(found.part[row]),
+        part=int(candidates.part[row]),
         features=lines(query, row),
         zone=query.now.tzinfo,
         asked=query.now if query.as_of is None else None,

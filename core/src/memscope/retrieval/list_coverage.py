@@ -49,26 +49,27 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
         return query
     known = {query.candidates.handle[row] for row in query.order}
     wider = await _with_own(query, ctx) if query.asks_personally and not query.asks_assistant else query
-    found = wider.candidates
-    assert found is not None
+    candidates = wider.candidates
+    assert candidates is not None
     most = min(query.k, len(known))
     best, rows = wider.order[:most], wider.order[most:]
-    value = _likely(wider, found, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, found, rows))
+    value = _likely(wider, candidates, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows))
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
     if any(one.questions.works.search(query.text) for one in languages.of(query.text)):
         ordered = await _titles_first(wider, dict(zip(rows, value.tolist(), strict=True)), ordered, ctx)
-    own = frozenset([row for row in ordered if found.handle[row] not in known][: len(known)])
-    kept = (row for row in ordered if row in own or found.handle[row] in known)
+    own = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
+    kept = (row for row in ordered if row in own or candidates.handle[row] in known)
     return replace(wider, order=(*best, *kept))
 
 
 async def _titles_first(query: Query, value: dict[int, float], ordered: list[int], ctx: Services) -> list[int]:
     """Raise rows whose text names a title; only texts that may be shown are read."""
-    read, found = ordered[: READ_AHEAD_FACTOR * (query.list_k - query.k)], query.candidates
-    assert found is not None
-    records = (found.brought or await fetch(query, found, read, ctx)).records  # over a network, those that are here
+    read, candidates = ordered[: READ_AHEAD_FACTOR * (query.list_k - query.k)], query.candidates
+    assert candidates is not None
+    fetched = candidates.brought or await fetch(query, candidates, read, ctx)  # over a network, those that are here
+    records = fetched.records
     for row in read:
-        record = records.get(found.handle[row])
+        record = records.get(candidates.handle[row])
         value[row] += math.log(TITLE_ODDS) * (record is not None and _has_title(record.text))
     return sorted(ordered, key=lambda row: -value[row])
 
@@ -79,10 +80,12 @@ def _has_title(text: str) -> bool:
 
 async def _with_own(query: Query, ctx: Services) -> Query:
     """Append all of the user's own lines, found by the user's name in their headers."""
-    found = query.candidates
-    assert found is not None
-    said = next((row for row in query.order if found.role[row] == USER_ROLE), None)
-    record = None if said is None else (await fetch(query, found, [said], ctx)).records.get(found.handle[said])
+    candidates = query.candidates
+    assert candidates is not None
+    said = next((row for row in query.order if candidates.role[row] == USER_ROLE), None)
+    if said is None:
+        return query
+    record = (await fetch(query, candidates, [said], ctx)).records.get(candidates.handle[said])
     added = [one for one in terms(record.speaker) if one not in query.terms] if isinstance(record, Turn) else []
     if not added:
         return query
@@ -91,17 +94,17 @@ async def _with_own(query: Query, ctx: Services) -> Query:
     ranked = await rank(await search(wider, ctx), ctx)
     assert ranked.candidates is not None
     row = {ranked.candidates.handle[at]: at for at in ranked.order}
-    best = [row[found.handle[at]] for at in query.order[: query.k] if found.handle[at] in row]
+    best = [row[candidates.handle[at]] for at in query.order[: query.k] if candidates.handle[at] in row]
     return replace(ranked, order=tuple(dict.fromkeys((*best, *ranked.order))))
 
 
-def _likely(query: Query, found: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
+def _likely(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
     """[rows] log odds that a line is an item, up to a constant."""
     assert query.scores is not None
     at = np.array(rows, np.int64)
-    asked = (found.flags[at] & int(Flag.ASKING)) != 0
-    told = (found.role[at] != USER_ROLE) & (found.has_roles and not query.asks_assistant)
-    full = np.minimum(1, (_words(query, found, rows) + 0.5) / SHORT_LINE_WORDS)
+    asked = (candidates.flags[at] & int(Flag.ASKING)) != 0
+    told = (candidates.role[at] != USER_ROLE) & (candidates.has_roles and not query.asks_assistant)
+    full = np.minimum(1, (_words(query, candidates, rows) + 0.5) / SHORT_LINE_WORDS)
     odds: NDArray[np.float64] = (
         LOG_ODDS_PER_POINT * query.scores[at]
         + np.log(full)
@@ -111,5 +114,5 @@ def _likely(query: Query, found: Candidates, rows: Sequence[int]) -> NDArray[np.
     return odds
 
 
-def _words(query: Query, found: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
-    return found.length[np.array(rows, np.int64)] / np.float64(CJK_TERMS_PER_WORD if has_cjk(query.text) else 1)
+def _words(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
+    return candidates.length[np.array(rows, np.int64)] / np.float64(CJK_TERMS_PER_WORD if has_cjk(query.text) else 1)

@@ -43,21 +43,21 @@ MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
     """Cut the order to the lines that the message needs; ``limited`` counts the others."""
-    found = query.candidates
-    if query.speak == "always" or found is None or query.about_user:
+    candidates = query.candidates
+    if query.speak == "always" or candidates is None or query.about_user:
         return query
-    if query.need == "world" and _is_about_theirs(query, found):
+    if query.need == "world" and _is_about_theirs(query, candidates):
         query = replace(query, need="user")
     if query.need == "user":
-        rows = _within_reach(query, found)
-        return replace(query, order=_with_heeded(query, rows, found), limited=len(query.order) - len(rows))
-    rows = _standing_wishes(query, found)
+        rows = _within_reach(query, candidates)
+        return replace(query, order=_with_heeded(query, rows, candidates), limited=len(query.order) - len(rows))
+    rows = _standing_wishes(query, candidates)
     if query.need == "world":
-        rows = tuple(dict.fromkeys((*rows, *_covered(query, found))))
+        rows = tuple(dict.fromkeys((*rows, *_covered(query, candidates))))
     return replace(query, order=rows, limited=len(query.order) - len(rows))
 
 
-def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
+def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
     """Return the rows without those far below the best; all of them for a list, or whatever happens at a time.
 
     Lines that a second hop brought in stay, and those about an event of the time asked for.
@@ -66,65 +66,74 @@ def _within_reach(query: Query, found: Candidates) -> tuple[int, ...]:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
-    least = scores[0] - (REACH if _is_met(query, found) else UNMET_REACH) * spread
-    kept = (query.scores >= least) | (found.event > 0) | (len(scores) <= FEW_LINES)
-    if _is_answered(query, found):
-        kept &= _has_own_evidence(query, found)
+    least = scores[0] - (REACH if _is_met(query, candidates) else UNMET_REACH) * spread
+    kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
+    if _is_answered(query, candidates):
+        kept &= _has_own_evidence(query, candidates)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
 
-def _is_met(query: Query, found: Candidates) -> bool:
+def _is_met(query: Query, candidates: Candidates) -> bool:
     """Return whether the question's words can be trusted; where it is about the user, one statement has most of them.
 
     Of the user much is said in other words: "What is my position?" is not met by a position that is nobody's.
     """
-    evidence = FeatureInputs(query, found)
+    evidence = FeatureInputs(query, candidates)
     if evidence.word_match_confidence < 1 or not query.asks_personally:
         return evidence.word_match_confidence >= 1
     words = ((evidence.occurs > 0) & (evidence.weights > 0)).sum(axis=1)
-    met = (evidence.coverage >= MIN_MET_SHARE) & (words >= MIN_MET_WORDS) & (evidence_level(found) == STATEMENT_LEVEL)
+    met = (
+        (evidence.coverage >= MIN_MET_SHARE)
+        & (words >= MIN_MET_WORDS)
+        & (evidence_level(candidates) == STATEMENT_LEVEL)
+    )
     return bool(met[list(query.order)].any())
 
 
-def _is_answered(query: Query, found: Candidates) -> bool:
+def _is_answered(query: Query, candidates: Candidates) -> bool:
     """Return whether one statement has all the words of a question about the user."""
-    covers = (FeatureInputs(query, found).coverage >= MIN_ANSWER_COVERAGE) & (evidence_level(found) == STATEMENT_LEVEL)
-    return query.asks_personally and bool(covers[list(query.order)].any())
+    covered = FeatureInputs(query, candidates).coverage >= MIN_ANSWER_COVERAGE
+    answers = covered & (evidence_level(candidates) == STATEMENT_LEVEL)
+    return query.asks_personally and bool(answers[list(query.order)].any())
 
 
-def _has_own_evidence(query: Query, found: Candidates) -> NDArray[np.bool_]:
+def _has_own_evidence(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
     """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
-    evidence = FeatureInputs(query, found)
-    own = (evidence.coverage > 0) | (found.topic > 0) | (found.event > 0) | (kind_asked(query, found) > 0)
-    return np.asarray(own | (np.fmax(found.meaning, found.cosine) >= MIN_MEANING_COSINE), np.bool_)
+    evidence = FeatureInputs(query, candidates)
+    own = (
+        (evidence.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (kind_asked(query, candidates) > 0)
+    )
+    return np.asarray(own | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
-def _with_heeded(query: Query, order: tuple[int, ...], found: Candidates) -> tuple[int, ...]:
+def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
     """Keep places for the standing wishes and tastes that a choice for the user depends on.
 
     They replace the last lines that would be shown, whatever words they have.
     """
-    wishes = _standing_wishes(query, found)
-    if not {*TASTE_TERMS} <= {*found.terms}:
+    wishes = _standing_wishes(query, candidates)
+    if not {*TASTE_TERMS} <= {*candidates.terms}:
         heeded: list[int] = []
     else:
-        likely = found.topic + np.fmax(found.meaning, 0) + (found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
-        tastes = _marked(found, TASTE_TERMS)
+        likely = (
+            candidates.topic + np.fmax(candidates.meaning, 0) + (candidates.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
+        )
+        tastes = _marked(candidates, TASTE_TERMS)
         heeded = sorted((row for row in query.order if tastes[row]), key=lambda row: -likely[row])[:MAX_TASTES]
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
 
 
-def _marked(found: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
+def _marked(candidates: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
     """[n] true for units that have one of the terms."""
-    at = [found.terms.index(one) for one in marks if one in found.terms]
-    return np.asarray(((found.tf_header[:, at] > 0) | (found.tf[:, at] > 0)).any(axis=1), np.bool_)
+    at = [candidates.terms.index(one) for one in marks if one in candidates.terms]
+    return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 
-def _is_about_theirs(query: Query, found: Candidates) -> bool:
+def _is_about_theirs(query: Query, candidates: Candidates) -> bool:
     """Return whether a question that does not mention the user is about their days, people, or a name memory knows."""
     of_people = not _people_topics().isdisjoint(query.topics)
-    return query.asks_period or query.asks_ahead or of_people or _knows_a_name(query, found)
+    return query.asks_period or query.asks_ahead or of_people or _knows_a_name(query, candidates)
 
 
 @cache
@@ -132,12 +141,12 @@ def _people_topics() -> frozenset[int]:
     return frozenset(map(topic_names().index, PEOPLE_TOPICS))
 
 
-def _knows_a_name(query: Query, found: Candidates) -> bool:
+def _knows_a_name(query: Query, candidates: Candidates) -> bool:
     """Return whether the query names the user, a speaker, or something whose whole name a candidate has."""
-    if not query.names.isdisjoint(found.speakers.tolist()):
+    if not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
-    present = FeatureInputs(query, found).presence == 1
-    place = {one: at for at, one in enumerate(found.terms)}
+    present = FeatureInputs(query, candidates).presence == 1
+    place = {one: at for at, one in enumerate(candidates.terms)}
     for name in names(query.text):
         if name.text.casefold() == query.scope.user.casefold():
             return True
@@ -148,14 +157,14 @@ def _knows_a_name(query: Query, found: Candidates) -> bool:
     return False
 
 
-def _standing_wishes(query: Query, found: Candidates) -> tuple[int, ...]:
+def _standing_wishes(query: Query, candidates: Candidates) -> tuple[int, ...]:
     """Return the newest standing wishes, whatever words they have."""
-    marked = np.flatnonzero(_marked(found, WISH_TERMS.values())).tolist()
-    newest = sorted(marked, key=lambda row: -int(found.time[row]))
-    return tuple({found.handle[row]: row for row in newest[::-1]}.values())[::-1][:MAX_WISHES]
+    marked = np.flatnonzero(_marked(candidates, WISH_TERMS.values())).tolist()
+    newest = sorted(marked, key=lambda row: -int(candidates.time[row]))
+    return tuple({candidates.handle[row]: row for row in newest[::-1]}.values())[::-1][:MAX_WISHES]
 
 
-def _covered(query: Query, found: Candidates) -> tuple[int, ...]:
+def _covered(query: Query, candidates: Candidates) -> tuple[int, ...]:
     """Return the best rows that have enough of the query's words."""
-    enough = FeatureInputs(query, found).coverage >= MIN_WORD_COVERAGE
+    enough = FeatureInputs(query, candidates).coverage >= MIN_WORD_COVERAGE
     return tuple(row for row in query.order if enough[row])[:MAX_LINES]

@@ -67,11 +67,11 @@ async def profile(query: Query, ctx: Services) -> Query:
 
 async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
     """Return the entries of each row that has any."""
-    found, rows = query.candidates, query.order[:MAX_PROFILE_CANDIDATES]
-    if found is None or not rows:
+    candidates, rows = query.candidates, query.order[:MAX_PROFILE_CANDIDATES]
+    if candidates is None or not rows:
         return {}
-    fetched = await fetch(query, found, rows, ctx)
-    hits = ((row, make_hit(query, found, row, fetched)) for row in rows)
+    fetched = await fetch(query, candidates, rows, ctx)
+    hits = ((row, make_hit(query, candidates, row, fetched)) for row in rows)
     told = await asyncio.to_thread(lambda: {row: list(entries(hit, query)) for row, hit in hits if hit})
     return {row: entries for row, entries in told.items() if entries}
 

@@ -35,21 +35,21 @@ def has_evidence(e: FeatureInputs) -> Values:
     proved ...?"): units that share words or a period, if some unit has enough of the words; else only units that name
     its subject.
     """
-    found = e.found
-    words = (found.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
+    candidates = e.found
+    words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
     if e.query.asks_personally:
-        return words | (found.topic > 0) | (found.meaning >= MIN_MEANING_COSINE)
-    if found.units < MIN_UNITS_FOR_IDF or _is_known(e):
+        return words | (candidates.topic > 0) | (candidates.meaning >= MIN_MEANING_COSINE)
+    if candidates.units < MIN_UNITS_FOR_IDF or _is_known(e):
         return words
-    return words & (e.on_subject | (found.period > 0) | (found.event > 0) | ~np.isnan(found.cosine))
+    return words & (e.on_subject | (candidates.period > 0) | (candidates.event > 0) | ~np.isnan(candidates.cosine))
 
 
 def _is_known(e: FeatureInputs) -> bool:
     """Return whether memory knows a name in the query, or most of its words, with many of them in one unit."""
-    query, found = e.query, e.found
-    known = dict(zip(found.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
+    query, candidates = e.query, e.found
+    known = dict(zip(candidates.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
     named = any(known.get(one, 0) == 1 for name in _CAPITALISED.findall(query.text) for one in terms(name))
-    if named or not query.names.isdisjoint(found.speakers.tolist()):
+    if named or not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
     weighed = (one for one, weight in zip(query.terms, query.weights, strict=True) if weight)
     met = [known[one] for one in weighed if one not in query.undated]  # "17 * 23" names nothing that memory could know
@@ -68,30 +68,30 @@ _CAPITALISED = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
     writes=("candidates", "order", "features", "values", "scores", "repeated_questions"),
 )  # fmt: skip
 async def rank(query: Query, ctx: Services) -> Query:
-    found = query.candidates
-    if found is None or not len(found.unit):
+    candidates = query.candidates
+    if candidates is None or not len(candidates.unit):
         return query
-    found = in_bodies(found, query.undated) if query.undated else found
-    if repeats := [at for at, one in enumerate(found.terms) if one in query.days]:
-        repeated = (found.tf[:, repeats] > 0) | (found.tf_header[:, repeats] > 0)
-        found = replace(found, event=np.maximum(found.event, repeated.any(axis=1)))
+    candidates = in_bodies(candidates, query.undated) if query.undated else candidates
+    if repeats := [at for at, one in enumerate(candidates.terms) if one in query.days]:
+        repeated = (candidates.tf[:, repeats] > 0) | (candidates.tf_header[:, repeats] > 0)
+        candidates = replace(candidates, event=np.maximum(candidates.event, repeated.any(axis=1)))
     columns = (*FEATURES, *ctx.features)
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
-        evidence = FeatureInputs(query, found)
-        asking = repeated_questions(found, evidence.weights)
-        told = FeatureInputs(query, without_repeated_questions(found, asking)) if asking.any() else evidence
+        evidence = FeatureInputs(query, candidates)
+        asking = repeated_questions(candidates, evidence.weights)
+        told = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
         values = features(told, ctx.features)
         scores = values @ np.array([one.weight for one in columns], np.float32)
         fair = scores if query.asks_assistant else demote_restated(told.found, scores)
-    level = 0 * scores if query.about_talk else evidence_level(found)
-    best_last = np.lexsort((found.unit, found.time, np.round(fair, 4), level))  # the latest among equals
+    level = 0 * scores if query.about_talk else evidence_level(candidates)
+    best_last = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))  # the latest among equals
     worst_first = best_last[has_evidence(evidence)[best_last]].tolist()
-    handles = [found.handle[row] for row in worst_first]
+    handles = [candidates.handle[row] for row in worst_first]
     best = dict(zip(handles, worst_first, strict=True))  # the last row of a hit is its best
     asked = asking.tolist()
     order = tuple([row for handle in dict.fromkeys(reversed(handles)) if not asked[row := best[handle]]])
     return replace(
-        query, candidates=found, order=order, features=columns, values=values, scores=scores,
+        query, candidates=candidates, order=order, features=columns, values=values, scores=scores,
         repeated_questions=len(best) - len(order),
     )  # fmt: skip
 
@@ -103,7 +103,7 @@ def lines(query: Query, row: int) -> tuple[FeatureValue, ...]:
     return tuple([FeatureValue(one.name, value, one.weight) for one, value in valued if value])
 
 
-def channels(found: Candidates, row: int) -> tuple[FoundBy, ...]:
+def channels(candidates: Candidates, row: int) -> tuple[FoundBy, ...]:
     """Name the channels that brought a candidate into the pool."""
-    brought = int(found.channels[row])
+    brought = int(candidates.channels[row])
     return tuple([channel for i, channel in enumerate(CHANNELS) if brought & (1 << i)])

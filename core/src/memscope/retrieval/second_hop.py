@@ -53,21 +53,23 @@ SCOPE_COLUMNS = {"terms", "document_frequency", "units", "average_length", "aver
     writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "bridged"),
 )  # fmt: skip
 async def second_hop(query: Query, ctx: Services) -> Query:
-    found = query.candidates
-    if found is None or query.about_user or query.about_talk:
+    candidates = query.candidates
+    if candidates is None or query.about_user or query.about_talk:
         return query
-    described = _described(query) or await asyncio.to_thread(_only_named, query, found)
+    described = _described(query) or await asyncio.to_thread(_only_named, query, candidates)
     if not described:
         return query
-    telling = (FeatureInputs(query, found).coverage >= MIN_HIT_COVERAGE) & (found.tf[:, described] > 0).any(axis=1)
+    telling = (FeatureInputs(query, candidates).coverage >= MIN_HIT_COVERAGE) & (candidates.tf[:, described] > 0).any(
+        axis=1
+    )
     if query.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
-        telling |= found.topic > 0
-    telling &= (found.length <= MAX_BRIDGE_HIT_TERMS) & (found.role != ASSISTANT_ROLE)
+        telling |= candidates.topic > 0
+    telling &= (candidates.length <= MAX_BRIDGE_HIT_TERMS) & (candidates.role != ASSISTANT_ROLE)
     sources = [row for row in query.order[:MAX_FOLLOWED_HITS] if telling[row]]
     if not sources:
         return query
-    fetched = found.brought or await fetch(query, found, sources, ctx)
-    handles = [found.handle[row] for row in sources]
+    fetched = candidates.brought or await fetch(query, candidates, sources, ctx)
+    handles = [candidates.handle[row] for row in sources]
     texts = [text for handle in handles for text in _texts(query, handle, fetched)]
     bridges = await asyncio.to_thread(_bridges, query, texts)  # the first reads the tables of names
     return await _reached(query, handles, bridges, ctx) if bridges else query
@@ -82,11 +84,11 @@ def _described(query: Query) -> list[int]:
     return [at for at, one in enumerate(query.terms) if one in own]
 
 
-def _only_named(query: Query, found: Candidates) -> list[int]:
+def _only_named(query: Query, candidates: Candidates) -> list[int]:
     """Return the positions of a name's terms, if the best hits share nothing with the query but this name."""
     best = list(query.order[:MAX_FOLLOWED_HITS])
     weighed = np.array(query.weights) > 0
-    met = (found.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
+    met = (candidates.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
     if not best or not 0 < met.sum() < min(weighed.sum(), MAX_NAME_TERMS):
         return []
     from memscope.languages.names import names  # tables that most queries do not need
@@ -132,41 +134,45 @@ async def _reached(
         by_name = np.where(np.isin(joined.unit, rare), np.uint8(TEXT_CHANNEL), np.uint8(0))
         joined = replace(joined, channels=joined.channels | by_name)
     ranked = await rank(replace(query, candidates=joined), ctx)
-    found = ranked.candidates or named
-    naming = np.isin(found.unit, rare)
-    rows = [row for row in ranked.order if naming[row] and found.handle[row] not in sources][: 2 * MAX_BRIDGED_LINES]
-    fetched = await fetch(ranked, found, rows, ctx)
-    texts = {row: [*_texts(query, found.handle[row], fetched)] for row in rows}
+    candidates = ranked.candidates or named
+    naming = np.isin(candidates.unit, rare)
+    rows = [row for row in ranked.order if naming[row] and candidates.handle[row] not in sources][
+        : 2 * MAX_BRIDGED_LINES
+    ]
+    fetched = await fetch(ranked, candidates, rows, ctx)
+    texts = {row: [*_texts(query, candidates.handle[row], fetched)] for row in rows}
     rows = [row for row in rows if any(name in text for text in texts[row] for name in bridges)]
     if not rows:
         return query
-    covered = FeatureInputs(ranked, found).coverage
-    direct = (covered > 0) | (kind_asked(ranked, found) > MIN_KIND_SCORE)
-    best = [at for at, row in enumerate(ranked.order[:MAX_KEPT_HITS]) if direct[row] or found.handle[row] in sources]
+    covered = FeatureInputs(ranked, candidates).coverage
+    direct = (covered > 0) | (kind_asked(ranked, candidates) > MIN_KIND_SCORE)
+    best = [
+        at for at, row in enumerate(ranked.order[:MAX_KEPT_HITS]) if direct[row] or candidates.handle[row] in sources
+    ]
     brought = rows[:MAX_BRIDGED_LINES]
     order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *brought, *ranked.order))
     return replace(ranked, order=tuple(order), bridged=frozenset(brought))
 
 
-def _joined(found: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
+def _joined(candidates: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
     """Append units of a search with more terms to the candidates, keeping only the columns of the first terms."""
-    rows = np.flatnonzero(np.isin(named.unit, units) & ~np.isin(named.unit, found.unit)).tolist()
+    rows = np.flatnonzero(np.isin(named.unit, units) & ~np.isin(named.unit, candidates.unit)).tolist()
 
     def column(name: str) -> Any:
-        here, there = getattr(found, name), getattr(named, name)[rows]
-        return np.concatenate((here, there[..., : len(found.terms)] if name in TERM_COLUMNS else there))
+        here, there = getattr(candidates, name), getattr(named, name)[rows]
+        return np.concatenate((here, there[..., : len(candidates.terms)] if name in TERM_COLUMNS else there))
 
-    columns = {one.name: column(one.name) for one in fields(found) if one.name not in SCOPE_COLUMNS}
-    handles = [*found.handle, *(named.handle[row] for row in rows)]
-    return replace(found, handle=handles, brought=both(found.brought, named.brought), **columns)
+    columns = {one.name: column(one.name) for one in fields(candidates) if one.name not in SCOPE_COLUMNS}
+    handles = [*candidates.handle, *(named.handle[row] for row in rows)]
+    return replace(candidates, handle=handles, brought=both(candidates.brought, named.brought), **columns)
 
 
-def _names_rarely(found: Candidates, bridges: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
+def _names_rarely(candidates: Candidates, bridges: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
     """[n] true for candidates that have all terms of a rare name."""
-    most = max(MAX_BRIDGE_TERMS, MAX_NAME_FREQUENCY * found.units)
-    naming = np.zeros(len(found.unit), np.bool_)
+    most = max(MAX_BRIDGE_TERMS, MAX_NAME_FREQUENCY * candidates.units)
+    naming = np.zeros(len(candidates.unit), np.bool_)
     for name in bridges:
-        at = [found.terms.index(term) for term in name]
-        if found.document_frequency[at].min() <= most:
-            naming |= (found.tf[:, at] > 0).all(axis=1)
+        at = [candidates.terms.index(term) for term in name]
+        if candidates.document_frequency[at].min() <= most:
+            naming |= (candidates.tf[:, at] > 0).all(axis=1)
     return naming
