@@ -128,22 +128,39 @@ def test_lines_far_below_the_best_are_shown_for_a_list_only(query, most):
         assert len(lines) <= most and (len(lines) < len(everything) or most > 3)
 
 
-LIFE = [
-    "I have a knee operation on the 3rd of December.",
-    "My sister Nora is a nurse in Leeds.",
-    "Work was exhausting today.",
-    "We are planning a trip to Norway in February.",
-    "My boss Greta wants the report by Friday.",
-    "I sold my old Volvo last week.",
-]
+LIFE = {
+    "en": [
+        "I have a knee operation on the 3rd of December.",
+        "My sister Nora is a nurse in Leeds.",
+        "We are planning a trip to Norway in February.",
+        "My boss Greta wants the report by Friday.",
+        "I sold my old Volvo last week.",
+    ],
+    "zh": [
+        "我12月3号要做膝盖手术。",
+        "我对榛子过敏。",
+        "我们打算二月去挪威旅行。",
+        "我老板王总要我周五之前交报告。",
+        "上周我把旧车卖了。",
+    ],
+}
 
 
-@pytest.mark.parametrize(("query", "wanted"), [("When is my operation?", 0), ("What does my sister do?", 1)])
-def test_beside_a_line_with_all_the_words_asked_for_no_line_without_any_is_shown(query, wanted):
+@pytest.mark.parametrize(
+    ("language", "query", "wanted"),
+    [
+        ("en", "When is my operation?", 0),
+        ("en", "What does my sister do?", 1),
+        ("zh", "我的手术是什么时候?", 0),
+        ("zh", "我对什么过敏?", 1),
+    ],
+)
+def test_beside_a_line_with_all_the_words_asked_for_no_line_without_any_is_shown(language, query, wanted):
+    told = LIFE[language]
     with MemoryScope(":memory:", settings={}) as memory:
-        memory.add_turns([{"role": "user", "content": text} for text in LIFE], user="alice")
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="alice")
         shown = [hit.text for hit in memory.retrieve(query, user="alice", speak="when_needed")]
-        assert shown[0] == LIFE[wanted] and not {*shown} & {*LIFE[2:]}
+        assert shown[0] == told[wanted] and not {*shown} & {*told[2:]}
         assert len(memory.retrieve(query, user="alice", speak="always")) > len(shown)
 
 

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
 from memscope.languages.flags import DURABILITY_SHIFT
 from memscope.languages.names import names
@@ -32,7 +33,6 @@ REACH, UNMET_REACH = 0.7, 1.0
 FEW_LINES = 4  # that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this way has at least: of few lines the middle one may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
-MIN_ANSWER_COVERAGE = 0.95  # of the words of a question about the user, in the statement that answers it
 MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
 
@@ -91,10 +91,21 @@ def _is_met(query: Query, candidates: Candidates) -> bool:
 
 
 def _is_answered(query: Query, candidates: Candidates) -> bool:
-    """Return whether one statement has all the words of a question about the user."""
-    covered = FeatureInputs(query, candidates).coverage >= MIN_ANSWER_COVERAGE
-    answers = covered & (evidence_level(candidates) == STATEMENT_LEVEL)
-    return query.asks_personally and bool(answers[list(query.order)].any())
+    """Return whether one statement has all the content words of a question about the user."""
+    content = set(terms(_content_of(query.text)))
+    asked = [weight > 0 and one in content for one, weight in zip(query.terms, query.weights, strict=True)]
+    if not query.asks_personally or not any(asked):
+        return False
+    answers = (FeatureInputs(query, candidates).presence[:, asked] > 0).all(axis=1)
+    return bool((answers & (evidence_level(candidates) == STATEMENT_LEVEL))[list(query.order)].any())
+
+
+def _content_of(text: str) -> str:
+    """Return a question without what only asks: Chinese words of two characters reach into it (手术是什么时候)."""
+    for one in languages.of(text):
+        text = one.questions.when.sub(" ", text)
+        text = "".join(" " if char in one.questions.stop_characters else char for char in text)
+    return text
 
 
 def _has_own_evidence(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
