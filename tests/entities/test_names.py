@@ -152,6 +152,7 @@ def test_an_ending_takes_what_belongs_to_it(text, name):
     [
         ("王小芳在阿里巴巴上班。", "王小芳"), ("昨天陈小红来了", "陈小红"), ("刘大伟升职了", "刘大伟"),
         ("劉小剛去了上海", "劉小剛"), ("我从小英语就好", ""), ("王小姐来了", "王小姐"), ("买了张小红帽的票", ""),
+        ("昨天欧阳小芳来了", "欧阳小芳"), ("我和司马明一起去的", "司马明"),
     ],
 )  # fmt: skip
 def test_small_and_big_begin_a_given_name(text, found):

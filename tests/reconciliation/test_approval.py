@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from memscope.errors import NotFound
-from memscope.reconciliation.approval import REFUSAL_FIELD, SUPERSESSIONS, WORDS_FIELD, accept, proposals, reject
+from memscope.reconciliation.approval import (
+    REFUSAL_FIELD,
+    SUPERSESSIONS,
+    WORDS_FIELD,
+    accept,
+    proposals,
+    reject,
+    superseded_by,
+)
 from memscope.records import Search
 from memscope.text.terms import terms
 
@@ -47,6 +55,7 @@ async def test_what_a_proposal_would_supersede_stays_until_then(world):
     (berlin,) = await proposed(world, BERLIN)
     await accept(world.store, "alice", [berlin], clock=world.clock)
     (munich,) = await proposed(world, MUNICH)
+    assert [superseded_by(one) for one in await proposals(world.store, "alice")] == [[berlin]]
     assert await world.texts() == [BERLIN["text"]]
     await accept(world.store, "alice", [munich], clock=world.clock)
     assert await world.texts() == [MUNICH["text"]]

@@ -1,0 +1,27 @@
+"""Which facts a sentence of an insight rests on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memscope.reconciliation.insight_sentences import attributed
+from memscope.records import Insight, Observation, Scope
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def fact(id: str, text: str) -> Observation:
+    return Observation(id=id, scope=Scope("alice"), text=text, sources=(f"turn-{id}",), said=NOW, recorded=NOW)
+
+
+def test_a_value_of_an_earlier_version_rests_sentence_by_sentence_on_the_facts_that_are_close():
+    facts = {
+        "city": fact("city", "The user lives in Berlin."),
+        "flat": fact("flat", "The user shares a flat with Abo."),
+        "again": fact("again", "The user shares the flat with Abo and a cat."),
+    }
+    insight = Insight(
+        id="home", scope=Scope("alice"), said=NOW, recorded=NOW, subject="living situation", sources=tuple(facts),
+        text="living situation: The user lives in Berlin. The user shares a flat with Abo.",
+    )  # fmt: skip
+    assert [one.sources for one in attributed(insight, facts)] == [("city",), ("flat", "again")]
