@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ def test_what_names_no_date_is_none(text):
     assert parse(text, UTC) == (parse("2024", UTC) if text == "2024/" else None)
 
 
-@given(st.dates(min_value=datetime(1000, 1, 1).date(), max_value=datetime(9000, 1, 1).date()), st.integers(1, 900))
+@given(st.dates(date(1000, 1, 1), date(9000, 1, 1)), st.integers(1, 900))
 def test_what_is_written_is_read_again(day, days):
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     interval = Interval(start, start + timedelta(days=days))
