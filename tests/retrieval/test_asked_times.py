@@ -240,6 +240,12 @@ async def test_a_question_means_the_day_that_a_statement_of_the_same_words_print
     assert set(printed) <= set(meant) and (printed or f"{said:%Y-%m-%d}" in meant or len(meant) > 1)
 
 
+def test_of_many_dates_the_first_three_are_printed():
+    said = datetime(2026, 6, 1, 10, tzinfo=UTC)
+    words = "I run tomorrow, swim in 3 days, ride in 4 days, climb in 5 days and rest in 6 days"
+    assert with_dates(words + ".", said) == f"{words} (2026-06-02, 2026-06-04, 2026-06-05)."
+
+
 @pytest.mark.parametrize(
     ("words", "printed"),
     [

@@ -74,7 +74,7 @@ def test_a_standing_wish_is_shown_where_it_matters_however_many_lines_there_are(
 
 
 def test_a_taste_keeps_a_place_for_a_choice_however_many_lines_there_are():
-    others = [f"Dinner number {n} at the station was late and cold." for n in range(60)]
+    others = [f"We had something cold for dinner at the station on trip {n}, I picked it." for n in range(60)]
     with MemoryScope(":memory:", settings={}) as memory:
         told = ["I'm allergic to peanuts.", *others]
         memory.add_turns([{"role": "user", "content": text} for text in told], user="alice")
