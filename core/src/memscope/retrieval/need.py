@@ -21,6 +21,7 @@ from memscope.pipeline import worker
 from memscope.records import Candidates
 from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs, kind_asked
 from memscope.retrieval.query import Query
+from memscope.retrieval.rank import MIN_UNITS_FOR_IDF
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.services import Services
@@ -68,7 +69,7 @@ def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if _is_met(query, candidates) else UNMET_REACH) * spread
     kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
-    if _is_answered(query, candidates):
+    if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(query, candidates):  # of few, the middle one tells little
         kept &= _has_own_evidence(query, candidates)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
