@@ -1,4 +1,4 @@
-"""Which facts a sentence of an insight rests on."""
+"""The facts that a sentence of an insight rests on."""
 
 from __future__ import annotations
 

@@ -216,16 +216,6 @@ def test_of_two_dated_past_events_the_earlier_ends_nothing():
     assert (revised.id, revised.valid_to) == ("new", day("2020-01-01"))
 
 
-@pytest.mark.parametrize("propose", [False, True])
-def test_where_facts_wait_for_approval_the_end_of_a_stored_one_is_not_written(propose):
-    """The earlier of two past events, told later, gets its end; a stored one only where nothing waits."""
-    berlin, rome = replace(OLD, happened=parse("2024-05", UTC)), replace(NEW, happened=parse("2019", UTC))
-    for fresh in ((rome,), ()):
-        settlement = Settlement({one.id: one for one in fresh}, day("2026-12-01"), frozenset(), propose=propose)
-        settlement.settle([FactRelation(rome, berlin, "ends")])
-        assert settlement.latest(rome).valid_to == (day("2020-01-01") if fresh or not propose else None)
-
-
 def test_a_fact_never_ends_before_it_began():
     berlin = replace(OLD, valid_from=day("2026-05-20"))
     outcome = ended(replace(NEW, happened=parse("2026-05-10", UTC)), berlin, day("2026-12-01"))
