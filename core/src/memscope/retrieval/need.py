@@ -102,7 +102,7 @@ def _is_answered(query: Query, candidates: Candidates) -> bool:
 
 
 def _content_of(text: str) -> str:
-    """Return a question without what only asks: Chinese words of two characters reach into it (手术是什么时候)."""
+    """Return a question without what only asks; pairs of characters of a script without spaces reach into it."""
     for one in languages.of(text):
         text = one.questions.when.sub(" ", text)
         text = "".join(" " if char in one.questions.stop_characters else char for char in text)

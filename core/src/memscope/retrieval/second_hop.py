@@ -59,9 +59,8 @@ async def second_hop(query: Query, ctx: Services) -> Query:
     described = _described(query) or await asyncio.to_thread(_only_named, query, candidates)
     if not described:
         return query
-    telling = (FeatureInputs(query, candidates).coverage >= MIN_HIT_COVERAGE) & (candidates.tf[:, described] > 0).any(
-        axis=1
-    )
+    says_it = (candidates.tf[:, described] > 0).any(axis=1)
+    telling = says_it & (FeatureInputs(query, candidates).coverage >= MIN_HIT_COVERAGE)
     if query.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
         telling |= candidates.topic > 0
     telling &= (candidates.length <= MAX_BRIDGE_HIT_TERMS) & (candidates.role != ASSISTANT_ROLE)
