@@ -6,7 +6,7 @@ Logistic regression with a penalty, over sentences: those that a scenario's fact
 for an event or a local day), the user's sentences in the noise as passing. Prints the area under the ROC curve and the
 share found where one sentence in ten of the noise is, cross-validated over scenarios and turns of the noise; with
 ``--judge`` on those alone, which the weights have not seen. ``--write`` keeps the weights of all in
-``data/statement_score.json``.
+``data/statement_score.json``, those of the vector in ``languages/data/statement_direction.json``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from memscope import languages
 from memscope.builtin import memscope_register_languages
 from memscope.languages.durable_facts import kinds
 from memscope.languages.en import statement_score
+from memscope.languages.statement_direction import DIRECTION_FILE
 from memscope.languages.statements import is_question, sentences
 from memscope.text.vectors import DIMENSIONS, sentence_vector
 
@@ -131,9 +132,10 @@ def keep(names: Sequence[str], weights: Any) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))
     fitted = zip(names, weights.tolist(), strict=False)  # those of the meaning follow
     stored["weights"] = {name: round(one, 2) for name, one in fitted}
-    stored["meaning"] = [round(one, 2) for one in weights[len(names) :].tolist()]
     lines = ",\n".join(f"{json.dumps(key)}: {_laid_out(value)}" for key, value in stored.items())
     path.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    direction = [round(one, 2) for one in weights[len(names) :].tolist()]
+    DIRECTION_FILE.write_text(f"{json.dumps(direction)}\n", encoding="utf-8")
 
 
 def _laid_out(value: Any) -> str:

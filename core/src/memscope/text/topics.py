@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscope.text.language import WordRules, depends_on_languages, every_rules, has_cjk, spaced_rules
-from memscope.text.tokens import content_stems, fold, pieces
+from memscope.text.tokens import content_stems, fold, is_unspaced, pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ def names() -> tuple[str, ...]:
 def topics(text: str) -> frozenset[int]:
     """Return the numbers of the text's topics."""
     rules = spaced_rules(text)
-    spaced = (_topics_of_piece(piece, rules) for piece in pieces(fold(text)))
+    spaced = (_topics_of_piece(piece, rules) for piece in pieces(fold(text)) if not is_unspaced(piece))
     bits = reduce(or_, spaced, topics_of_phrases(text))
     return frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
 

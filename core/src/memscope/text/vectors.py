@@ -1,9 +1,12 @@
-"""Built-in static word vectors: semantic similarity of English texts without a server or a model.
+"""Built-in static word vectors: semantic similarity of texts without a server or a model.
 
-``data/word_vectors.npz`` (made by ``benchmarks/make_vectors.py`` from all-MiniLM-L6-v2, Apache-2.0: see NOTICE) has one
-row per WordPiece token. A text's vector is the normalised weighted sum of its words' rows without stop words. Texts in
-Chinese, Japanese and Korean have no vector. ``data/synonyms.npz``, of the same program, has the closest neighbours of
-each word.
+A language brings a folder (``WordRules.vectors``) with ``word_vectors.npz``: ``tokens``, UTF-8 with one per line;
+``rows``, [tokens, DIMENSIONS] int8; ``scales``, [tokens, 1] float32. Tokens are WordPiece tokens in scripts with
+spaces, else words of up to ``MAX_UNSPACED_LETTERS`` characters. A text's vector is the normalised weighted sum of its
+words' rows. ``synonyms.npz`` beside it: ``near``, [tokens, 6] uint16, the closest neighbours of each word.
+
+``benchmarks/make_vectors.py`` makes the English table from all-MiniLM-L6-v2, ``make_chinese_vectors.py`` the Chinese
+one from bge-small-zh-v1.5 (see NOTICE). Their spaces are aligned: a question in one finds statements in the other.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memscope.text.language import depends_on_languages, rules_of, usual_rules
-from memscope.text.tokens import fold, pieces
+from memscope.text.language import WordRules, depends_on_languages, every_rules, rules_of, spaced_rules, usual_rules
+from memscope.text.tokens import fold, is_unspaced, pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,10 +29,11 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float32]
 
 # Bump on any change of table or tokenizer; stores rebuild units of another version.
-VECTORS_VERSION = "1"
+VECTORS_VERSION = "2"
 DIMENSIONS = 128
 
-VECTOR_FOLDER = Path(__file__).parent / "data"
+WORD_VECTORS, SYNONYMS = "word_vectors.npz", "synonyms.npz"
+MAX_UNSPACED_LETTERS = 4  # of a word in a script without spaces
 NO_SYNONYM = 0xFFFF  # end of a row in the table of synonyms
 
 _VECTOR_WORD = re.compile(r"[^\W\d_]+")
@@ -42,7 +46,9 @@ _CONTRACTIONS = frozenset(
 
 
 class _Table(NamedTuple):
-    tokens: dict[str, int]
+    """The rows of all languages, each after those of the languages registered before."""
+
+    tokens: Mapping[str, Mapping[str, int]]  # by language
     rows: NDArray[np.int8]  # [tokens, DIMENSIONS]
     scales: Floats  # [tokens]: a row's scale times its token's weight
 
@@ -100,33 +106,54 @@ def _rows(tokens: Sequence[int]) -> tuple[Floats, Floats]:
     return table.scales.take(at), table.rows.take(at, 0).astype(np.float32)
 
 
-def synonyms(word: str) -> Sequence[str]:
+def synonyms(word: str, rules: WordRules) -> Sequence[str]:
     """Return the words of other stems that are closest in meaning, closest first; none for an unknown word."""
-    at = _table().tokens.get(word)
-    return () if at is None else [_names()[other] for other in _near()[at] if other != NO_SYNONYM]
+    near = None if rules.vectors is None else _near(rules.vectors)
+    if near is None or (at := _tokens_of(rules).get(word)) is None:
+        return ()
+    names = _names(rules)
+    first = _tokens_of(rules)[names[0]]
+    return [names[other] for other in near[at - first] if other != NO_SYNONYM]
 
 
 def _tokens(text: str) -> list[int]:
-    if not rules_of(text).vectors:
+    if rules_of(text).vectors is None:
         return []
-    return [token for piece in pieces(fold(text)) for token in tokens_of_piece(piece)]
+    rules = spaced_rules(text)
+    return [token for piece in pieces(fold(text)) for token in tokens_of_piece(piece, rules)]
 
 
-def tokens_of_piece(piece: str) -> list[int]:
-    """Return the rows of the table for a piece of ``tokens.pieces``."""
-    return [token for word in _VECTOR_WORD.findall(piece) for token in _word_tokens(word)]
+def tokens_of_piece(piece: str, rules: WordRules) -> Sequence[int]:
+    """Return the rows for a piece of ``tokens.pieces``: of words by ``rules``, of a run by those of its script."""
+    if is_unspaced(piece):
+        return tokens_of_run(piece)
+    return [token for word in _VECTOR_WORD.findall(piece) for token in _word_tokens(word, rules)]
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 10)  # a text's runs are those of its sentences
+def tokens_of_run(run: str) -> Sequence[int]:
+    """Return the rows of a run's words: at each character the longest known word, then those behind it."""
+    known, longest = _tokens_of(usual_rules("han")), _longest()
+    rows: list[int] = []
+    at, end = 0, len(run) if known else 0
+    while at < end:
+        for stop in range(at + longest.get(run[at : at + 2], 1), at, -1):
+            row = known.get(run[at:stop])
+            if row is not None:
+                rows.append(row)
+                at = stop
+                break
+        else:
+            at += 1
+    return rows
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 16)
-def _word_tokens(word: str) -> Sequence[int]:
-    silent = (
-        len(word) == 1
-        or len(word) > _MAX_WORD_LETTERS
-        or word in _CONTRACTIONS
-        or word in usual_rules("latin").stop_words
-    )
-    parts = () if silent else word_pieces(word, _table().tokens)
+def _word_tokens(word: str, rules: WordRules) -> Sequence[int]:
+    silent = len(word) == 1 or len(word) > _MAX_WORD_LETTERS or word in _CONTRACTIONS or word in rules.stop_words
+    parts = () if silent else word_pieces(word, _tokens_of(rules))
     return parts if len(parts) <= _MOST_PIECES else ()
 
 
@@ -144,25 +171,52 @@ def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
     return rows
 
 
-@lru_cache(maxsize=1)
-def _names() -> Sequence[str]:
-    return list(_table().tokens)
+@depends_on_languages
+@lru_cache(maxsize=8)
+def _names(rules: WordRules) -> Sequence[str]:
+    return list(_tokens_of(rules))
 
 
-@lru_cache(maxsize=1)
-def _near() -> NDArray[np.uint16]:
-    """Return as [tokens, 6] the rows of each token's synonyms."""
+@lru_cache(maxsize=8)
+def _near(folder: Path) -> NDArray[np.uint16] | None:
+    """Return as [tokens, 6] the rows of each token's synonyms, None where the language has none."""
     import numpy as np
 
-    with np.load(VECTOR_FOLDER / "synonyms.npz") as stored:
+    if not (folder / SYNONYMS).exists():
+        return None
+    with np.load(folder / SYNONYMS) as stored:
         near: NDArray[np.uint16] = stored["near"]
         return near
 
 
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _longest() -> Mapping[str, int]:
+    """Map the first two characters of words of scripts without spaces to the length of the longest word."""
+    longest: dict[str, int] = {}
+    for word in sorted(_tokens_of(usual_rules("han")), key=len):
+        if 1 < len(word) <= MAX_UNSPACED_LETTERS:
+            longest[word[:2]] = len(word)
+    return longest
+
+
+def _tokens_of(rules: WordRules) -> Mapping[str, int]:
+    return _table().tokens.get(rules.code, {})
+
+
+@depends_on_languages
 @lru_cache(maxsize=1)
 def _table() -> _Table:
     import numpy as np
 
-    with np.load(VECTOR_FOLDER / "word_vectors.npz") as stored:
-        tokens = stored["tokens"].tobytes().decode("ascii").split("\n")
-        return _Table(dict(zip(tokens, count())), stored["rows"], stored["scales"][:, 0].copy())
+    tokens: dict[str, Mapping[str, int]] = {}
+    rows, scales, first = [np.empty((0, DIMENSIONS), np.int8)], [np.empty(0, np.float32)], 0
+    for rules in every_rules():
+        if rules.vectors is not None:
+            with np.load(rules.vectors / WORD_VECTORS) as stored:
+                names = stored["tokens"].tobytes().decode().split("\n")
+                rows.append(stored["rows"])
+                scales.append(stored["scales"][:, 0])
+            tokens[rules.code] = dict(zip(names, count(first)))
+            first += len(names)
+    return _Table(tokens, np.concatenate(rows), np.concatenate(scales))

@@ -2,8 +2,8 @@
 
 The score is a sum of weights, the log odds: of grammatical signs (the speaker in it, a subject left out as in "Retired
 last Friday", durations, the past, names, numbers, quoted words), of the kinds of ``en.facts``, of two groups of topics,
-and of the direction of the built-in vector. ``data/statement_score.json`` has the words of each sign and the weights,
-which ``benchmarks/fit_statement_score.py`` fits.
+and of the direction of the built-in vector (``languages.statement_direction``). ``data/statement_score.json`` has the
+words of each sign and the weights, which ``benchmarks/fit_statement_score.py`` fits.
 """
 
 from __future__ import annotations
@@ -15,18 +15,15 @@ from functools import lru_cache, reduce
 from itertools import chain
 from operator import add, itemgetter, or_
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memscope.languages.durable_facts import weight_of
 from memscope.languages.en.words import WORDS
+from memscope.languages.statement_direction import statement_direction
 from memscope.text.analysis import known_words
 from memscope.text.tokens import fold, pieces
 from memscope.text.topics import names as topic_names
 from memscope.text.vectors import along
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _MOST_SIGNED_WORDS = 1 << 16
 MAX_COUNTED_WORDS = 30  # words; a longer sentence counts as so long
@@ -44,7 +41,6 @@ class _Table(NamedTuple):
     fillers: frozenset[str]
     groups: tuple[tuple[int, int], ...]  # of topics: their bits, and that of the sign
     weights: Mapping[str, float]
-    meaning: NDArray[np.float32]  # [DIMENSIONS]
 
 
 def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[float]:
@@ -53,7 +49,7 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
     told = map(_by_signs, sentences, words, kinds)
     known = _words().__getitem__
     tokens = [list(chain.from_iterable(map(_tokens, map(known, one)))) for one in words]
-    return list(map(add, told, along(tokens, _table().meaning)))
+    return list(map(add, told, along(tokens, statement_direction())))
 
 
 def _by_signs(sentence: str, words: Sequence[str], lasts: Sequence[str]) -> float:
@@ -125,8 +121,6 @@ def _signs_of(piece: str, topics: int) -> int:
 
 @lru_cache(maxsize=1)
 def _table() -> _Table:
-    import numpy as np
-
     stored = json.loads(_COEFFICIENTS_FILE.read_text(encoding="utf-8"))
     bits = {name: 1 << at for at, name in enumerate(stored["weights"]) if name not in _COUNTED}
     listed: dict[str, int] = {}
@@ -138,6 +132,5 @@ def _table() -> _Table:
     groups = tuple(
         (sum(1 << number[one] for one in names.split()), bits[sign]) for sign, names in stored["groups"].items()
     )
-    meaning = np.array(stored["meaning"], np.float32)
     fillers = frozenset(stored["fillers"].split())
-    return _Table(bits, listed, openings, fillers, groups, stored["weights"], meaning)
+    return _Table(bits, listed, openings, fillers, groups, stored["weights"])

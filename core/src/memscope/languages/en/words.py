@@ -36,5 +36,5 @@ WORDS = WordRules(
     ),
     secret_words=("secret", "access.?key"),
     topics=_FOLDER / "topics.txt",
-    vectors=True,
+    vectors=_FOLDER,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from memscope.languages.fact_rules import FactRules
-from memscope.languages.zh.statement_score import statement_score
+from memscope.languages.zh.statement_score import statement_scores
 
 _PEOPLE = (
     "老婆|妻子|先生|老公|丈夫|媳[妇婦]|[爱愛]人|[对對]象|女朋友|男朋友|[女男]友|[儿兒]子|女[儿兒]|[闺閨]女"
@@ -98,7 +98,7 @@ class ChineseFacts(FactRules):
         return _PASSING.search(sentence) is not None
 
     def scores(self, sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> Sequence[float]:
-        return list(map(statement_score, sentences, kinds))
+        return statement_scores(sentences, kinds)
 
 
 FACTS = ChineseFacts()

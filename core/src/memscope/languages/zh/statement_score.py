@@ -1,20 +1,24 @@
 """Score how likely a Chinese sentence is to tell something lasting of its speaker, whatever its phrasing.
 
 The score is a sum of weights, the log odds: of words of one to three characters that stand in it ("I", durations, work,
-illness; words of the moment, opinions, other people, what somebody said), of how it opens, of topics, and of the kinds
-of ``zh.facts``. ``data/statement_signs.txt`` has the words of each sign.
+illness; words of the moment, opinions, other people, what somebody said), of how it opens, of topics, of the kinds of
+``zh.facts``, and of the direction of the built-in vector. ``data/statement_signs.txt`` has the words of each sign.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 
+from memscope.imports import pattern
 from memscope.languages.durable_facts import weight_of
+from memscope.languages.statement_direction import statement_direction
 from memscope.languages.word_lists import read_lists
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
+from memscope.text.vectors import along, tokens_of_run
 
 # Fitted by logistic regression on noted statements and other remarks of three sets; each fit on two of them gave much
 # the same weights.
@@ -24,43 +28,57 @@ WEIGHTS: Mapping[str, float] = {
     "opens_request": -0.56,
 }  # fmt: skip
 BIAS, KIND_SHARE = -1.07, 0.6
+MEANING_SHARE = 0.5  # of what the vector tells of English statements
 TOPIC_WEIGHTS = (
     (0.8, "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
      " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
      " ballgames mountains bodywork instruments arts coding goals religion"),
     (-0.48, "tech phones"),
 )  # fmt: skip
-MAX_WORD_CHARS = 3
 MAX_SCORED_CHARS = 200  # of a longer sentence the beginning is read
+_HAN_RUN = pattern("[\u4e00-\u9fff]+")
 
 
-def statement_score(sentence: str, kinds: Sequence[str]) -> float:
-    """Return the log odds of a sentence of these kinds of lasting statement."""
-    read = sentence.strip()[:MAX_SCORED_CHARS]
-    lists, opens = _signs()
-    had: set[str] = set()
-    for at in range(len(read)):
-        for length in range(1, MAX_WORD_CHARS + 1):
-            had |= lists.get(read[at : at + length], _NONE)
-    had |= opens.get(read[:1], _NONE) | opens.get(read[:2], _NONE)
+def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[float]:
+    """Return the log odds of sentences of these kinds of lasting statement."""
+    read = [sentence.strip()[:MAX_SCORED_CHARS] for sentence in sentences]
+    tokens = [list(chain.from_iterable(map(tokens_of_run, _HAN_RUN.findall(one)))) for one in read]
+    meant = along(tokens, statement_direction())
+    told = map(_by_signs, read, kinds)
+    return [by_signs + MEANING_SHARE * by_vector for by_signs, by_vector in zip(told, meant, strict=True)]
+
+
+def _by_signs(read: str, kinds: Sequence[str]) -> float:
+    anywhere, opens = _signs()
+    had = opens.get(read[:1], 0) | opens.get(read[:2], 0)
+    for at, character in enumerate(read):
+        for word, signs in anywhere.get(character, ()):
+            if read.startswith(word, at):
+                had |= signs
     about = topics(read)
     by_topic = sum(weight for weight, group in _groups() if not group.isdisjoint(about))
-    return BIAS + sum(WEIGHTS[sign] for sign in had) + by_topic + KIND_SHARE * weight_of(kinds)
+    return BIAS + _weight(had) + by_topic + KIND_SHARE * weight_of(kinds)
 
 
-_NONE: frozenset[str] = frozenset()
+@lru_cache(maxsize=1 << 12)
+def _weight(signs: int) -> float:
+    return sum(weight for at, weight in enumerate(WEIGHTS.values()) if signs >> at & 1)
 
 
 @cache
-def _signs() -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-    """Return the signs of each word wherever it stands, and of each with which a sentence opens."""
-    anywhere: dict[str, frozenset[str]] = {}
-    opening: dict[str, frozenset[str]] = {}
+def _signs() -> tuple[Mapping[str, Sequence[tuple[str, int]]], Mapping[str, int]]:
+    """Return by their first character the words that are signs wherever they stand, and the words that open a sentence.
+
+    Signs are bits in the order of ``WEIGHTS``.
+    """
+    anywhere: dict[str, dict[str, int]] = {}
+    opening: dict[str, int] = {}
+    bits = {sign: 1 << at for at, sign in enumerate(WEIGHTS)}
     for sign, words in read_lists(Path(__file__).parent / "data" / "statement_signs.txt").items():
-        table = opening if sign.startswith("opens_") else anywhere
         for word in words:
-            table[word] = table.get(word, _NONE) | {sign}
-    return anywhere, opening
+            table = opening if sign.startswith("opens_") else anywhere.setdefault(word[0], {})
+            table[word] = table.get(word, 0) | bits[sign]
+    return {first: tuple(words.items()) for first, words in anywhere.items()}, opening
 
 
 @cache

@@ -24,4 +24,5 @@ WORDS = WordRules(
     repetition=pattern("[每逢生纪紀](?:(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"),
     secret_words=("密钥", "秘钥", "私钥"),
     topics=_FOLDER / "topics.txt",
+    vectors=_FOLDER,
 )
