@@ -24,6 +24,7 @@ from memscope.dates.clocks import on_day
 from memscope.dates.cues import Direction
 from memscope.dates.figurative import is_figurative
 from memscope.dates.parsing import Parsed, parsed, parsed_sentence
+from memscope.imports import pattern
 from memscope.records import Interval
 
 _DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
@@ -34,6 +35,7 @@ MIN_FAR, MAX_NEAR = (
 MAX_AMBIGUOUS_WEEKDAY = timedelta(
     days=10
 )  # beside a time before that, a day of the week is neither the last one nor the next
+_NAMED_YEAR = pattern(r"\d{4}")
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
 _ASKED = _MENTIONED | {"asked"}
 
@@ -108,9 +110,36 @@ def mentions_of_skeleton(skeleton: str, reference: datetime) -> list[Mention]:
 
 
 def _named(text: str, parts: Iterable[Parsed], kinds: frozenset[str] = _MENTIONED) -> list[Mention]:
-    pairs = ((token, part) for part in parts for token in part.tokens if token.kind in kinds)
-    named = (candidate for token, part in pairs if (candidate := mention(text, token, part)))
-    return [candidate for candidate in named if not is_figurative(text, candidate.start, candidate.end)]
+    return [one for part in parts for one in _with_months(_of_sentence(text, part, kinds))]
+
+
+def _of_sentence(text: str, part: Parsed, kinds: frozenset[str]) -> Iterator[Mention]:
+    named = (mention(text, token, part) for token in part.tokens if token.kind in kinds)
+    yield from (one for one in named if one and not is_figurative(text, one.start, one.end))
+
+
+def _with_months(sentence: Iterable[Mention]) -> Iterator[Mention]:
+    """Yield a sentence's mentions; a day without a month is the one nearest to the date with a month before it.
+
+    "We fly out on 3 March and are home on the 10th."
+    """
+    dated: Mention | None = None
+    for one in sentence:
+        period = one.calendar_period
+        if dated and period and one._now and period.cycle == "month" and one.shape == "point":
+            beside = nearest(dated, one._now.when).start
+            spans = filter(None, (place(period, replace(one._now, when=beside, future=way)) for way in (True, False)))
+            days = [interval(span, beside.tzinfo) for span in spans]
+            day = min(days, key=lambda reading: abs(reading.start - beside), default=one.interval)
+            one = replace(one, interval=day, calendar_period=None, direction="")
+        yield one
+        if (
+            period
+            and one.grain == "day"
+            and one.shape == "point"
+            and (period.cycle == "year" or _NAMED_YEAR.search(one.text))
+        ):
+            dated = one
 
 
 def resolve(text: str, reference: datetime) -> Interval | None:
