@@ -207,3 +207,50 @@ def test_another_word_for_speak_is_refused(memory):
         memory.context("hi", user="alice", speak="never")
     with pytest.raises(ConfigError, match="speak must be one of"):
         MemorySession("alice", memory=memory, speak="never")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("What's on next month?", ["conference", "birthday"]),
+        ("What's on on Thursday evening?", ["choir"]),
+        ("下个月有什么安排？", ["出差"]),
+        ("周四晚上有空吗？", ["吉他"]),
+    ],
+)
+def test_a_question_for_a_time_shows_what_is_then_and_no_ailments(message, shown):
+    told = {
+        "en": ["I'm allergic to peanuts.", "My back hurts, so I see a physio.", "The conference starts on 9 December.",
+               "I sing in a choir every Thursday evening.", "Dad's birthday is on 21 December.", "I work at the mill."],
+        "zh": ["我对花生过敏。", "医生让我少喝咖啡。", "12月9号要去成都出差。", "我每周四晚上学吉他。",
+               "我在银行上班。", "我妈膝盖不好。"],
+    }["en" if message.isascii() else "zh"]  # fmt: skip
+    with MemoryScope(":memory:", settings={"timezone": "UTC"}) as memory:
+        for text in told:
+            memory.add_turns([{"role": "user", "content": text, "time": "2026-11-02T09:00"}], user="u")
+        lines = memory.context(message, user="u", as_of="2026-11-24T09:00").splitlines()
+    assert len(lines) == len(shown) and all(any(one in line for line in lines) for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("The pharmacist is asking about allergies", "penicillin"),
+        ("The nurse asks if anything is wrong with the heart", "pacemaker"),
+        ("有什么证件要换的吗", "护照"),
+        ("还有什么药要买的吗", "降压药"),
+    ],
+)
+def test_what_somebody_asks_of_the_user_is_about_the_user(message, shown):
+    told = ["I have a pacemaker.", "Penicillin gives me a rash, I'm allergic.", "护照三月到期。", "降压药快吃完了。"]
+    with MemoryScope(":memory:", settings={}) as memory:
+        for text in told:
+            memory.add_turns([{"role": "user", "content": text}], user="u")
+        assert shown in memory.context(message, user="u").casefold()
+
+
+def test_a_wish_for_recipes_is_not_shown_for_a_poem():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "以后给我推荐菜谱，请用克不要用杯。"}], user="u")
+        assert memory.context("给我写一首关于秋天的诗", user="u") == ""
+        assert "用克" in memory.context("给我推荐个菜谱", user="u")

@@ -70,10 +70,10 @@ def _remarks(message: str, folded: str, rules: Requests) -> bool:
     return not _MARKED_QUESTION.search(folded) and rules.remark.search(folded) is not None and not requests(message)
 
 
-def wishes_heeded(message: str) -> tuple[str, ...]:
+def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     """Return which standing wishes matter for a message, by what they are about; all for a choice or an idea."""
     rules, folded = of_sentence(message).requests, _QUOTED.sub(" ", _instruction(fold(message)))
-    if rules.advice.search(rules.addressing.sub(" ", folded)):
+    if wanted != "task" and rules.advice.search(rules.addressing.sub(" ", folded)):
         return ("content", "manner", "measure")
     if rules.material.search(folded):
         return ()

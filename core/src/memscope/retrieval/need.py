@@ -25,6 +25,7 @@ from memscope.retrieval.rank import MIN_UNITS_FOR_IDF
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.services import Services
+from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 from memscope.text.topics import names as topic_names
 
@@ -39,7 +40,8 @@ MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
-           "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally"),
+           "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
+           "days"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -63,7 +65,12 @@ def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
 
     Lines that a second hop brought in stay, and those about an event of the time asked for.
     """
-    if not query.order or query.scores is None or query.is_list_question or query.asks_period:
+    if not query.order or query.scores is None:
+        return query.order
+    if query.asks_period:
+        timed = _is_of_the_time(query, candidates)
+        return tuple(filter(timed.__getitem__, query.order)) or query.order
+    if query.is_list_question:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
@@ -72,6 +79,14 @@ def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
     if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(query, candidates):  # of few, the middle one tells little
         kept &= _has_own_evidence(query, candidates)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
+
+
+def _is_of_the_time(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
+    """[n] true for lines about the time asked for, said then, about a day that comes again then, or that name it."""
+    occurs = FeatureInputs(query, candidates).occurs > 0
+    named = occurs.sum(axis=1) >= (2 if has_cjk(query.text) else 1)  # one character of 下个月 is in many words
+    then = (candidates.event > 0) | (candidates.period == 1) | _marked(candidates, query.days)
+    return np.asarray(then | named, np.bool_)
 
 
 def _is_met(query: Query, candidates: Candidates) -> bool:

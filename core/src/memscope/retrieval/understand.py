@@ -100,7 +100,8 @@ async def understand(query: Query, ctx: Services) -> Query:
     personal = _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     lasting = personal and bool(terms)  # brings in the user's durable facts; as a word their term weighs nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
-    marks = tuple(dict.fromkeys((*((DURABLE_TERM, *sorted(kinds)) if lasting else ()), *_heeded(query, wanted))))
+    durable = (DURABLE_TERM, *sorted(kinds)) if lasting else ()
+    marks = tuple(dict.fromkeys((*durable, *_heeded(query, wanted, asks_period))))
     days = days_asked(one.interval for one in ahead)
     is_list_question = asks_for_list(query.text)
     widened = query.expand_lists and is_list_question
@@ -130,10 +131,11 @@ async def understand(query: Query, ctx: Services) -> Query:
     )
 
 
-def _heeded(query: Request, wanted: Need) -> tuple[int, ...]:
+def _heeded(query: Request, wanted: Need, asks_period: bool) -> tuple[int, ...]:
     """Return the terms of standing wishes that matter for a message; of tastes too if it asks for a choice."""
-    heeds = wishes_heeded(query.text) if query.speak == "when_needed" else ()
-    return (*(WISH_TERMS[one] for one in heeds), *(TASTE_TERMS if wanted == "user" and "content" in heeds else ()))
+    heeds = wishes_heeded(query.text, wanted) if query.speak == "when_needed" else ()
+    tastes = TASTE_TERMS if wanted == "user" and "content" in heeds and not asks_period else ()
+    return (*(WISH_TERMS[one] for one in heeds), *tastes)
 
 
 def profile_question(query: Query) -> Query:
