@@ -100,8 +100,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     personal = _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     lasting = personal and bool(terms)  # brings in the user's durable facts; as a word their term weighs nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
-    durable = (DURABLE_TERM, *sorted(kinds)) if lasting else ()
-    marks = tuple(dict.fromkeys((*durable, *_heeded(query, wanted, asks_period))))
+    marks = _marks(query, wanted, kinds, lasting=lasting, asks_period=asks_period)
     days = days_asked(one.interval for one in ahead)
     is_list_question = asks_for_list(query.text)
     widened = query.expand_lists and is_list_question
@@ -131,11 +130,14 @@ async def understand(query: Query, ctx: Services) -> Query:
     )
 
 
-def _heeded(query: Request, wanted: Need, asks_period: bool) -> tuple[int, ...]:
-    """Return the terms of standing wishes that matter for a message; of tastes too if it asks for a choice."""
+def _marks(query: Request, wanted: Need, kinds: frozenset[int], *, lasting: bool, asks_period: bool) -> tuple[int, ...]:
+    """Return the terms of what is brought in whatever its words: durable facts for a ``lasting`` question, the standing
+    wishes that matter for the message, and tastes if it asks for a choice.
+    """
+    durable = (DURABLE_TERM, *sorted(kinds)) if lasting else ()
     heeds = wishes_heeded(query.text, wanted) if query.speak == "when_needed" else ()
     tastes = TASTE_TERMS if wanted == "user" and "content" in heeds and not asks_period else ()
-    return (*(WISH_TERMS[one] for one in heeds), *tastes)
+    return tuple(dict.fromkeys((*durable, *(WISH_TERMS[one] for one in heeds), *tastes)))
 
 
 def profile_question(query: Query) -> Query:
