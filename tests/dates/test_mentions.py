@@ -301,3 +301,14 @@ def test_readings_are_all_that_the_words_may_name(text: str, said: str, days: li
     found = readings(mention)
     assert [interval.start.date().isoformat() for interval in found] == days
     assert found[0] == mention.interval
+
+
+@pytest.mark.parametrize(("text", "start"), [
+    ("The train leaves in 2 hours 30 minutes.", "11:30"),
+    ("The shop shuts at 24:00.", "00:00"),
+    ("The file is 25:30 long.", None),
+    ("See page 99:10.", None),
+])  # fmt: skip
+def test_hours_and_minutes_are_those_of_a_day(text, start):
+    found = mentions(text, datetime(2026, 3, 2, 9, tzinfo=UTC))
+    assert [f"{one.interval.start:%H:%M}" for one in found] == ([start] if start else [])

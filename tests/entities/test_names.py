@@ -46,6 +46,7 @@ def test_the_held_out_sentences(language, recall):
         ("My favourite novel is Beloved.", "Beloved", "thing"),
         ("I love Persuasion, the novel.", "Persuasion", "thing"),
         ("My boat is called Aurora.", "Aurora", "thing"),
+        ('I finished "A Man Called Ove" on the train.', "A Man Called Ove", "thing"),
         ("The campsite Elk Meadow was full.", "Elk Meadow", "place"),
         ("We camped at Pine Hollow.", "Pine Hollow", "place"),
         ("Is there life on Mars?", "Mars", "place"),

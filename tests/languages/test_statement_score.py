@@ -71,3 +71,4 @@ def test_without_vectors_a_score_brings_into_the_profile_alone() -> None:
 
 def test_the_words_of_others_state_nothing() -> None:
     assert not kinds("记者问路人幸福吗，路人说“我姓曾，住在上海”")
+    assert kinds("我对花生过敏") and not kinds("路人说「我对花生过敏，住在上海」")
