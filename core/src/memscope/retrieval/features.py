@@ -123,7 +123,8 @@ class FeatureInputs:
         """[n] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
         rare = rarity(self.found.units, np.maximum(self.found.document_frequency, 0.5))
         weights = rare * np.array(self.query.weights, np.float32)
-        return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
+        with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
+            return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
 
     @cached_property
     def brevity(self) -> float:
