@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memscope import AsyncMemoryScope, MemoryScope
+from memscope import AsyncMemoryScope
 from memscope.records import Hit
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -209,18 +209,3 @@ async def test_a_request_told_at_length_finds_the_short_turn_on_its_subject() ->
         hit.text for hit in await ranked(REQUEST, [[("user", "I'd like a balcony garden.")], [("user", IN_PASSING)]])
     ]
     assert texts[0] == "I'd like a balcony garden."
-
-
-@pytest.mark.parametrize(("question", "answer"), [
-    ("谁欠我钱？", "借给阿杰两千块，他说年底还。"),
-    ("Which instrument am I learning?", "The violin teacher comes on Wednesdays."),
-])  # fmt: skip
-def test_what_is_close_in_meaning_stands_before_facts_about_something_else(question, answer):
-    told = ["我对花生过敏。", "我在一家游戏公司做策划。", "我和小雨打算明年结婚。", "我妈膝盖不好。", "我爸喜欢钓鱼。",
-            "医生让我少喝咖啡。", "I'm allergic to nuts.", "I work as a nurse in Leeds.", "My mother has asthma.",
-            "I live in Bath with my husband.", "We have two sons.", "I collect stamps."]  # fmt: skip
-    told = [one for one in told if one.isascii() == question.isascii()] + [answer]
-    with MemoryScope(":memory:", settings={}) as memory:
-        for text in told:
-            memory.add_turns([{"role": "user", "content": text}], user="u")
-        assert memory.retrieve(question, user="u", k=2)[0].text == answer

@@ -58,7 +58,6 @@ HEADER_TERM_WEIGHT = 0.2  # a term in the header counts for a fifth of one in th
 WIDE_WINDOW_LENGTH = 4.6  # average lengths that a unit has with four neighbours
 COSINE_FLOOR = 0.1
 MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors that is evidence on its own
-CLOSE_MEANING_COSINE = 0.45  # two in a thousand lines about something else reach it
 UNRELATED_SHARE = 0.5  # factor of ``lasting`` for a statement that shares nothing else with the question
 MIN_WORD_COVERAGE = 0.3  # share of a question's words; if no unit has as many, matching words mean little
 CJK_TERMS_PER_WORD = 3  # terms per word of Chinese: its characters and their pairs
@@ -223,8 +222,8 @@ def _event(e: FeatureInputs) -> Values:
 
 
 def _lasting(e: FeatureInputs) -> Values:
-    """Counts for a question about the user whose words memory lacks: up to twice if sure. A statement that shares no
-    word, topic or meaning with the question counts half, and nothing beside one that is close in meaning.
+    """Counts for a question about the user whose words memory lacks: up to twice if sure, half if the statement shares
+    no word, topic or meaning with the question.
     """
     if DURABLE_TERM not in e.found.terms or not e.query.asks_personally or e.query.asks_period:
         return np.zeros(len(e.found.unit))
@@ -232,8 +231,7 @@ def _lasting(e: FeatureInputs) -> Values:
     marked = (e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0)
     related = (e.found.topic > 0) | (e.coverage > 0) | (np.fmax(e.found.meaning, 0) >= MIN_MEANING_COSINE)
     sure = marked + (e.found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
-    is_close = float(np.fmax(e.found.meaning, 0).max(initial=0)) >= CLOSE_MEANING_COSINE
-    return (1 - e.word_match_confidence) * sure * np.where(related, 1.0, 0.0 if is_close else UNRELATED_SHARE)
+    return (1 - e.word_match_confidence) * sure * np.where(related, 1.0, UNRELATED_SHARE)
 
 
 def _kind(e: FeatureInputs) -> Values:
