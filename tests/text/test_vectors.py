@@ -79,12 +79,12 @@ def nearness(one: str, other: str) -> float:
     return 0.0 if a is None or b is None else float(a @ b)
 
 
-@pytest.mark.parametrize(("table", "share"), [(NEARER, 0.9), (CHINESE, 0.9), (BOTH, 0.9)])
-def test_what_is_about_the_same_is_nearer_than_what_is_not(table, share):
+@pytest.mark.parametrize(("table", "least"), [(NEARER, 40), (CHINESE, 18), (BOTH, 10)])
+def test_what_is_about_the_same_is_nearer_than_what_is_not(table, least):
     rows = triples(table)
     near = [nearness(said, related) > nearness(said, unrelated) for said, related, unrelated in rows]
-    assert len(near) >= 10
-    assert sum(near) >= share * len(near), [row for row, found in zip(rows, near, strict=True) if not found]
+    assert len(near) >= least
+    assert sum(near) >= 0.9 * len(near), [row for row, found in zip(rows, near, strict=True) if not found]
 
 
 @pytest.mark.parametrize(("text", "words"), [
