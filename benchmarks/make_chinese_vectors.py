@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 from make_vectors import DATA as ENGLISH
-from make_vectors import Floats, centred, principal, quantise
+from make_vectors import Floats, centred, principal, quantise, topic_words
 from numpy.typing import NDArray
 
 DATA = ENGLISH.parents[1] / "zh" / "data"
@@ -45,7 +45,8 @@ class Words(NamedTuple):
 def choose_words() -> Words:
     import jieba
 
-    rows = [line.split(" ") for line in _lines(Path(jieba.__file__).parent / "dict.txt")]
+    dictionary = Path(jieba.__file__).parent / "dict.txt"
+    rows = [line.split(" ") for line in dictionary.read_text(encoding="utf-8").splitlines()]
     counts = {word: int(number) for word, number, _ in rows if _HAN.fullmatch(word)}
     usual = sorted(counts, key=lambda word: -counts[word])
     single, longer = ([word for word in usual if (len(word) == 1) is alone] for alone in (True, False))
@@ -53,15 +54,6 @@ def choose_words() -> Words:
     tokens = list(dict.fromkeys((*single[:CHARACTERS], *longer[:WORDS], *everyday)))
     seen = np.array([max(counts.get(word, 0), MIN_COUNT) for word in tokens], np.float64)
     return Words(tokens, seen / seen.sum())
-
-
-def topic_words(folder: Path) -> Mapping[str, list[str]]:
-    heads = [line.partition(":") for line in _lines(folder / "topics.txt")]
-    return {name: words.split() for name, _, words in heads}
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
 
 
 class Model:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,14 +50,17 @@ class Words(NamedTuple):
     frequency: NDArray[np.float64]
 
 
-def topic_words() -> set[str]:
-    return {word for word in (DATA / "topics.txt").read_text(encoding="utf-8").split() if _letters(word)}
+def topic_words(folder: Path) -> Mapping[str, list[str]]:
+    """Map each topic of a language's data to its words."""
+    heads = [line.partition(":") for line in (folder / "topics.txt").read_text(encoding="utf-8").splitlines()]
+    return {name: words.split() for name, _, words in heads}
 
 
 def choose_words(model: MiniLM) -> Words:
     """Tokens of ASCII letters, and everyday words that the model knows only in parts."""
     kept = [token for token in model.tokens.ids if _letters(token)]
-    extra = sorted(topic_words() - set(kept))
+    everyday = {word for words in topic_words(DATA).values() for word in words if _letters(word)}
+    extra = sorted(everyday - set(kept))
     ids = [[model.tokens.ids[token]] for token in kept] + [model.tokens.encode(word)[1:-1] for word in extra]
     rank = [max(max(row) - FIRST_WORD, 0) + 3 for row in ids]
     frequency = 1 / np.array(rank, np.float64)

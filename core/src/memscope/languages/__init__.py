@@ -44,13 +44,13 @@ __all__ = [
 def load_tables() -> None:
     """Read the languages, the tables of word vectors, synonyms, topics, signs and names, once per process.
 
-    Blocks for some 30 ms. An event loop may forbid reading files: whoever uses them there calls this in a thread first.
+    Blocks for some 60 ms. An event loop may forbid reading files: whoever uses them there calls this in a thread first.
     """
     with importing:
         from memscope.text import topics, vectors
 
         topics.topics("word 中")
-        vectors.sentence_vector("word")
+        vectors.sentence_vector("word 中")
         for one in registered():
             vectors.synonyms("word", one.words)
             one.facts.scores(["word"], [()])

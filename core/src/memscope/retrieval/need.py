@@ -61,7 +61,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
-    """Return the rows without those far below the best; all of them for a list, or whatever happens at a time.
+    """Return the rows without those far below the best; all of them for a list, those of the time asked for if any.
 
     Lines that a second hop brought in stay, and those about an event of the time asked for.
     """

@@ -12,6 +12,9 @@ from memscope.text.language import WordRules
 _FOLDER = Path(__file__).parent / "data"
 alternatives = partial(read_alternatives, _FOLDER)
 
+# 有什么证件要换的吗: whoever asks what is to be done, without a subject, asks for themselves.
+OWN_DUTY = "^\\W*[还還]?有(?:什[么麼]|啥|哪些|[没沒]有)[^，。?？]{0,8}(?:[要得]|[该該]|需要|[没沒忘])"
+
 
 WORDS = WordRules(
     code="zh",
