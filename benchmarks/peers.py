@@ -1,10 +1,12 @@
 """memscope beside what a user would pick instead: same turns, same vectors, same machine, in one run.
 
     python benchmarks/peers.py [DATA --embedder URL] [--systems memscope,mem0,langgraph,chroma] > RUN
-    python benchmarks/peers.py --table RUN    the README's table of that run: multiples of memscope's figures
+    python benchmarks/peers.py --table RUN    a table of that run: multiples of memscope's figures
+    python benchmarks/peers.py --table RUN --picture FILE.svg    its times over the number of turns as a picture
 
-``memscope-postgres``, ``mem0-postgres`` (pgvector), ``langgraph-postgres`` (PostgresStore) start a server; the machine
-has to have PostgreSQL's package, and for the last two the extension pgvector.
+``memscope-fast`` has the extra ``fast``. ``memscope-postgres``, ``mem0-postgres`` (pgvector) and ``langgraph-postgres``
+(PostgresStore) start a server; the machine has to have PostgreSQL's package, and for the last two the extension
+pgvector.
 
 Each system gets an environment of its own with the newest versions that can be installed (``uv``), memscope as it is
 here, and a fresh process for each measurement; the systems take turns. Prints a row a system and one JSON object:
@@ -44,6 +46,7 @@ from typing import Any
 
 import click
 import numpy as np
+from comparing.picture import picture
 from measuring.datasets import ADVERSARIAL, conversations
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -53,6 +56,7 @@ from servers.postgres import PostgresServer
 CORE = Path(__file__).resolve().parents[1] / "core"
 PACKAGES: Mapping[str, Sequence[str]] = {
     "memscope": ("memscope",),
+    "memscope-fast": ("memscope", "simsimd"),
     "mem0": ("mem0ai", "qdrant-client"),
     "langgraph": ("langgraph", "langgraph-checkpoint-sqlite", "sqlite-vec"),
     "chroma": ("autogen-ext[chromadb]", "autogen-core", "chromadb"),
@@ -62,6 +66,7 @@ PACKAGES: Mapping[str, Sequence[str]] = {
 }
 MODULES = {
     "memscope": "memscope",
+    "memscope-fast": "memscope",
     "mem0": "mem0",
     "langgraph": "langgraph.store.sqlite",
     "chroma": "chromadb",
@@ -153,7 +158,8 @@ def environment(system: str, folder: Path, base: str) -> tuple[str, dict[str, An
     if system.startswith("memscope"):
         beside = [str(CORE.parent / "stores" / "postgres")] if system == "memscope-postgres" else []
         again = ["--reinstall-package", "memscope", "--reinstall-package", "memscope-postgres"]
-        subprocess.run([*installs, *again, f"{CORE}[openai]", *beside], check=True)
+        extras = "openai,fast" if system == "memscope-fast" else "openai"
+        subprocess.run([*installs, *again, f"{CORE}[{extras}]", *beside], check=True)
     elif not made:
         subprocess.run([*installs, *PACKAGES[system]], check=True)
     names = [name.partition("[")[0] for name in PACKAGES[system]]
@@ -303,6 +309,7 @@ def _shown(value: float | None, whole: float | None) -> str:
 @click.option(
     "--table", "run", type=click.Path(exists=True, path_type=Path), help="what a run printed; measure nothing"
 )
+@click.option("--picture", "drawing", type=click.Path(path_type=Path), help="with --table: an SVG of the times")
 def main(
     data: str | None,
     embedder: str | None,
@@ -312,9 +319,13 @@ def main(
     base: str,
     environments: str | None,
     run: Path | None,
+    drawing: Path | None,
 ) -> None:
     if run is not None:
-        return print(*table(json.loads(run.read_text().splitlines()[-1])), sep="\n")
+        result = json.loads(run.read_text().splitlines()[-1])
+        if drawing is not None:
+            drawing.write_text(picture({name: one["retrieve_ms_p50"] for name, one in result.items()}))
+        return print(*table(result), sep="\n")
     names = systems.split(",")
     with tempfile.TemporaryDirectory() as work, served(embedder or "") as url, ExitStack() as servers:
         places = Path(environments or f"{work}/environments").resolve()

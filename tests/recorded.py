@@ -1,6 +1,6 @@
 """Readings of many texts as the program makes them, kept in a file, so that a change of a rule is seen in review.
 
-Delete the file and run its test to write it anew; then read the difference.
+Delete the file and run its test to write it again; then read the difference.
 """
 
 from __future__ import annotations

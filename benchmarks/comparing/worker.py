@@ -248,6 +248,7 @@ def _chroma_function(url: str) -> Any:
 
 SYSTEMS: dict[str, Any] = {
     "memscope": Memscope,
+    "memscope-fast": Memscope,
     "mem0": Mem0,
     "langgraph": LangGraph,
     "chroma": Chroma,

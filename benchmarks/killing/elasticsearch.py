@@ -134,7 +134,7 @@ def answer_first() -> None:
 
 
 def drop_what_was_begun() -> None:
-    """Nobody finishes what a dead writer began; who comes next begins anew."""
+    """Nobody finishes what a dead writer began; who comes next begins again."""
 
     async def redo(session: Any, user: str, intent: user_lock.WriteIntent) -> None:
         await user_lock.clear(session, user, intent, lambda state: None)

@@ -1,4 +1,4 @@
-"""``kill.py --stage migrate``: processes killed while they derive the units of an older store anew.
+"""``kill.py --stage migrate``: processes killed while they derive the units of an older store again.
 
 A process of an older version, with other terms, leaves a store. Two of the present version open it, search, add turns
 and are killed: before, during and after the migration. Each search has to find the one turn that it asks for.

@@ -32,7 +32,7 @@ async def connect() -> AsyncIterator[Callable[..., Any]]:
 
 
 def setup(server: FaultServer, *faults: dict[str, Any], script: Any = None) -> None:
-    """Let ``server`` begin anew with these faults and replies."""
+    """Let ``server`` begin again with these faults and replies."""
     server.plan, server.script = Plan(list(faults), server.seed, server.draw), Script(script)
     server.reset()
 

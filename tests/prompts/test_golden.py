@@ -1,6 +1,6 @@
 """Messages to models, kept as files: a change of a prompt, a schema or the data beside it is seen in a review.
 
-python tests/prompts/test_golden.py        writes them anew
+python tests/prompts/test_golden.py        writes them again
 """
 
 from __future__ import annotations

@@ -70,13 +70,11 @@ async def test_where_one_lives_is_found_among_strays_of_the_same_words(memory: A
     assert "Graz" in await memory.context("Where do I live right now?", user="u", k=5)
 
 
-@pytest.mark.parametrize(("asked", "reason"), [("Where is my passport?", "askings"), ("我的护照在哪？", "askings")])
-async def test_only_askings_are_no_evidence_and_the_reason_says_so(
-    memory: AsyncMemoryScope, asked: str, reason: str
-) -> None:
+@pytest.mark.parametrize("asked", ["Where is my passport?", "我的护照在哪？"])
+async def test_only_askings_are_no_evidence_and_the_reason_says_so(memory: AsyncMemoryScope, asked: str) -> None:
     await say(memory, asked)
     found = await memory.retrieve(asked, user="u", explain=True)
-    assert not found.hits and reason in found.reason
+    assert not found.hits and "ask the same question" in found.reason
     assert "(question)" in found.explanation
 
 

@@ -290,10 +290,10 @@ def test_an_index_that_kept_up_equals_one_made_anew(
                 count += len(story)
                 await store.append("alice", [TurnInsert(one) for one in story])
             kept = await store.search(asked(" ".join(query)))
-            anew = candidates.search(
+            again = candidates.search(
                 ScopeIndex().extend(await store.changes("alice", 0)), asked(" ".join(query)), NONE, None
             )
-            assert_same(kept, anew)
+            assert_same(kept, again)
             store._cache.put("alice", sorted_entry(store))
 
     asyncio.run(run())

@@ -358,7 +358,7 @@ def stories(tmp_path_factory) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_pictures_of_the_docs(browser, stories, name):
-    """With INSPECTOR_PICTURES=1 they are taken anew."""
+    """With INSPECTOR_PICTURES=1 they are taken again."""
     root, secret = stories
     user, language, scheme, page, words = PICTURES[name]
     colours(browser, scheme)

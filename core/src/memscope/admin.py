@@ -403,7 +403,7 @@ class AsyncAdmin:
     # ---- vectors
 
     async def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors anew with the current embedder; the old ones serve until then. Resumable.
+        """Make all vectors again with the current embedder; the old ones serve until then. Resumable.
 
         Args:
             progress: called with the number done and the number in all.

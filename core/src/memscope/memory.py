@@ -175,8 +175,8 @@ class AsyncMemoryScope:
         """Keep turns: durable and searchable when this returns, no model asked.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
-        since 1970), ``id``, ``session``, ``metadata``. Without id and time it counts as said now. A repeated id or time
-        adds nothing.
+        since 1970), ``id``, ``session``, ``metadata``. Without id and time it counts as said now. A turn adds nothing
+        if its id is known, or if a known turn has its speaker, words and time.
 
         Args:
             turns: dicts or ``Turn`` objects, at most 10,000; those without text are counted in ``empty``.
@@ -184,8 +184,8 @@ class AsyncMemoryScope:
             agent: the agent that takes part.
             session: the conversation; a turn may name its own.
             replay: the turns are a history shown again, of which only what is new is added.
-            wait: ``"durable"``, or ``"searchable"``: other processes find them too.
-            zone: the user's time zone.
+            wait: ``"durable"``, or ``"searchable"``: return when other processes can find them too.
+            zone: where "tomorrow" and times without a zone are read; by default the settings', else the system's.
 
         Returns:
             The keys of the turns, and how many were stored, known or empty.
@@ -417,22 +417,25 @@ class AsyncMemoryScope:
     ) -> str:
         """Print core memory, then the best hits as dated lines for a prompt, oldest first.
 
-        A query about the user, or without hits, gets the profile, at most 200 of the tokens.
+        The profile stands before the hits if the query is about the user, or if nothing was found. It takes at most 200
+        of the tokens.
 
         Args:
             query: a question or words.
             user: whose memory.
             agent: only what this agent remembers.
-            session: only what was said in this session; leave it out to search all.
+            session: only what was said in this session. With ``assemble``: whose recent turns are shown; hits may come
+                from any session.
             k: hits at most; 2.5 × ``k`` for list questions.
-            tokens: estimated tokens of the text at most.
-            lines: ``"memories"``: print a turn as the facts that rest on it; ``"turns"``: in its own words.
+            tokens: length of the text at most, in estimated tokens.
+            lines: ``"memories"``: turns with the facts taken from them; ``"turns"``: turns in their own words alone.
             as_of: answer what could be known at this time.
             exclude: keys of turns that the caller shows anyway.
             filter: conditions on ``metadata`` of turns and ``data`` of memories.
             kinds: of ``"turn"``, ``"observation"``, ``"insight"``; by default all.
             zone: that of "today" in the query.
-            assemble: share ``tokens`` among core memory, the top entities, hits, and the session's recent turns.
+            assemble: print the session's recent turns, core memory, the main entities and a summary too, all within
+                ``tokens``.
             speak: ``"when_needed"``: nothing for a greeting or a task that brings its own material; ``"always"``:
                 the best hits for any message; None: as the settings say.
 
@@ -488,7 +491,7 @@ class AsyncMemoryScope:
             user: whose memory.
             agent: only what this agent remembers.
             session: only what was said in this session.
-            tokens: estimated tokens of the text at most.
+            tokens: length of the text at most, in estimated tokens.
             as_of: answer what could be known at this time.
             zone: the user's time zone.
 

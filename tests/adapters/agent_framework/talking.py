@@ -75,7 +75,7 @@ class ShownAgainTalk(Talk):
 
 
 class LoopTalk:
-    """An agent that is made anew for every turn, as its client belongs to one event loop."""
+    """An agent that is made again for every turn, as its client belongs to one event loop."""
 
     def __init__(self, provider: MemoryScopeContextProvider, make: Callable[[], Agent]) -> None:
         self.provider, self.make, self.session = provider, make, AgentSession()

@@ -25,7 +25,7 @@ def places(request):
 
 
 async def test_memory_stands_behind_what_has_just_arrived(core):
-    """Not behind an older message of the user: what stands between would be sent anew each time."""
+    """Not behind an older message of the user: what stands between would be sent again each time."""
     agent = agent_with(await knows(core), ScriptedModel())
     await agent.observe([UserMsg("user", "Talk about my boat."), AssistantMsg("critic", QUESTION)])
     await agent.reply(None)

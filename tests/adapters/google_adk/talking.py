@@ -99,7 +99,7 @@ class StreamedTalk(Talk):
 
 
 class LoopTalk:
-    """A runner that is made anew for every turn, as the client of its model belongs to one event loop."""
+    """A runner that is made again for every turn, as the client of its model belongs to one event loop."""
 
     def __init__(self, plugin: MemoryScopePlugin, url: str, user: str) -> None:
         self.plugin, self.url, self.user, self.history = plugin, url, user, []

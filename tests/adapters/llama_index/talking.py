@@ -82,7 +82,7 @@ class StreamedTalk(Talk):
 
 
 class LoopTalk:
-    """An agent that is made anew for every turn, as its client belongs to one event loop."""
+    """An agent that is made again for every turn, as its client belongs to one event loop."""
 
     def __init__(self, block: MemoryScopeBlock, url: str) -> None:
         self.block, self.url, self.history = block, url, []

@@ -54,7 +54,7 @@ class Talk:
 
 
 class LoopTalk:
-    """A client that is made anew for every turn, as it belongs to one event loop."""
+    """A client that is made again for every turn, as it belongs to one event loop."""
 
     def __init__(self, session: MemoryScopeSession, url: str) -> None:
         self.session, self.url = session, url

@@ -61,7 +61,7 @@ class StreamedTalk(Talk):
 
 
 class LoopTalk:
-    """A client that is made anew for every turn, as it belongs to one event loop."""
+    """A client that is made again for every turn, as it belongs to one event loop."""
 
     def __init__(self, capability: MemoryScopeCapability, url: str) -> None:
         self.capability, self.url, self.history = capability, url, []

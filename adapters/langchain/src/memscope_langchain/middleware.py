@@ -161,7 +161,7 @@ def shown_in(state: Mapping[str, Any]) -> ShownMemory | None:
 
 
 async def recall(session: MemorySession, messages: Sequence[BaseMessage]) -> ShownMemory:
-    """Recall anew in an interrupted run that goes on, whose state has lost what was recalled."""
+    """Recall again in an interrupted run that goes on, whose state has lost what was recalled."""
     turns = turns_of(messages)
     recalled = await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})
     return ShownMemory(text=recalled.text, keys=[], beside=users_newest(messages))

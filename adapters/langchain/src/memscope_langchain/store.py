@@ -186,7 +186,7 @@ async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
     results: list[tuple[Observation, float | None]] = list(scored.values())
     if len(results) < op.offset + op.limit:
         rest = {_place(document): document for document in reversed(await _documents(session, filter=asked))}
-        # what was put anew since the search stands in its place, and once
+        # what was put again since the search stands in its place, and once
         results = [(rest.pop(place, document), score) for place, (document, score) in scored.items()]
         results += [(document, None) for document in rest.values()]
     page = results[op.offset : op.offset + op.limit]

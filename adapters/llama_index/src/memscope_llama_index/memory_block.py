@@ -23,7 +23,7 @@ from pydantic import PrivateAttr, create_model
 from memscope.adapters import kit
 
 SESSION_KEY = "session_id"  # where LlamaIndex names the session of a message
-MAX_SESSIONS = 1000  # whose messages are known to be recorded; of another one the history is compared anew
+MAX_SESSIONS = 1000  # whose messages are known to be recorded; of another one the history is compared again
 TURN_ROLES: Mapping[MessageRole, kit.Role] = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",

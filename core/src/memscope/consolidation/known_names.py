@@ -14,7 +14,7 @@ from memscope.services import Services
 from memscope.text.tokens import fold
 
 MAX_KNOWN_NAMES = 12  # in one call
-MAX_TURNS_READ = 5_000  # of a user whose names are read anew each time, where the store tells no changes
+MAX_TURNS_READ = 5_000  # of a user whose names are read again each time, where the store tells no changes
 
 
 async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:

@@ -207,7 +207,7 @@ class EntityIndex:
             self._recount(place, living=place in self._counted)
 
     def _recount(self, place: int, *, living: bool) -> None:
-        """Count the names of a turn anew: its own, and those of the memories that rest on it alone."""
+        """Count the names of a turn again: its own, and those of the memories that rest on it alone."""
         for mention in self._counted.pop(place, ()):
             self._spelling(mention.form).count(mention, place, -1)
         if living:
@@ -245,7 +245,7 @@ class EntityIndex:
     # ---- groups
 
     def _regroup(self, *, corrected: bool) -> None:
-        """Make the nodes of changed spellings anew; all groups if a name came, went, or changed its kind."""
+        """Make the nodes of changed spellings again; all groups if a name came, went, or changed its kind."""
         shapes = [self._spellings[form].reshape() for form in self._dirty]
         for form in self._dirty:
             if not self._spellings[form].places and not self._spellings[form].memories:

@@ -152,7 +152,7 @@ async def _next(claims: Claims, results: list[JobResult]) -> list[Claim]:
 async def _finish(ctx: Services, finish: Finish, user: str) -> JobResult:
     try:
         actions = await finish(replace(ctx, chat=MeteredChat(ctx, user, "blocks")), user)
-    except MemscopeError as error:  # done anew the next time
+    except MemscopeError as error:  # done again the next time
         return JobResult(user, code=error.code)
     return JobResult(user, ChangeSet(report={"actions": list(actions)}))
 

@@ -136,7 +136,7 @@ class FastEmbedder:
     # ---- loading
 
     def _load(self) -> Future[Any]:
-        """Return the model to be; begins to load it, anew in a forked process and some time after a failure."""
+        """Return the model to be; begins to load it, again in a forked process and some time after a failure."""
         with self._lock:
             loading = self._loading
             failed = loading is not None and loading.done() and loading.exception() is not None

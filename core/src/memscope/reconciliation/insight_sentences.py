@@ -1,7 +1,7 @@
 """The sentences of insights, each with the facts it rests on, kept in step with these facts.
 
 A fact that has ended leaves no sentence behind: what took its place, and the other facts of the sentence that still
-hold, stand there in their own words until ``reflect`` words them anew.
+hold, stand there in their own words until ``reflect`` words them again.
 """
 
 from __future__ import annotations

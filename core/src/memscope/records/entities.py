@@ -18,7 +18,7 @@ ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
 # namespace of session summaries: shown with the window, never search results
 SUMMARY_NAMESPACE = "memscope.summary"
 CORRECTIONS = "memscope.entities"  # namespace of manual merges and splits of entities: never search results
-CORRECTED = "correction"  # origin of a memory that a person wrote anew
+CORRECTED = "correction"  # origin of a memory that a person rewrote
 INJECTED = "memscope_injected"  # metadata key of turns with injected memory: nothing is learned from them
 
 Author = Literal["person", "model", "backend", "operator"]

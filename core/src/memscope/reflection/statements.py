@@ -84,7 +84,7 @@ async def _keep_anew(store: Store, statement: TurnInsert, made: Observation, sub
     changes = await stated_insight(store, made, subject) if subject else ChangeSet(new=(made,))
     (outcome,) = (await store.append(user, [statement], changes)).outcomes
     if outcome == "forgotten":
-        raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
+        raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it again")
     memory = changes.new[-1]
     return (memory, True) if outcome == "stored" else (await _stored(store, user, memory.id), False)
 
@@ -92,7 +92,7 @@ async def _keep_anew(store: Store, statement: TurnInsert, made: Observation, sub
 async def _stored(store: Store, user: str, id: str) -> Memory:
     memory = (await store.fetch(user, [id])).records.get(id)
     if memory is None or isinstance(memory, Turn):
-        raise NotFound("this statement is here, its memory was forgotten", hint="leave the time out to say it anew")
+        raise NotFound("this statement is here, its memory was forgotten", hint="leave the time out to say it again")
     return memory
 
 

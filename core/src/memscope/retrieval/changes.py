@@ -74,7 +74,7 @@ def _ended(query: Query, turn: Turn, memory: Observation, own: set[str]) -> date
 
 
 def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
-    """Return whether a person wrote a memory anew, in other words than its turn's."""
+    """Return whether a person rewrote a memory, in other words than those of its turn."""
     seen = query.as_of is None or memory.recorded <= query.as_of
     return memory.origin == CORRECTED and seen and not set(terms(memory.text)) <= set(terms(turn.text))
 

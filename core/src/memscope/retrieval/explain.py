@@ -49,7 +49,7 @@ def why_nothing(query: Query, ctx: Services) -> str:
     if query.gone:
         return "what matched has expired or was forgotten"
     if query.repeated_questions:
-        return "only earlier askings of the same question match: nothing that was said answers it"
+        return "only earlier turns that ask the same question match: nothing that was said answers it"
     if query.about_user:
         return "nothing lasting is known about the user yet: what they say about themselves will be found"
     hint = "" if ctx.embedder else ", or an embedding model would find what is near in meaning"

@@ -30,10 +30,11 @@ from memscope.text.terms import terms
 from memscope.text.topics import names as topic_names
 
 MAX_LINES = 3
-# parts of the way from the best score down to the middle one, at which lines end: where words are met, and else
+# how far below the best score a line may be, as a part of the distance to the median score: if the question's words
+# were found, and if not
 REACH, UNMET_REACH = 0.7, 1.0
-FEW_LINES = 4  # that are all shown, however far below the best they are
-MIN_SPREAD = 6.0  # points that this way has at least: of few lines the middle one may be of use too
+FEW_LINES = 4  # lines that are all shown, however far below the best they are
+MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the median may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
 
@@ -61,9 +62,9 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
-    """Return the rows without those far below the best; all of them for a list, those of the time asked for if any.
+    """Return the rows that are not far below the best; for a list all rows, for a time the rows of that time if any.
 
-    Lines that a second hop brought in stay, and those about an event of the time asked for.
+    Lines that a second hop brought in are kept, and lines about an event of the time asked for.
     """
     if not query.order or query.scores is None:
         return query.order
@@ -76,7 +77,7 @@ def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if _is_met(query, candidates) else UNMET_REACH) * spread
     kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
-    if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(query, candidates):  # of few, the middle one tells little
+    if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(query, candidates):  # a median of few tells little
         kept &= _has_own_evidence(query, candidates)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
@@ -90,9 +91,9 @@ def _is_of_the_time(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
 
 
 def _is_met(query: Query, candidates: Candidates) -> bool:
-    """Return whether the question's words can be trusted; where it is about the user, one statement has most of them.
+    """Return whether the question's words were found; if it is about the user, nearly half of them in one statement.
 
-    Of the user much is said in other words: "What is my position?" is not met by a position that is nobody's.
+    Much about the user is said in other words: "What is my position?" is not answered by anybody's position.
     """
     evidence = FeatureInputs(query, candidates)
     if evidence.word_match_confidence < 1 or not query.asks_personally:

@@ -32,8 +32,8 @@ def has_evidence(e: FeatureInputs) -> Values:
     """[candidates] true for those that may be shown.
 
     For a query about the user: units that share a word, a topic or the meaning with it. For any other query ("Who
-    proved ...?"): units that share words or a period, if some unit has enough of the words; else only units that name
-    its subject.
+    proved ...?"): units found by words, period or vector. If memory has 30 units or more but knows neither a name in
+    the query nor most of its words, those found by words must also name its subject.
     """
     candidates = e.found
     words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0

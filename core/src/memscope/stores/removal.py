@@ -21,7 +21,7 @@ A = TypeVar("A")
 class Removal(Generic[SomeRecord, A]):
     """Records to remove, by id in storing order.
 
-    ``again``: remaining sources to derive from anew; ``vectors``: number of vectors in the serving space.
+    ``again``: remaining sources to derive from again; ``vectors``: number of vectors in the serving space.
     """
 
     rows: dict[str, SomeRecord]

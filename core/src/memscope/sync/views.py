@@ -273,5 +273,5 @@ class SyncAdmin:
         return run(self.admin.copy(target, user=user, progress=progress))
 
     def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors anew with the current embedder; the old ones serve until then. Resumable."""
+        """Make all vectors again with the current embedder; the old ones serve until then. Resumable."""
         return run(self.admin.reembed(progress=progress))

@@ -259,7 +259,7 @@ class TransactionRunner:
         Raises:
             OutcomeUnknown: The server crashed or another took over, and may have given the id to another transaction.
         """
-        if _timeline(db) != unknown.timeline:  # read anew: behind a pooler an old connection may reach a new server
+        if _timeline(db) != unknown.timeline:  # read again: behind a pooler an old connection may reach a new server
             raise outcome_unknown(self.options.address)
         deadline = max(
             deadline, time.monotonic() + self.options.statement_timeout_s + 2
@@ -323,7 +323,7 @@ def _timeline(db: Database) -> str:
     """Name the history that the server continues: one that takes over begins another, and so does a crash.
 
     After a crash the id of a transaction whose records were not on the disk yet is given to another one; then the
-    server began anew or, if only one of its processes died, its statistics did. A standby, or a hosted server, may not
+    server began again or, if only one of its processes died, its statistics did. A standby, or a hosted server, may not
     tell the timeline of its log.
     """
     begun = "pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter)"

@@ -1,6 +1,6 @@
 """Queries of messages that hold several statements.
 
-A session of this process's own has them prepared: planning them anew, with the policies of their tables, takes the
+A session of this process's own has them prepared: planning them again, with the policies of their tables, takes the
 server two to four times as long as running them.
 """
 

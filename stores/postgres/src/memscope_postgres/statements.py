@@ -111,7 +111,7 @@ def _scope_statements(scope: str) -> list[str]:
 
 
 def begin(db: Database, options: PostgresOptions, how: str, scope: str) -> list[str]:
-    """Plan prepared statements anew at each doubling of the transactions: they were planned for smaller tables."""
+    """Plan prepared statements again at each doubling of the transactions: they were planned for smaller tables."""
     db.begun += 1
     replanned = ["DISCARD PLANS"] * (db.begun & (db.begun - 1) == 0)
     return [how, *(replanned if db.is_session else settings(options, local=True)), *_scope_statements(scope)]

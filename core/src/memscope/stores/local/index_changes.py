@@ -60,7 +60,7 @@ def _changes(
     growing = Growing(np.empty((most, dims), np.float16), used=0)
     for seqs, rows in _pages(vectors):
         if set(map(len, rows)) != {2 * dims}:
-            raise StoreCorrupt("a stored vector has the wrong length", hint="run 'memscope reembed' to make all anew")
+            raise StoreCorrupt("a stored vector has the wrong length", hint="run 'memscope reembed' to make all again")
         numbers += seqs
         growing.extend(np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims))
     return Changes(

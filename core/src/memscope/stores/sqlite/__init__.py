@@ -194,7 +194,7 @@ class SQLiteStore(LocalStore):
             return self._engine
 
     def _leave(self, engine: Engine) -> None:
-        """Drop the engine of a removed file; the next call opens the path anew."""
+        """Drop the engine of a removed file; the next call opens the path again."""
         if self._engine is engine:
             self._engine = None
             self._cache.clear()  # revisions of another file do not compare
