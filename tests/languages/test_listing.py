@@ -37,7 +37,7 @@ def test_a_question_for_all_of_a_class(question):
         "Which museum did we go to on Sunday?", "What is my boss's name?", "What was his address?", "Where do I live?",
         "What do I do for a living?", "What does Kim do for work?", "What does Rob do?", "Who am I?",
         "Which year did things end with Renato?", "What makes Tom happy?", "What usually helps Anna sleep?",
-        "What causes my headaches?",
+        "What causes my headaches?", "Make a packing list for the trip", "Put together a shopping list",
         "What time does the class begin?", "Do I take the bus every day?", "When is Ida's birthday?",
         "我星期天去了哪个博物馆？", "我老板叫什么名字？", "我每天坐几路车？", "伊达生日是哪天？",
     ],

@@ -18,12 +18,13 @@ from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_T
 from memscope.languages.flags import DURABILITY_SHIFT
 from memscope.languages.names import names
 from memscope.pipeline import worker
-from memscope.records import Candidates
+from memscope.records import Candidates, Handle
 from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs, kind_asked
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import MIN_UNITS_FOR_IDF
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
+from memscope.search.units import INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
@@ -36,7 +37,10 @@ REACH, UNMET_REACH = 0.7, 1.0
 FEW_LINES = 4  # lines that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the median may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
-MAX_WISHES, MAX_TASTES = 2, 3  # places kept for standing wishes and for tastes
+MAX_WISHES = 2  # places kept for standing wishes
+HEEDED_SHARE = 0.7  # of the lines for a choice: those of lasting statements of the user
+MIN_DURABILITY = 3  # of such a statement, unless it is about health or a taste
+TASTE_SHARE = 0.3  # what health and tastes count for beside topic, meaning and durability, each at most about 1
 
 
 @worker(
@@ -135,19 +139,20 @@ def _has_own_evidence(query: Query, candidates: Candidates) -> NDArray[np.bool_]
 
 
 def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
-    """Keep places for the standing wishes and tastes that a choice for the user depends on.
+    """Keep places for what a choice for the user depends on, whatever words it has: standing wishes, and the likeliest
+    lasting statements of the user, health and tastes before others.
 
-    They replace the last lines that would be shown, whatever words they have.
+    They replace the last lines that would be shown: "Where shall we hike?" has no word of "My knees are bad".
     """
     wishes = _standing_wishes(query, candidates)
-    if not {*TASTE_TERMS} <= {*candidates.terms}:
-        heeded: list[int] = []
-    else:
-        likely = (
-            candidates.topic + np.fmax(candidates.meaning, 0) + (candidates.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
-        )
-        tastes = _marked(candidates, TASTE_TERMS)
-        heeded = sorted((row for row in query.order if tastes[row]), key=lambda row: -likely[row])[:MAX_TASTES]
+    heeded: list[int] = []
+    if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
+        tastes, durability = _marked(candidates, TASTE_TERMS), candidates.flags >> DURABILITY_SHIFT
+        likely = candidates.topic + np.fmax(candidates.meaning, 0) + durability / MAX_DURABILITY + TASTE_SHARE * tastes
+        theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
+        lasting = np.flatnonzero(theirs & (tastes | (durability >= MIN_DURABILITY))).tolist()
+        ranked = sorted(lasting, key=lambda row: -float(likely[row]))
+        heeded = _one_per_record(ranked, candidates)[: round(HEEDED_SHARE * query.k)]
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
 
@@ -189,7 +194,15 @@ def _standing_wishes(query: Query, candidates: Candidates) -> tuple[int, ...]:
     """Return the newest standing wishes, whatever words they have."""
     marked = np.flatnonzero(_marked(candidates, WISH_TERMS.values())).tolist()
     newest = sorted(marked, key=lambda row: -int(candidates.time[row]))
-    return tuple({candidates.handle[row]: row for row in newest[::-1]}.values())[::-1][:MAX_WISHES]
+    return tuple(_one_per_record(newest, candidates)[:MAX_WISHES])
+
+
+def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
+    """Return the first of the rows of each record."""
+    first: dict[Handle, int] = {}
+    for row in rows:
+        first.setdefault(candidates.handle[row], row)
+    return [*first.values()]
 
 
 def _covered(query: Query, candidates: Candidates) -> tuple[int, ...]:

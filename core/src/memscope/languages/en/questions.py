@@ -56,7 +56,7 @@ QUESTIONS = Questions(
         r"\bthis (?:year|month|season|spring|summer|autumn|fall|winter|term|semester)\b"
         r"|\b(?:what|where|who) all\b|\ball (?:of )?(?:the|my|our|those)\b|\beach (?:of|one)\b"
         r"|\bevery(?:thing|one|body)\b|\bevery (?!day|week|month|year|time|morning|night|evening)\w"
-        r"|\blist\b|\bso far\b"
+        r"|(?<!ing )\blist\b(?! for\b)|\bso far\b"
     ),
     works=pattern(r"(?i)\b(?:books?|novels?|films?|movies?|plays|series|albums?|songs?|games|podcasts?|magazines?)\b"),
     title=pattern(

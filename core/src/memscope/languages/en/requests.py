@@ -50,7 +50,7 @@ REQUESTS = Requests(
     addressing=pattern(
         r"\b(?:can|could|would|will|do|did) you(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
-        r"|\bhow (?:do|does|can|could|should|would|did) (?:i|you|we|one)\b"
+        r"|\bhow (?:do|does|can|could|would|did) (?:i|you|we|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
         r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b"
         r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
@@ -100,6 +100,8 @@ REQUESTS = Requests(
         r"|afternoon|morning)|breakfast|lunch|dinner|birthday|worth|better|best|should (?!(?:\w+ ){0,5}be\b)|shall"
         r"|something|somewhere|anything"
         r"|safe|okay|allowed)\b"
+        r"|\b(?:what|which|when|where|who|how)\b(?: \w+){0,3}? (?:(?:could|might) (?:i|we)|would (?:be|make) an?)\b"
+        r"|\bwhat do you (?:reckon|say|think)\W*$|\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b"
     ),
     measures=pattern(
         r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast)\b"
