@@ -324,7 +324,7 @@ def main(
     if run is not None:
         result = json.loads(run.read_text().splitlines()[-1])
         if drawing is not None:
-            drawing.write_text(picture({name: one["retrieve_ms_p50"] for name, one in result.items()}))
+            drawing.write_text(picture({name: one["retrieve_cpu_ms"] for name, one in result.items()}))
         return print(*table(result), sep="\n")
     names = systems.split(",")
     with tempfile.TemporaryDirectory() as work, served(embedder or "") as url, ExitStack() as servers:

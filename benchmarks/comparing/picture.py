@@ -1,4 +1,4 @@
-"""The picture of ``peers.py``: time of a search over the number of turns, both axes logarithmic, a line a system."""
+"""The picture of ``peers.py``: CPU time of a search over the number of turns, axes logarithmic, a line a system."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def picture(times: Mapping[str, Mapping[str, float]]) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
             ' role="img" font-family="system-ui, sans-serif" font-size="12">'
         )
-        yield "<title>Milliseconds of a search over the number of turns</title>"
+        yield "<title>CPU milliseconds of a search over the number of turns</title>"
         yield f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#ffffff"/>'
-        yield f'<text x="{LEFT}" y="22" font-weight="600">Milliseconds of a search, by turns of the user</text>'
+        yield f'<text x="{LEFT}" y="22" font-weight="600">CPU milliseconds of a search, by turns of the user</text>'
         for decade in decades:
             height = y(10**decade)
             yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{height:.1f}" y2="{height:.1f}" stroke="#e2e8f0"/>'

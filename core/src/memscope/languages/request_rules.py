@@ -27,7 +27,8 @@ class Requests:
         news: asks for the weather, the news and the like.
         possessive: something or somebody of the user's ("my", "our").
         own: the user is meant, a possessive included ("I", "we").
-        advice: asks for a choice or an idea, which depends on who asks ("recommend", "what should").
+        affairs: asks for work on the user's affairs ("remind", "schedule").
+        advice: asks for a choice or an idea, which depends on who asks ("recommend", "tonight").
         measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
         tells: asks for an answer of several sentences ("why", "explain").
         explains: asks to explain or to state a fact without a question's form ("explain").
@@ -47,6 +48,7 @@ class Requests:
     news: re.Pattern[str] = MATCHES_NOTHING
     possessive: re.Pattern[str] = MATCHES_NOTHING
     own: re.Pattern[str] = MATCHES_NOTHING
+    affairs: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
     tells: re.Pattern[str] = MATCHES_NOTHING

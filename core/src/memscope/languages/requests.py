@@ -55,7 +55,7 @@ def need(message: str) -> Need:
         return "user"
     if rules.news.search(bare):
         return "task"  # whichever day it names, it is nobody's
-    if rules.advice.search(bare):
+    if rules.advice.search(bare) or rules.affairs.search(bare):
         return "user"
     if _remarks(message, folded, rules):
         return "world"

@@ -92,14 +92,12 @@ REQUESTS = Requests(
     own=pattern(
         r"\b(?:i|i'?(?:m|d|ll|ve)|me|my|mine|myself|we|we'?(?:re|d|ll|ve)|us|our|ours|ourselves|user|users?'s?)\b"
     ),
+    affairs=pattern(r"\b(?:draft|schedule|remind|allowed)\b"),
     advice=pattern(
-        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|order|cook|buy|gifts?|presents?|advice"
-        r"|advise|tips?"
-        r"|draft|schedule|reserve|itinerary|menu|remind|tonight|tomorrow|today|(?:this|next) (?:week|weekend|month"
-        r"|evening"
-        r"|afternoon|morning)|breakfast|lunch|dinner|birthday|worth|better|best|should (?!(?:\w+ ){0,5}be\b)|shall"
-        r"|something|somewhere|anything"
-        r"|safe|okay|allowed)\b"
+        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|order|cook|buy|gifts?|presents?|advice"
+        r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|better|best|should (?!(?:\w+ ){0,5}be\b)|shall"
+        r"|something|somewhere|anything|safe|okay|tonight|tomorrow|today|birthday"
+        r"|(?:this|next) (?:week|weekend|month|evening|afternoon|morning))\b"
         r"|\b(?:what|which|when|where|who|how)\b(?: \w+){0,3}? (?:(?:could|might) (?:i|we)|would (?:be|make) an?)\b"
         r"|\bwhat do you (?:reckon|say|think)\W*$|\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b"
     ),
