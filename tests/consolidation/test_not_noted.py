@@ -46,10 +46,12 @@ PASTED = {
         "Summarise this, please:\n```\n{}\n```", 'What is this about?\n"""\nDear all,\n{}\n"""\nThanks',
         "> Hi Bo,\n> {}\n\nWhat shall I answer?", "<document>\nRules.\n{}\n</document>\nIs that legal?",
         "See below.\n---- Forwarded message ----\nFrom: Bo\n{}",
+        "Summarise this: {}", "Please translate the text below into French.\n\n{}\nRegards, Bo", "Proofread this: {}",
     ],
     "zh": [
         "请总结：\n```\n{}\n```", "这是什么？\n\"\"\"\n各位好，\n{}\n\"\"\"\n谢谢", "> 小波你好\n> {}\n\n怎么回？",
         "<document>\n规定。\n{}\n</document>\n这合法吗？", "请看。\n---- Forwarded message ----\n小波\n{}",
+        "把这段总结一下：{}", "翻译下面的话：\n\n{}\n此致", "帮我润色这段文字：{}",
     ],
 }  # fmt: skip
 
@@ -71,6 +73,10 @@ async def test_what_stands_in_a_pasted_document_is_no_fact_of_the_user(world, la
         ("if a < b then I owe Bo > 20 euros", "I owe Bo > 20 euros"),
         ("<3 I got the job in Linz!", "I got the job in Linz!"),
         ("我住在罗马。\n> 你住哪里？", "我住在罗马。"),
+        ("One more thing: I got the job in Linz!", "I got the job in Linz!"),
+        ("Let me sum up my week.\n\nI live in Rome now.", "I live in Rome now."),
+        ("Please check my English: I live in Rome since nine years.", "I live in Rome since nine years."),
+        ("笔记《工作总结》：我住在罗马，一个人。", "我住在罗马"),
     ],
 )
 async def test_what_the_user_says_beside_it_is_a_fact(world, said, words):

@@ -244,6 +244,7 @@ def test_another_word_for_speak_is_refused(memory):
         ("What's on next month?", ["conference", "birthday"]),
         ("What's on on Thursday evening?", ["choir"]),
         ("下个月有什么安排？", ["出差"]),
+        ("12月9号那天我要去干嘛", ["出差"]),
         ("周四晚上有空吗？", ["吉他"]),
     ],
 )

@@ -31,6 +31,7 @@ from memscope.consolidation.transcript import (
 )
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
+from memscope.languages.requests import brought_along
 from memscope.languages.statements import is_filling, is_question
 from memscope.languages.worded import calls_user, worded
 from memscope.models.structured_output import ask, with_instruction
@@ -258,7 +259,7 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "no_quote"
     if all(one.context for one in cited):
         return "not_said_by_user"
-    if all(one.words not in _QUOTED_PASSAGE.sub(" ", one.turn.text) for one in cited):
+    if all(one.words not in _own_words(one.turn.text) for one in cited):
         return "pasted"
     if not _is_vouched_for(fact, cited):
         return "not_said_by_user"
@@ -268,6 +269,11 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "not_in_quote"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
+
+
+def _own_words(text: str) -> str:
+    """Return a text without the words of others in it: quoted, or brought along to be summarised or translated."""
+    return _QUOTED_PASSAGE.sub(" ", text.removesuffix(brought_along(text)))
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:

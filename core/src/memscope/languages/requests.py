@@ -25,7 +25,7 @@ _CODE_SNIPPET = pattern(
     r"```|(?m:^\s*(?:def|class|import|for|while|if|return|SELECT|#include)\b.*[:;({])|[;{}]\s*$"
     r"|(?<!\w)\w{1,60}\([^)\n]{0,200}\)\s*[:;{]?$"
 )
-_PASTED = pattern(r"[:：]\s*\n?(?=\S.{12})|\n\s*\n")
+_PASTED = pattern(r"[:：]\s*\n?(?=\S.{12}|[\u4e00-\u9fff]{6})|\n\s*\n")
 _WRITTEN_NUMBER = pattern(r"\d[\d.,]*")
 _MARKED_QUESTION = pattern(r"[?？]")
 _CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
@@ -102,6 +102,16 @@ def _is_small_talk(folded: str, rules: Requests) -> bool:
     if rules.asks_own.search(folded):
         return False
     return bool(rules.small_talk) and len(words) <= MAX_SMALL_TALK_WORDS and rules.small_talk.issuperset(words)
+
+
+def brought_along(message: str) -> str:
+    """Return the text that a message brings to be worked on, what follows "Summarise this:"; "" for none."""
+    found = _PASTED.search(message)
+    if found is None:
+        return ""
+    instruction = message[: found.end()]
+    rules, folded = of_sentence(instruction).requests, fold(instruction)
+    return message[found.end() :] if rules.material.search(folded) and rules.brings.search(folded) else ""
 
 
 def _instruction(folded: str) -> str:
