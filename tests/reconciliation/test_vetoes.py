@@ -35,6 +35,7 @@ YEAR = Interval(datetime(2010, 1, 1, tzinfo=UTC), datetime(2011, 1, 1, tzinfo=UT
             noted("The user works at Siemens.", "work"),
         ),
         (noted("用户2010年住在巴黎。", "住处", when=YEAR), noted("用户住在柏林。", "住处")),
+        (noted("用户在西门子俱乐部打网球。", "运动", "网球"), noted("用户在西门子工作。", "工作")),
     ],
 )
 def test_a_wrong_end_closes_nothing(new, old):
