@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from adapters.guide import Examples
+
+if find_spec("anyio"):  # clients import it on their loop, where they may have to wait for another thread's import
+    import_module("anyio._backends._asyncio")
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("memscope", *(part.name for part in ROOT.glob("*/*/src/memscope_*")))

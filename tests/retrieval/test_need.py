@@ -111,6 +111,24 @@ def test_a_choice_heeds_what_is_lasting_of_the_user_though_of_another_kind(messa
 
 
 @pytest.mark.parametrize(
+    ("message", "told", "other"),
+    [
+        (
+            "What do I do for work at the moment?",
+            "I've been on the trams in Graz for six years.",
+            "The lift on floor {n} did not work today, they are at it.",
+        ),
+        ("我平时靠什么吃饭", "我开出租十来年了。", "今天第{n}顿饭又是面，吃得没意思。"),
+    ],
+)
+def test_a_question_in_other_words_is_shown_what_is_lasting_of_the_user(message, told, other):
+    with MemoryScope(":memory:", settings={}) as memory:
+        strays = [other.format(n=n) for n in range(60)]
+        memory.add_turns([{"role": "user", "content": text} for text in (told, *strays)], user="u")
+        assert told[:-1] in memory.context(message, user="u")
+
+
+@pytest.mark.parametrize(
     ("message", "wanted"),
     [
         ("Where is Dana these days?", "Lisbon"),

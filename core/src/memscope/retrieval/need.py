@@ -38,7 +38,9 @@ FEW_LINES = 4  # lines that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the median may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_WISHES = 2  # places kept for standing wishes
-HEEDED_SHARE = 0.7  # of the lines for a choice: those of lasting statements of the user
+# shares of the lines that are kept for lasting statements of the user: for a choice, and for a question about the user
+# whose words were not found
+CHOICE_SHARE, LASTING_SHARE = 0.7, 0.2
 MIN_DURABILITY = 3  # of such a statement, unless it is about health or a taste
 TASTE_SHARE = 0.3  # what health and tastes count for beside topic, meaning and durability, each at most about 1
 
@@ -139,22 +141,28 @@ def _has_own_evidence(query: Query, candidates: Candidates) -> NDArray[np.bool_]
 
 
 def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
-    """Keep places for what a choice for the user depends on, whatever words it has: standing wishes, and the likeliest
-    lasting statements of the user, health and tastes before others.
+    """Keep places for standing wishes and for the likeliest lasting statements of the user, whatever words they have:
+    most places for a choice, some for a question about the user whose words were not found.
 
     They replace the last lines that would be shown: "Where shall we hike?" has no word of "My knees are bad".
     """
     wishes = _standing_wishes(query, candidates)
-    heeded: list[int] = []
+    heeded: tuple[int, ...] = ()
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
-        tastes, durability = _marked(candidates, TASTE_TERMS), candidates.flags >> DURABILITY_SHIFT
-        likely = candidates.topic + np.fmax(candidates.meaning, 0) + durability / MAX_DURABILITY + TASTE_SHARE * tastes
-        theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
-        lasting = np.flatnonzero(theirs & (tastes | (durability >= MIN_DURABILITY))).tolist()
-        ranked = sorted(lasting, key=lambda row: -float(likely[row]))
-        heeded = _one_per_record(ranked, candidates)[: round(HEEDED_SHARE * query.k)]
+        heeded = _lasting(query, candidates, round(CHOICE_SHARE * query.k), TASTE_TERMS)
+    elif query.asks_personally and not query.asks_period and not _is_met(query, candidates):
+        heeded = _lasting(query, candidates, round(LASTING_SHARE * query.k))
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
+
+
+def _lasting(query: Query, candidates: Candidates, most: int, preferred: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return the rows of the user's likeliest lasting statements, those with ``preferred`` terms before others."""
+    tastes, durability = _marked(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
+    likely = candidates.topic + np.fmax(candidates.meaning, 0) + durability / MAX_DURABILITY + TASTE_SHARE * tastes
+    theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
+    rows = np.flatnonzero(theirs & (tastes | (durability >= MIN_DURABILITY))).tolist()
+    return tuple(_one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)[:most])
 
 
 def _marked(candidates: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:

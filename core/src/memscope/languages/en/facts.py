@@ -33,6 +33,8 @@ _STATE_WORDS = _words("states")
 _POSSESSED_TOPICS = _words("topics")
 _STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words("alone")
+_REFUSALS = _words("refusals")
+_REFUSED_IN_PASSING = frozenset(_FACT_LISTS["refused_in_passing"])
 _ADVERBS = frozenset(_FACT_LISTS["adverbs"])
 _HARMLESS = frozenset(_FACT_LISTS["harmless"])
 _FACT_WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
@@ -115,10 +117,17 @@ def _after(own: str, following: list[str]) -> Iterator[str]:
         passing = told[0] in ("keep", "kept") and told[1:] and told[1].endswith("ing")  # "I keep yawning"
         forms = ("-".join(following[:2]), "-".join(told[:2]), told[0])  # "only-wear" before "wear"
         kind = "" if passing else next((_VERBS[form] for form in forms if form in _VERBS), "")
+        kind = kind if kind not in ("", "habit") else _limit(told) or kind
     if kind:
         yield kind
     if _trade(own, told):
         yield "work"
+
+
+def _limit(told: Sequence[str]) -> str:
+    """Return the kind of "I can't wear wool", "I don't do heights"; "" for "I can't wait", "I don't know"."""
+    refused = len(told) > 1 and told[1] not in _REFUSED_IN_PASSING
+    return _REFUSALS.get(told[0], "") if refused else ""
 
 
 def _trade(own: str, told: Sequence[str]) -> bool:
