@@ -91,7 +91,7 @@ def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
 def _is_of_the_time(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
     """[n] true for lines about the time asked for, said then, about a day that comes again then, or that name it."""
     occurs = FeatureInputs(query, candidates).occurs > 0
-    named = occurs.sum(axis=1) >= (2 if has_cjk(query.text) else 1)  # one character of 下个月 is in many words
+    named = occurs.sum(axis=1) >= (2 if has_cjk(query.text) else 1)  # one character is in many words
     then = (candidates.event > 0) | (candidates.period == 1) | _marked(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 
