@@ -8,11 +8,13 @@ garbage collector, which fall on any step, are told apart.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
+import re
 import sys
+import tempfile
 import threading
 import time
-import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from typing import Any
 
 TICK_S, STALL_S = 0.01, 0.1
 FRAMES, PLACES = 12, 3
+CALL = re.compile(r'^  File "(.*)", line (\d+) in', re.MULTILINE)
 
 
 @dataclass
@@ -79,9 +82,21 @@ class Stalls:
         """Keep where the loop's thread is while it computes."""
         while not self.over:
             time.sleep(TICK_S)
-            if time.monotonic() - self.ticked > TICK_S and self.loop_thread in (known := sys._current_frames()):
-                stack = traceback.extract_stack(known[self.loop_thread])
-                self.seen[" ".join(f"{Path(one.filename).name}:{one.lineno}" for one in stack[-FRAMES:])] += 1
+            if time.monotonic() - self.ticked > TICK_S:
+                self.seen[_where(self.loop_thread)] += 1
+
+
+def _where(thread: int) -> str:
+    """Return the innermost calls of a thread, outermost first.
+
+    faulthandler reads all frames at once: following ``f_back`` of a thread that runs on crashes Python 3.11 at times.
+    """
+    with tempfile.TemporaryFile("w+") as file:
+        faulthandler.dump_traceback(file)
+        file.seek(0)
+        _, _, rest = file.read().partition(f"hread {thread:#018x} ")  # "Thread", or "Current thread"
+    calls = CALL.findall(rest.partition("\n\n")[0])[:FRAMES]
+    return " ".join(f"{Path(name).name}:{line}" for name, line in reversed(calls))
 
 
 async def counted(work: Awaitable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""What the benchmarks count as a stall of the event loop, and where they say that it was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from benchmarks.measuring.stalls import counted
+
+
+async def working(seconds: float) -> dict[str, Any]:
+    await asyncio.sleep(0.02)
+    compute(seconds)
+    await asyncio.sleep(0.02)
+    return {"done": True}
+
+
+def compute(seconds: float) -> None:
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        sum(range(1000))
+
+
+def test_a_long_step_is_a_stall_and_its_place_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert asyncio.run(counted(working(0.3))) == {"done": True, "stalls": 1}
+    said = capsys.readouterr().err
+    assert "test_stalls.py:15 test_stalls.py:2" in said  # the call in `working`, and a line of `compute`, said
+
+
+def test_a_short_step_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert asyncio.run(counted(working(0.02))) == {"done": True, "stalls": 0}
+    assert capsys.readouterr().err == ""
