@@ -56,71 +56,74 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     candidates = query.candidates
     if query.speak == "always" or candidates is None or query.about_user:
         return query
-    if query.need == "world" and _is_about_theirs(query, candidates):
+    inputs = FeatureInputs(query, candidates)
+    if query.need == "world" and _is_about_theirs(inputs):
         query = replace(query, need="user")
     if query.need == "user":
-        rows = _within_reach(query, candidates)
-        return replace(query, order=_with_heeded(query, rows, candidates), limited=len(query.order) - len(rows))
-    rows = _standing_wishes(query, candidates)
+        met = _is_met(inputs)
+        rows = _within_reach(inputs, met)
+        return replace(query, order=_with_heeded(query, rows, candidates, met), limited=len(query.order) - len(rows))
+    rows = _standing_wishes(candidates)
     if query.need == "world":
-        rows = tuple(dict.fromkeys((*rows, *_covered(query, candidates))))
+        rows = tuple(dict.fromkeys((*rows, *_covered(inputs))))
     return replace(query, order=rows, limited=len(query.order) - len(rows))
 
 
-def _within_reach(query: Query, candidates: Candidates) -> tuple[int, ...]:
+def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:
     """Return the rows that are not far below the best; for a list all rows, for a time the rows of that time if any.
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for.
     """
+    query, candidates = inputs.query, inputs.found
     if not query.order or query.scores is None:
         return query.order
     if query.asks_period:
-        timed = _is_of_the_time(query, candidates)
+        timed = _is_of_the_time(inputs)
         return tuple(filter(timed.__getitem__, query.order)) or query.order
     if query.is_list_question:
         return query.order
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
-    least = scores[0] - (REACH if _is_met(query, candidates) else UNMET_REACH) * spread
+    least = scores[0] - (REACH if met else UNMET_REACH) * spread
     kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
-    if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(query, candidates):  # a median of few tells little
-        kept &= _has_own_evidence(query, candidates)
+    if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(inputs):  # a median of few tells little
+        kept &= _has_own_evidence(inputs)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
 
-def _is_of_the_time(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
+def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines about the time asked for, said then, about a day that comes again then, or that name it."""
-    occurs = FeatureInputs(query, candidates).occurs > 0
-    named = occurs.sum(axis=1) >= (2 if has_cjk(query.text) else 1)  # one character is in many words
+    query, candidates = inputs.query, inputs.found
+    named = (inputs.occurs > 0).sum(axis=1) >= (2 if has_cjk(query.text) else 1)  # one character is in many words
     then = (candidates.event > 0) | (candidates.period == 1) | _marked(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 
 
-def _is_met(query: Query, candidates: Candidates) -> bool:
+def _is_met(inputs: FeatureInputs) -> bool:
     """Return whether the question's words were found; if it is about the user, nearly half of them in one statement.
 
     Much about the user is said in other words: "What is my position?" is not answered by anybody's position.
     """
-    evidence = FeatureInputs(query, candidates)
-    if evidence.word_match_confidence < 1 or not query.asks_personally:
-        return evidence.word_match_confidence >= 1
-    words = ((evidence.occurs > 0) & (evidence.weights > 0)).sum(axis=1)
-    met = (
-        (evidence.coverage >= MIN_MET_SHARE)
-        & (words >= MIN_MET_WORDS)
-        & (evidence_level(candidates) == STATEMENT_LEVEL)
-    )
-    return bool(met[list(query.order)].any())
+    if inputs.word_match_confidence < 1 or not inputs.query.asks_personally:
+        return inputs.word_match_confidence >= 1
+    words = ((inputs.occurs > 0) & (inputs.weights > 0)).sum(axis=1)
+    met = (inputs.coverage >= MIN_MET_SHARE) & (words >= MIN_MET_WORDS)
+    return _is_in_a_statement(met, inputs)
 
 
-def _is_answered(query: Query, candidates: Candidates) -> bool:
+def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
+    """Return whether one of the rows [n] is a statement among those in the order."""
+    return bool((rows & (evidence_level(inputs.found) == STATEMENT_LEVEL))[list(inputs.query.order)].any())
+
+
+def _is_answered(inputs: FeatureInputs) -> bool:
     """Return whether one statement has all the content words of a question about the user."""
+    query = inputs.query
     content = set(terms(_content_of(query.text)))
     asked = [weight > 0 and one in content for one, weight in zip(query.terms, query.weights, strict=True)]
     if not query.asks_personally or not any(asked):
         return False
-    answers = (FeatureInputs(query, candidates).presence[:, asked] > 0).all(axis=1)
-    return bool((answers & (evidence_level(candidates) == STATEMENT_LEVEL))[list(query.order)].any())
+    return _is_in_a_statement((inputs.presence[:, asked] > 0).all(axis=1), inputs)
 
 
 def _content_of(text: str) -> str:
@@ -131,26 +134,24 @@ def _content_of(text: str) -> str:
     return text
 
 
-def _has_own_evidence(query: Query, candidates: Candidates) -> NDArray[np.bool_]:
+def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
-    evidence = FeatureInputs(query, candidates)
-    own = (
-        (evidence.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (kind_asked(query, candidates) > 0)
-    )
+    query, candidates = inputs.query, inputs.found
+    own = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (kind_asked(query, candidates) > 0)
     return np.asarray(own | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
-def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
+def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates, met: bool) -> tuple[int, ...]:
     """Keep places for standing wishes and for the likeliest lasting statements of the user, whatever words they have:
     most places for a choice, some for a question about the user whose words were not found.
 
     They replace the last lines that would be shown: "Where shall we hike?" has no word of "My knees are bad".
     """
-    wishes = _standing_wishes(query, candidates)
+    wishes = _standing_wishes(candidates)
     heeded: tuple[int, ...] = ()
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
         heeded = _lasting(query, candidates, round(CHOICE_SHARE * query.k), TASTE_TERMS)
-    elif query.asks_personally and not query.asks_period and not _is_met(query, candidates):
+    elif query.asks_personally and not query.asks_period and not met:
         heeded = _lasting(query, candidates, round(LASTING_SHARE * query.k))
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
@@ -171,10 +172,11 @@ def _marked(candidates: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
     return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 
-def _is_about_theirs(query: Query, candidates: Candidates) -> bool:
+def _is_about_theirs(inputs: FeatureInputs) -> bool:
     """Return whether a question that does not mention the user is about their days, people, or a name memory knows."""
+    query = inputs.query
     of_people = not _people_topics().isdisjoint(query.topics)
-    return query.asks_period or query.asks_ahead or of_people or _knows_a_name(query, candidates)
+    return query.asks_period or query.asks_ahead or of_people or _knows_a_name(inputs)
 
 
 @cache
@@ -182,23 +184,27 @@ def _people_topics() -> frozenset[int]:
     return frozenset(map(topic_names().index, PEOPLE_TOPICS))
 
 
-def _knows_a_name(query: Query, candidates: Candidates) -> bool:
+def _knows_a_name(inputs: FeatureInputs) -> bool:
     """Return whether the query names the user, a speaker, or something whose whole name a candidate has."""
+    query, candidates = inputs.query, inputs.found
     if not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
-    present = FeatureInputs(query, candidates).presence == 1
     place = {one: at for at, one in enumerate(candidates.terms)}
     for name in names(query.text):
         if name.text.casefold() == query.scope.user.casefold():
             return True
         parts = terms(name.text)
         known = bool(parts) and place.keys() >= set(parts)
-        if known and name.kind != "topic" and present[:, [place[one] for one in parts]].all(axis=1).any():
+        if (
+            known
+            and name.kind != "topic"
+            and (inputs.presence[:, [place[one] for one in parts]] == 1).all(axis=1).any()
+        ):
             return True
     return False
 
 
-def _standing_wishes(query: Query, candidates: Candidates) -> tuple[int, ...]:
+def _standing_wishes(candidates: Candidates) -> tuple[int, ...]:
     """Return the newest standing wishes, whatever words they have."""
     marked = np.flatnonzero(_marked(candidates, WISH_TERMS.values())).tolist()
     newest = sorted(marked, key=lambda row: -int(candidates.time[row]))
@@ -213,7 +219,7 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
     return [*first.values()]
 
 
-def _covered(query: Query, candidates: Candidates) -> tuple[int, ...]:
+def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     """Return the best rows that have enough of the query's words."""
-    enough = FeatureInputs(query, candidates).coverage >= MIN_WORD_COVERAGE
-    return tuple(row for row in query.order if enough[row])[:MAX_LINES]
+    enough = inputs.coverage >= MIN_WORD_COVERAGE
+    return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]
