@@ -1,4 +1,4 @@
-"""What the benchmarks count as a stall of the event loop, and where they say that it was."""
+"""Stalls of the event loop that the benchmarks count, and the places that they report."""
 
 from __future__ import annotations
 
