@@ -41,8 +41,9 @@ MAX_WISHES = 2  # places kept for standing wishes
 # shares of the lines that are kept for lasting statements of the user: for a choice, and for a question about the user
 # whose words were not found
 CHOICE_SHARE, LASTING_SHARE = 0.7, 0.2
-MIN_DURABILITY = 3  # of such a statement, unless it is about health or a taste
-TASTE_SHARE = 0.3  # what health and tastes count for beside topic, meaning and durability, each at most about 1
+MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
+# what durability, and health or a taste, count for beside topic and meaning, each at most about 1
+DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
 
 
 @worker(
@@ -150,19 +151,22 @@ def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates, m
     wishes = _standing_wishes(candidates)
     heeded: tuple[int, ...] = ()
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
-        heeded = _lasting(query, candidates, round(CHOICE_SHARE * query.k), TASTE_TERMS)
+        heeded = _lasting(candidates, round(CHOICE_SHARE * query.k), MIN_CHOICE_DURABILITY, TASTE_TERMS)
     elif query.asks_personally and not query.asks_period and not met:
-        heeded = _lasting(query, candidates, round(LASTING_SHARE * query.k))
+        heeded = _lasting(candidates, round(LASTING_SHARE * query.k), MIN_DURABILITY)
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
 
 
-def _lasting(query: Query, candidates: Candidates, most: int, preferred: tuple[int, ...] = ()) -> tuple[int, ...]:
-    """Return the rows of the user's likeliest lasting statements, those with ``preferred`` terms before others."""
+def _lasting(candidates: Candidates, most: int, least: int, preferred: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return at most ``most`` rows: the user's likeliest statements that have the durability ``least`` or a term of
+    ``preferred``, which also makes them likelier.
+    """
     tastes, durability = _marked(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
-    likely = candidates.topic + np.fmax(candidates.meaning, 0) + durability / MAX_DURABILITY + TASTE_SHARE * tastes
+    near = candidates.topic + np.fmax(candidates.meaning, 0)
+    likely = near + DURABILITY_WEIGHT * durability / MAX_DURABILITY + TASTE_WEIGHT * tastes
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
-    rows = np.flatnonzero(theirs & (tastes | (durability >= MIN_DURABILITY))).tolist()
+    rows = np.flatnonzero(theirs & (tastes | (durability >= least))).tolist()
     return tuple(_one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)[:most])
 
 
