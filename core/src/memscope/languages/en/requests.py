@@ -48,7 +48,8 @@ REQUESTS = Requests(
         r"|so much|sense))"
     ),
     addressing=pattern(
-        r"\b(?:can|could|would|will|do|did) you(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
+        r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|do|did) you"
+        r"(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
         r"|\bhow (?:do|does|can|could|would|did) (?:i|you|we|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
@@ -99,6 +100,9 @@ REQUESTS = Requests(
         r"|something|somewhere|anything|safe|okay|tonight|tomorrow|today|birthday"
         r"|(?:this|next) (?:week|weekend|month|evening|afternoon|morning))\b"
         r"|\b(?:what|which|when|where|who|how)\b(?: \w+){0,3}? (?:(?:could|might) (?:i|we)|would (?:be|make) an?)\b"
+        r"|\b(?:what|which|where)\b(?: \w+){0,3}? (?:would you|would (?:do|suit|fit|go|look|work|match)"
+        r"|(?:could|might) (?:the|my|our) \w+|do (?:i|we) (?:do|get|wear|try|bring|pack|serve|take)"
+        r"(?= (?:next|now|then|instead|with|when|if|there)\b|\W*$))\b"
         r"|\bwhat do you (?:reckon|say|think)\W*$|\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b"
     ),
     measures=pattern(
