@@ -49,6 +49,18 @@ def test_may_and_march_as_verbs_behind_a_number_name_no_day(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "days"),
     [
+        ("My daughter turned seven last week", "11-09..11-16"),
+        ("he was two last month", "10-01..11-01"),
+        ("in the three last weeks", "10-29..11-19"),
+    ],
+)
+def test_a_number_before_last_week_counts_something_else(text: str, days: str) -> None:
+    assert named(text) == [days]
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
         ("下周天气怎么样", "11-23..11-30"), ("下周天下午见", "11-29..11-29"), ("本周天气", "11-16..11-23"),
         ("这个星期天气很好", "11-16..11-23"), ("这个星期天去爬山", "11-22..11-23"), ("这周天天加班", "11-16..11-23"),
         ("星期天天气很好", "11-15..11-16"), ("下周日程满了", "11-23..11-30"), ("下周日爬山", "11-29..11-30"),

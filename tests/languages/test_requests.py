@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.languages.requests import need
+from memscope.languages.requests import need, wishes_heeded
 
 NOTHING = [
     "hello there",
@@ -101,6 +101,7 @@ USERS = [
     "Which evening class could I take?",
     "A weekend by the sea, what do you reckon?",
     "How much have I saved?",
+    "Do the hens need anything in cold weather?",
     "我住哪里",
     "今晚吃什么好",
     "推荐一本书",
@@ -132,6 +133,20 @@ def test_a_fact_of_the_world_needs_little(message):
 @pytest.mark.parametrize("message", USERS)
 def test_whatever_is_about_the_user_needs_memory(message):
     assert need(message) == "user"
+
+
+@pytest.mark.parametrize(
+    ("message", "chooses"),
+    [
+        ("立夏带我爸去敦煌看沙漠怎么样", True),
+        ("骑马上山咋样", True),
+        ("我上回考得怎么样", False),
+        ("What would you serve a dozen hungry climbers?", True),
+        ("Would you read this to me?", False),
+    ],
+)
+def test_a_proposal_asks_for_a_choice(message, chooses):
+    assert ("content" in wishes_heeded(message, need(message))) is chooses
 
 
 def test_a_language_without_rules_is_never_kept_quiet():

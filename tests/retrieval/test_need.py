@@ -98,6 +98,8 @@ def test_a_taste_keeps_a_place_for_a_choice_however_many_lines_there_are():
         ("毛衣都起球了，换哪件", "羊毛"),
         ("老周组的局，你觉得咋样", "戒了"),
         ("给老周带点啥", "戒了"),
+        ("What shall we do next weekend?", "wheelchair"),
+        ("What could we do on Saturday?", "wheelchair"),
     ],
 )
 def test_a_choice_heeds_what_is_lasting_of_the_user_though_of_another_kind(message, wanted):

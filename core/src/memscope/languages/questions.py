@@ -19,6 +19,7 @@ class Questions:
         when*: asks for a day or a time ("when", "which year").
         day_words: words of such a question that say nothing else ("date").
         past, ahead: looks back ("did"), or forward ("plans").
+        choosing: asks what to do at a time, not what happens then ("shall we").
         named_time: words of a time that statements have as well ("weekend", 节), beside capitals and digits.
         assistant*: asks for what the assistant said ("you recommended").
         talk*: is about the conversation itself ("did we discuss").
@@ -45,6 +46,7 @@ class Questions:
     day_words: re.Pattern[str] = MATCHES_NOTHING
     past: re.Pattern[str] = MATCHES_NOTHING
     ahead: re.Pattern[str] = MATCHES_NOTHING
+    choosing: re.Pattern[str] = MATCHES_NOTHING
     named_time: re.Pattern[str] = MATCHES_NOTHING
     assistant: re.Pattern[str] = MATCHES_NOTHING
     talk: re.Pattern[str] = MATCHES_NOTHING

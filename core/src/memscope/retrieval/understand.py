@@ -198,10 +198,14 @@ def _content(found: list[str], signs: Sequence[Questions]) -> list[str]:
 
 
 def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], asking: Sequence[str]) -> bool:
-    """Return whether a query asks for whatever happens at the named times: it has no other content word."""
-    others = frozenset(words(_without(query, signs, named))) if named else frozenset()
+    """Return whether a query asks for whatever happens at the named times: it has no other content word, and does not
+    ask what to do then.
+    """
+    if not named or _has("choosing", query, signs):
+        return False
+    others = frozenset(words(_without(query, signs, named)))
     left = (word for word in asking if word in others)
-    return bool(named) and all(any(one.open_characters.issuperset(word) for one in signs) for word in left)
+    return all(any(one.open_characters.issuperset(word) for one in signs) for word in left)
 
 
 def _without(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], kept: bool = False) -> str:

@@ -23,6 +23,7 @@ QUESTIONS = Questions(
         r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free|scheduled"
         r"|due|happening|what['’]?s on|(?:about|for) (?:(?:the|my|our) )?(?:weekend|[a-z]+day))\b"
     ),
+    choosing=pattern(r"(?i)\b(?:shall|should|could|might) (?:i|we)\b"),
     named_time=pattern("weekend"),
     assistant=pattern(
         r"\b(?:did|have|had|do) you (?:\w+ )?(?:recommend|suggest|advise|propose|mention|tell|say|explain|give)"
@@ -71,7 +72,7 @@ QUESTIONS = Questions(
     "know ask wonder please",
     open_words="happen occur spend plan event appointment schedule calendar agenda busy free date commitment arrange "
     "diary activity book upcoming come forget remember know need list tell say mention talk tell told look left still "
-    "remind",
+    "remind mine ours",
     months="January February March April May June July August September October November December",
     me="me",
     my="my",

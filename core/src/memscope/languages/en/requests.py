@@ -85,7 +85,8 @@ REQUESTS = Requests(
     ),
     asks_own=pattern(r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"),
     news=pattern(
-        r"\b(?:rain|snow|weather|forecast|headlines?|in the news|latest news|stock price|share price|exchange rate"
+        r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
+        r"|headlines?|in the news|latest news|stock price|share price|exchange rate"
         r"|score of"
         r"|who won)\b"
     ),
