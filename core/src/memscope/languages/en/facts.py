@@ -67,8 +67,8 @@ def _kinds(sentence: str) -> Iterator[str]:
     own = [at for at, word in enumerate(words) if word in _OWN]
     for at in own:
         yield from _after(words[at], words[at + 1 : at + 6])
-    if not own and (match := _ELLIPTIC.match(folded)):  # "Retired last Friday." "Been restoring a tractor."
-        yield _VERBS.get(match[1] or "", "habit")
+    if not own and (kind := _elided(folded)):
+        yield kind
     if " me" in folded and _AFFECTS.search(folded):
         yield "taste"
     if own and _I_AM_NAMED.search(sentence):
@@ -94,9 +94,25 @@ _ELLIPTIC = re.compile(
     r"(?:(moved|retired|graduated|emigrated|settled|married|divorced|separated|adopted|joined|resigned|quit)\b(?! it\b)"
     r"|been \w+ing\b)"
 )
+_REFUSES = re.compile(
+    r"\W*(?:(?:still|also|and|but|so|just|really|simply) )*(?:(can't|cant|cannot) (\w+)"
+    r"|never (?:\w+ed|had|been|got|could|felt|took|went)\b"
+    r"|no (?!problem|way|idea|need|time|rush|worr|hurry|chance|news|plan|one)[\w' -]{2,30}? for (?:me|us)\b)"
+)
 _OWN = frozenset(_FACT_LISTS["own"])
 _MAY_OWN = re.compile("[iwmo](?<![a-z0-9].)(?:(?<=i)|e|y|ur)(?![a-z0-9])")
 _REGULAR = frozenset(_FACT_LISTS["regular"])
+
+
+def _elided(folded: str) -> str:
+    """Return the kind of a statement that leaves its subject out: "Retired last Friday.", "Can't do heights.", "No wool
+    for me."; "" for none.
+    """
+    if match := _ELLIPTIC.match(folded):
+        return _VERBS.get(match[1] or "", "habit")
+    if match := _REFUSES.match(folded):
+        return _limit([match[1], match[2]]) if match[1] else "taste"
+    return ""
 
 
 def _after(own: str, following: list[str]) -> Iterator[str]:
