@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from memscope import AsyncMemoryScope, MemoryScope
@@ -312,3 +314,19 @@ def test_a_wish_for_recipes_is_not_shown_for_a_poem():
         memory.add_turns([{"role": "user", "content": "以后给我推荐菜谱，请用克不要用杯。"}], user="u")
         assert memory.context("给我写一首关于秋天的诗", user="u") == ""
         assert "用克" in memory.context("给我推荐个菜谱", user="u")
+
+
+def test_for_a_time_no_line_is_shown_that_shares_only_next_or_week_with_it():
+    told = [
+        "I started at the mill, three days a week.",
+        "My cello exam is on 10 November.",
+        "Grandpa turned ninety last week.",
+        "We've got two greyhounds.",
+        "I can't do stairs.",
+        "The kettle broke.",
+    ]
+    clock = datetime(2026, 11, 4, 20, tzinfo=UTC)
+    with MemoryScope(":memory:", settings={"timezone": "UTC"}, clock=lambda: clock) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="u")
+        shown = memory.context("Any plans of mine next week?", user="u")
+    assert "cello" in shown and shown.count("\n") == 0
