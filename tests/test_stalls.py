@@ -26,7 +26,7 @@ def compute(seconds: float) -> None:
 def test_a_long_step_is_a_stall_and_its_place_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert asyncio.run(counted(working(0.3))) == {"done": True, "stalls": 1}
     said = capsys.readouterr().err
-    assert "test_stalls.py:15 test_stalls.py:2" in said  # the call in `working`, and a line of `compute`, said
+    assert "test_stalls.py:15 test_stalls.py:2" in said, said  # the call in `working`, and a line of `compute`
 
 
 def test_a_short_step_is_none(capsys: pytest.CaptureFixture[str]) -> None:
