@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope_cli.commands.language import count_nouns
-from memscope_cli.commands.output import UNPRINTABLE_CATEGORIES, json_line, visible, wrapped
+from memscope_cli.commands.output import UNPRINTABLE_CATEGORIES, Display, json_line, visible, wrapped
 
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b\x9b\U000e0041 \n中，"))
 
@@ -66,3 +66,23 @@ def test_counted():
         "1 turn",
         "1,234 turns",
     ]
+
+
+@pytest.mark.parametrize("place", ["_enter_buffer", "_exit_buffer", "_check_buffer"])
+def test_a_line_that_was_interrupted_leaves_the_next_one_to_be_printed(place, monkeypatch, capsys):
+    """Ctrl-C between two steps of rich, which counts the buffers that it is in."""
+    from rich.console import Console
+
+    show, step = Display(machine=False), getattr(Console, place)
+
+    def interrupted(console):
+        if place == "_enter_buffer":
+            step(console)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Console, place, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            show.line("one")
+    show.line("two")
+    assert capsys.readouterr().out.splitlines()[-1:] == ["two"]

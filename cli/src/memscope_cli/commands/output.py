@@ -124,7 +124,11 @@ class Display:
     def _print(self, text: Text, indent: int) -> None:
         text.pad_left(indent)
         text.rstrip()
-        self.console.print(text, soft_wrap=True)
+        try:
+            self.console.print(text, soft_wrap=True)
+        except BaseException:
+            self.__dict__.pop("console", None)  # rich, interrupted inside its nested buffers, would print nothing more
+            raise
 
     @cached_property
     def console(self) -> Console:
