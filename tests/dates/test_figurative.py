@@ -36,6 +36,8 @@ NOW = datetime(2023, 11, 15, 10, tzinfo=UTC)
         ("it feels like a Monday", "we met on Monday"),
         ("Wednesday Addams is her favourite", "Wednesday Anna came"),
         ("any Friday would do", "Friday's meeting"),
+        ("we meet the last Friday", "we met the last Friday of October"),
+        ("the choir sings on the last Sunday", "the choir sang last Sunday"),
         ("今天的年轻人", "今天的会议"),
         ("我有三点要说", "我三点要走"),
         ("先天和后天", "明天和后天"),

@@ -330,3 +330,52 @@ def test_for_a_time_no_line_is_shown_that_shares_only_next_or_week_with_it():
         memory.add_turns([{"role": "user", "content": text} for text in told], user="u")
         shown = memory.context("Any plans of mine next week?", user="u")
     assert "cello" in shown and shown.count("\n") == 0
+
+
+def test_for_a_month_no_line_is_shown_that_names_another_one():
+    told = [
+        "My licence runs out in January.",
+        "The roof is done in June.",
+        "Rent is 950 a month.",
+        "Anna's leaving in September.",
+        "The vet rang.",
+    ]
+    clock = datetime(2026, 11, 4, 20, tzinfo=UTC)
+    with MemoryScope(":memory:", settings={"timezone": "UTC"}, clock=lambda: clock) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="u")
+        shown = memory.context("What's happening in January?", user="u")
+    assert "licence" in shown and shown.count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "told", "other"),
+    [
+        (
+            "A cake for my father, any ideas?",
+            "Dad can't eat gluten any more, coeliac apparently.",
+            "I won a {n} kg goose.",
+        ),
+        ("What should I cook for the girls?", "Asha hates peas.", "I won a {n} kg goose."),
+        ("给我爸买点什么点心好", "爸爸血糖高，不吃甜的。", "我在{n}号楼当保安。"),
+    ],
+)
+def test_a_choice_heeds_what_others_of_the_user_cannot_have_or_dislike(message, told, other):
+    with MemoryScope(":memory:", settings={}) as memory:
+        strays = [other.format(n=n) for n in range(60)]
+        memory.add_turns([{"role": "user", "content": text} for text in (told, *strays)], user="u")
+        assert told[:-1] in memory.context(message, user="u")
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Which tablets is the dog on?", "Biscuit gets Metacam for her arthritis, says the vet."),
+        ("How could we pay for the loft?", "Never suggest a loan to me."),
+        ("修鞋的那家周几休息来着", "老刘的摊子周一不出摊，修鞋得赶早。"),
+    ],
+)
+def test_what_both_know_is_asked_for_without_a_my(message, told):
+    with MemoryScope(":memory:", settings={}) as memory:
+        strays = [f"The bus number {n} was late and somebody sang on it." for n in range(40)]
+        memory.add_turns([{"role": "user", "content": text} for text in (told, *strays)], user="u")
+        assert told[:-1] in memory.context(message, user="u")

@@ -96,7 +96,7 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines about the time asked for, said then, about a day that comes again then, or that name it."""
     query, candidates = inputs.query, inputs.found
     least = 2 if has_cjk(query.text) else 1  # one character is in many words
-    named = (inputs.occurs[:, inputs.weights > 0] > 0).sum(axis=1) >= least
+    named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonym: other months are some
     then = (candidates.event > 0) | (candidates.period == 1) | _marked(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 

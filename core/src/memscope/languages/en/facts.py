@@ -69,6 +69,8 @@ def _kinds(sentence: str) -> Iterator[str]:
         yield from _after(words[at], words[at + 1 : at + 6])
     if not own and (kind := _elided(folded)):
         yield kind
+    if subject := _THEY.match(sentence):
+        yield from _of_theirs(subject)
     if " me" in folded and _AFFECTS.search(folded):
         yield "taste"
     if own and _I_AM_NAMED.search(sentence):
@@ -115,6 +117,28 @@ def _elided(folded: str) -> str:
     return ""
 
 
+_THEY = re.compile(  # somebody of the user's as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"
+    r"\W*(?:(?:and|but|so|also|actually|oh)\W+)*"
+    r"(?:(?:my|our) (?:[\w-]+ )??[\w-]+|(?P<kin>KIN)|s?he|they|(?!(?:NO)\b)(?-i:[A-Z])[a-zß-ÿ]+)"
+    r"(?:(?P<is>['’](?:s|re)| is| are)\b|(?= (?:\w+ )?(?:\w+s|\w*n['’]t|never|cannot)\b))"
+    .replace("KIN", "|".join(_FACT_LISTS["kin"])).replace("NO", "|".join(_FACT_LISTS["no_names"])),
+    re.IGNORECASE,
+)  # fmt: skip
+_THIRD_PERSON = {"doesn't": "don't", "doesnt": "dont", "won't": "don't", "wont": "dont"}
+
+
+def _of_theirs(subject: re.Match[str]) -> Iterator[str]:
+    """Yield the kinds of what somebody of the user's cannot do, is, likes or not; of what else they do, none."""
+    if subject["kin"]:
+        yield "people"
+    folded = subject.string[subject.end() :].lower().replace("’", "'")
+    told = [word for word in _FACT_WORD.findall(folded) if word not in _ADVERBS]
+    if told and not subject["is"]:
+        told[0] = _THIRD_PERSON.get(told[0], told[0].removesuffix("s"))
+    yield from (kind for kind in _after("i'm" if subject["is"] else "i", told) if kind in ("health", "taste"))
+    yield from (_ALONE[word] for word in told if word in _ALONE)
+
+
 def _after(own: str, following: list[str]) -> Iterator[str]:
     if own in ("my", "our"):
         yield from [kind for word in following[:3] if (kind := _noun(word))][:1]
@@ -142,7 +166,7 @@ def _after(own: str, following: list[str]) -> Iterator[str]:
 
 def _limit(told: Sequence[str]) -> str:
     """Return the kind of "I can't wear wool", "I don't do heights"; "" for "I can't wait", "I don't know"."""
-    refused = len(told) > 1 and told[1] not in _REFUSED_IN_PASSING
+    refused = len(told) > 1 and _REFUSED_IN_PASSING.isdisjoint(told[1:3])
     return _REFUSALS.get(told[0], "") if refused else ""
 
 

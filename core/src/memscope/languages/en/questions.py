@@ -1,6 +1,7 @@
 """The wording of English questions."""
 
 from memscope.imports import pattern
+from memscope.languages.en.words import HOUSEHOLD
 from memscope.languages.questions import Questions
 
 _SINGULAR = (
@@ -37,7 +38,8 @@ QUESTIONS = Questions(
     personal=pattern(
         r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
         r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy"
-        r"|please|pls)\b|\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
+        rf"|please|pls)\b|\b{HOUSEHOLD}|"
+        r"\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(

@@ -1,7 +1,7 @@
 """Wording of English messages by what they need of memory."""
 
 from memscope.imports import pattern
-from memscope.languages.en.words import alternatives, word_list
+from memscope.languages.en.words import HOUSEHOLD, alternatives, word_list
 from memscope.languages.request_rules import Requests
 
 _ADDRESSED_TO_ME = (
@@ -51,7 +51,7 @@ REQUESTS = Requests(
         r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|do|did) you"
         r"(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
-        r"|\bhow (?:do|does|can|could|would|did) (?:i|you|we|one)\b"
+        r"|\bhow (?:do|does|can|would|did) (?:i|you|we|one)\b|\bhow could (?:you|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
         r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b"
         r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
@@ -76,6 +76,7 @@ REQUESTS = Requests(
         r"|\bhow many (?:\w+ ){1,3}(?:(?:are|is) (?:there )?in|make|equal|does|fit)\b"
         r"|\b\d[\d.,]* (?:times|percent|%|plus|minus|over|mod|to the power)\b"
         rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_PHYSICAL_UNIT}\b.{{0,12}}\b(?:in|to|into)\b"
+        r"|\b(?:in|for|of) an? (?:\w+ )?(?:story|novel|fairy ?tale|film script|fantasy world|character)\b"
         r"|\b(?:roll|flip) (?:a|the|some) (?:die|dice|coin)\b|\bpick a (?:random )?number\b"
     ),
     reckons=pattern(
@@ -93,6 +94,7 @@ REQUESTS = Requests(
     possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
     own=pattern(
         r"\b(?:i|i'?(?:m|d|ll|ve)|me|my|mine|myself|we|we'?(?:re|d|ll|ve)|us|our|ours|ourselves|user|users?'s?)\b"
+        rf"|\b{HOUSEHOLD}"
     ),
     affairs=pattern(r"\b(?:draft|schedule|remind|allowed)\b"),
     advice=pattern(

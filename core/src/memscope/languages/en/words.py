@@ -19,6 +19,8 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset((_FOLDER / f"{name}.txt").read_text(encoding="utf-8").split())
 
 
+# "What is the dog allergic to?": with "the", people, animals and things of a household are the user's.
+HOUSEHOLD = rf"the {alternatives('household')}\b(?! (?:breed|family|species|industry|genome|emoji)s?\b)"
 STOP_WORDS = word_list("stop_words")
 WORDS = WordRules(
     code="en",

@@ -83,6 +83,18 @@ _WORDS_OF_OTHERS = re.compile("“[^”]{3,}”|「[^」]{3,}」")  # the words 
 _MOVED_HOME = re.compile(  # by nobody else, and no thing
     "(?:^|[，,。 ])[^，。你您他她它把爸妈媽姐哥弟妹友公婆]{0,6}搬(?:到|去|[进進]|[来來]|回)[^，。]{0,6}了"
 )
+_THEY = (  # somebody of the user's, as the subject of a clause
+    "(?<![^，,。 ])(?:[我俺咱](?:们|們|家)?的?)?"
+    f"(?:(?P<people>[大小二老]?(?:{_PEOPLE}|岳母|岳父|公公|婆婆|[宝寶]{{2}})[爸妈媽哥姐弟妹母亲親子]?)"
+    r"|[小阿老](?![是不想要爱愛觉覺心时時说說])[\u4e00-\u9fff]|([\u4e00-\u9fff])\2|[她他]|老板|老[闆师師]|同事)"
+    "(?:就|也|都|又|真|[从從][来來]|一直|[还還]是|[从從]小)?"
+)
+_THEIR_TASTE = "(?:最|很|特[别別]|超|挺|[还還])?(?:喜[欢歡]|[爱愛][吃喝]|[讨討][厌厭]|怕|受不了)|只(?:吃|喝|穿)"
+_THEIR_HEALTH = (
+    "不能?[吃喝抽沾碰]|[^，。]{0,3}[碰吃喝沾闻聞爬走]不[得了动動]|很?恐高|[晕暈][车車船血机機]|坐[轮輪]椅|拄"
+    "|[^，。]{0,3}(?:腿|[脚腳]|腰|耳朵|眼睛|心[脏臟])[^，。]{0,3}[不背差坏壞]"
+)
+_OF_THEIRS = re.compile(f"{_THEY}(?:(?P<taste>{_THEIR_TASTE})|(?P<health>{_THEIR_HEALTH}))")  # 爸爸不吃辣, 小吴恐高
 
 
 class ChineseFacts(FactRules):
@@ -91,6 +103,8 @@ class ChineseFacts(FactRules):
             sentence = _WORDS_OF_OTHERS.sub("", sentence)
         if "搬" in sentence and _MOVED_HOME.search(sentence):
             yield "home"
+        for one in _OF_THEIRS.finditer(sentence):
+            yield from (kind for kind, found in one.groupdict().items() if found)
         for pattern in chinese_patterns():
             yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
 

@@ -2,7 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.request_rules import Requests
-from memscope.languages.zh.words import OWN_DUTY, alternatives
+from memscope.languages.zh.words import OWN_DUTY, POINTED_AT, alternatives
 
 _REQUESTED_WORK = (
     "算|翻|改|写[个個]?(?:[A-Za-z匹正函代程]|一段)|寫[個个]?[A-Za-z匹正函代程]|[润潤]色|修改|解|[讲講]|[说說]|介[绍紹]|查|看看|[检檢]查"
@@ -58,7 +58,7 @@ REQUESTS = Requests(
     possessive=pattern(
         "(?:我|我[们們]|咱[们們]?|俺)(?:的|家|[妈媽爸爷爺奶哥姐弟妹]|老婆|老公|[儿兒女孩]|朋友|同事|公司|店|老[板闆])"
     ),
-    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}"),
+    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}|{POINTED_AT}"),
     affairs=pattern("[该該填帮幫給给带帶]|[预預][约約]"),
     advice=pattern(
         "推[荐薦]|建[议議]|主意|[点點]子|[选選挑]|[买買]|[订訂]|安排|[计計][划劃]|行程|攻略|菜[单單]|清[单單]"

@@ -14,6 +14,8 @@ alternatives = partial(read_alternatives, _FOLDER)
 
 # 有什么证件要换的吗: whoever asks what is to be done, without a subject, asks for themselves.
 OWN_DUTY = "^\\W*[还還]?有(?:什[么麼]|啥|哪些|[没沒]有)[^，。?？]{0,8}(?:[要得]|[该該]|需要|[没沒忘])"
+# 她那间一个月多少来着: what is pointed at, or asked for once more, both know.
+POINTED_AT = "那(?:[个個]?(?=[修卖賣做开開])|[家间間位台辆輛])|[她他]那|[来來][着著]"
 
 
 WORDS = WordRules(
