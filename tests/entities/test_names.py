@@ -160,6 +160,11 @@ def test_small_and_big_begin_a_given_name(text, found):
     assert [name.text for name in names(text) if name.kind == "person"] == [*filter(None, [found])]
 
 
+@pytest.mark.parametrize("question", ["阿芬什么时候生", "小邵哪天走", "小邵谁认识"])
+def test_a_name_ends_before_a_word_that_asks(question):
+    assert [name.text for name in names(question)] == [question[:2]]
+
+
 def test_a_given_name_before_brother_or_sister_is_a_person():
     assert found("磊哥借走了电钻，丽姐也来了。") == {"磊哥": "person", "丽姐": "person"}
     assert found("学姐和那个帅哥去了墨西哥，大哥没去，八哥会说话。") == {"墨西哥": "place"}

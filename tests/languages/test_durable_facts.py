@@ -67,6 +67,7 @@ from memscope.languages.zh.facts import PATTERNS_ANYWHERE, chinese_patterns
         ("女儿怕狗", "taste"),
         ("奶奶坐轮椅", "health"),
         ("小吴不喝酒", "health"),
+        ("小名叫汤圆，大名陆一鸣", "people"),
         ("两周前搬到上海了", "home"),
         ("新家在徐汇", "home"),
         ("现在住朝阳区", "home"),

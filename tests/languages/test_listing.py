@@ -40,6 +40,7 @@ def test_a_question_for_all_of_a_class(question):
         "What causes my headaches?", "Make a packing list for the trip", "Put together a shopping list",
         "What time does the class begin?", "Do I take the bus every day?", "When is Ida's birthday?",
         "我星期天去了哪个博物馆？", "我老板叫什么名字？", "我每天坐几路车？", "伊达生日是哪天？",
+        "五一那几天帮我排个班",
     ],
 )  # fmt: skip
 def test_a_question_for_one(question):

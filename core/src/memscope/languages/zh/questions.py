@@ -2,7 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.questions import Questions
-from memscope.languages.zh.words import OWN_DUTY
+from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY
 from memscope.text.language import CJK
 
 _STOP = frozenset(
@@ -31,14 +31,14 @@ QUESTIONS = Questions(
     personal=pattern(
         "我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意"
         "|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭样]|怎[麼么][樣样]|行不行|好不好|合[適适][吗嗎]|行[吗嗎]"
-        f"|可以[吗嗎]|要不要|[该該]不[该該]|{OWN_DUTY}"
+        f"|可以[吗嗎]|要不要|[该該]不[该該]|{OWN_DUTY}|{HOUSEHOLD}"
     ),
     definite=pattern(""),
     contentless=pattern(
         "[关關][于於]|有[关關]|[你您]?(?:知道|了解|[记記]得)(?:[些什甚]?[么麼些]|啥)|告[诉訴]我|介[绍紹]一下"
     ),
     list=pattern(
-        "哪些|[哪那邊边][几幾]|所有|全部|全都|[总總一]共|分[别別]|列(?:一下|出|个|個|[张張])|帮?我列|清[单單]|名[单單]"
+        "哪些|(?:哪|[那邊边](?![几幾]?[天日号號周週月年]))[几幾]|所有|全部|全都|[总總一]共|分[别別]|列(?:一下|出|个|個|[张張])|帮?我列|清[单單]|名[单單]"
         "|一遍|盘点|汇总|总結|都(?:有|是|在|去|跟|和|吃|看|买|買|做)?[^，。？?]{0,6}(?:什么|什麼|哪|谁|誰|啥)"
         "|[哪谁誰啥].{0,6}都|(?:什么|什麼).{0,4}都|每[个個位只本家样樣]"
     ),

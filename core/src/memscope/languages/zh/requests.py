@@ -2,7 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.request_rules import Requests
-from memscope.languages.zh.words import OWN_DUTY, POINTED_AT, alternatives
+from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY, OWN_PURCHASE, POINTED_AT, alternatives
 
 _REQUESTED_WORK = (
     "算|翻|改|写[个個]?(?:[A-Za-z匹正函代程]|一段)|寫[個个]?[A-Za-z匹正函代程]|[润潤]色|修改|解|[讲講]|[说說]|介[绍紹]|查|看看|[检檢]查"
@@ -47,6 +47,7 @@ REQUESTS = Requests(
     task=pattern(
         rf"(?i){alternatives('task_words')}"
         rf"|[写寫编編作来來讲講说說](?:一?[首个個则則篇段]|[点點]|[几幾]句)?.{{0,12}}(?:{_MADE})"
+        "|(?:故事|小[说說]|童[话話]|[剧劇]本|[游遊][戏戲])[里裡中]的"
         r"|[乘除]以?.{0,8}(?:多少|[几幾等])|\d\s*[加减減]\s*\d|百分之.{0,8}(?:多少|[几幾])"
         rf"|{_PHYSICAL_UNIT}[^，。]{{0,6}}(?:等[于於]|是|[换換]算|[合折]合?)[^，。]{{0,3}}(?:多少|[几幾])"
     ),
@@ -58,10 +59,10 @@ REQUESTS = Requests(
     possessive=pattern(
         "(?:我|我[们們]|咱[们們]?|俺)(?:的|家|[妈媽爸爷爺奶哥姐弟妹]|老婆|老公|[儿兒女孩]|朋友|同事|公司|店|老[板闆])"
     ),
-    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}|{POINTED_AT}"),
+    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}|{POINTED_AT}|{OWN_PURCHASE}|{HOUSEHOLD}"),
     affairs=pattern("[该該填帮幫給给带帶]|[预預][约約]"),
     advice=pattern(
-        "推[荐薦]|建[议議]|主意|[点點]子|[选選挑]|[买買]|[订訂]|安排|[计計][划劃]|行程|攻略|菜[单單]|清[单單]"
+        "推[荐薦]|建[议議]|主意|[点點]子|[选選挑]|[买買](?![的了过過到])|[订訂]|安排|[计計][划劃]|行程|攻略|菜[单單]|清[单單]"
         "|送[^，。]{0,4}(?:什[么麼]|啥|[礼禮])|[礼禮]物|合[适適]|[适適]合|[早午晚][餐饭飯]|[夜宵]宵|下午茶|[吃喝][什啥点點]"
         "|去哪|哪[里裡儿兒]玩|[该該要]不[该該要]|[该該]怎|能不能[吃喝去用]|可以[吃喝去]|能[吃喝去]|行不行|好不好|[行好][吗嗎]"
         "|怎[么麼][办辦]|[来來][个個点點一份杯]|[随隨]便|[今明][天晚早]|后天|[这這下本][周週个個]|[周週]末|要注意|想|[现現]在|目前|如今|[这這][儿兒边邊学學]|家[里裡]"

@@ -16,6 +16,15 @@ alternatives = partial(read_alternatives, _FOLDER)
 OWN_DUTY = "^\\W*[还還]?有(?:什[么麼]|啥|哪些|[没沒]有)[^，。?？]{0,8}(?:[要得]|[该該]|需要|[没沒忘])"
 # 她那间一个月多少来着: what is pointed at, or asked for once more, both know.
 POINTED_AT = "那(?:[个個]?(?=[修卖賣做开開])|[家间間位台辆輛])|[她他]那|[来來][着著]"
+# 车多少钱买的, 修车花了多少钱: without a subject it is one's own purchase.
+OWN_PURCHASE = (
+    "(?:[多几幾]少?|什[么麼]|啥|哪)[^，。]{0,6}[买買租订訂]的|[花付交]了?(?:多少|[几幾][个個百千万])[钱錢块塊]"
+)
+# 狗吃的什么药, 店长什么时候来的: people and animals of a household are the user's.
+HOUSEHOLD = (
+    "(?:狗|[猫貓]|[宝寶]{2}|娃|孩子|老公|老婆|房[东東]|店[长長]|老[板闆]|[领領][导導]|[兽獸][医醫])"
+    "(?=[^，。能会會]{0,6}(?:的|了|[现現]在|[几幾][点點号號]|[周週][几幾]))"
+)
 
 
 WORDS = WordRules(
