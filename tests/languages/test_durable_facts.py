@@ -63,6 +63,9 @@ from memscope.languages.zh.facts import PATTERNS_ANYWHERE, chinese_patterns
         ("Rohan hates mushrooms", "taste"),
         ("Tom's allergic to penicillin", "health"),
         ("She's vegetarian", "health"),
+        ("Ida is nut-free now", "health"),
+        ("Pacemaker since May, works fine", "health"),
+        ("爸爸去年装了支架", "health"),
         ("爸爸不吃辣", "health"),
         ("女儿怕狗", "taste"),
         ("奶奶坐轮椅", "health"),
@@ -134,6 +137,7 @@ def test_what_lasts(sentence: str, kind: str) -> None:
         "It doesn't like me",
         "Everyone loves a sale",
         "The printer hates me",
+        "The stent market is growing",
         "老是不吃早饭",
         "他上周搬去北京了",
         "把桌子搬到楼上了",
@@ -148,7 +152,14 @@ def test_what_passes(sentence: str) -> None:
 
 @pytest.mark.parametrize(
     ("question", "kind"),
-    [("What do I do for a living?", "work"), ("我住哪儿？", "home"), ("我现在开什么车？", "have")],
+    [
+        ("What do I do for a living?", "work"),
+        ("我住哪儿？", "home"),
+        ("我现在开什么车？", "have"),
+        ("Can I take ibuprofen?", "health"),
+        ("So can Tom have nuts", "health"),
+        ("周诚能吃阿莫西林吗", "health"),
+    ],
 )
 def test_a_question_asks_for_one_kind(question: str, kind: str) -> None:
     assert asked_kinds(question) == {kind}

@@ -106,6 +106,7 @@ USERS = [
     "A weekend by the sea, what do you reckon?",
     "How much have I saved?",
     "Which drops is the cat on?",
+    "What did the boat go for?",
     "When do the twins start school?",
     "How could we pay for a loft?",
     "门口那家面馆周几休息",

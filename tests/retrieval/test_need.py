@@ -106,14 +106,14 @@ def test_a_taste_keeps_a_place_for_a_choice_however_many_lines_there_are():
 )
 def test_a_choice_heeds_what_is_lasting_of_the_user_though_of_another_kind(message, wanted):
     told = {
-        "en": ["I love Thai food.", "My favourite film is Alien.", "I hate horror films.",
+        "en": ["I love Thai food.", "I love crime novels.", "My favourite film is Alien.", "I hate horror films.",
                "I adore the sea.", "My mum lives with us now, she's in a wheelchair.", "I've been sober for six years.",
                "I can't wear wool, it brings me out in hives."],
-        "zh": ["我喜欢泰国菜。", "我最喜欢的电影是异形。", "我讨厌恐怖片。", "我特别喜欢海。",
+        "zh": ["我喜欢泰国菜。", "我爱看侦探小说。", "我最喜欢的电影是异形。", "我讨厌恐怖片。", "我特别喜欢海。",
                "我一上梯子腿就发软。", "酒我戒了六年了。", "羊毛的我穿不了，一穿就起疹子。"],
     }["en" if message.isascii() else "zh"]  # fmt: skip
     others = {
-        "en": "The {n} was late again and somebody sang on it.",
+        "en": "The number {n} was late on Sunday and somebody sang on it.",
         "zh": "周日{n}路车又晚点，车上有人唱歌。",
     }
     strays = [others["en" if message.isascii() else "zh"].format(n=n) for n in range(60)]

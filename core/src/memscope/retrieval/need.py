@@ -161,14 +161,17 @@ def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates, m
 
 def _lasting(candidates: Candidates, most: int, least: int, preferred: tuple[int, ...] = ()) -> tuple[int, ...]:
     """Return at most ``most`` rows: the user's likeliest statements that have the durability ``least`` or a term of
-    ``preferred``, which also makes them likelier.
+    ``preferred``, which also makes them likelier; the likeliest with each of these terms comes first.
     """
     tastes, durability = _marked(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
     near = candidates.topic + np.fmax(candidates.meaning, 0)
     likely = near + DURABILITY_WEIGHT * durability / MAX_DURABILITY + TASTE_WEIGHT * tastes
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
     rows = np.flatnonzero(theirs & (tastes | (durability >= least))).tolist()
-    return tuple(_one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)[:most])
+    ordered = _one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)
+    marked = [_marked(candidates, (one,)) for one in preferred]
+    first = [row for row in [next(filter(one.__getitem__, ordered), None) for one in marked] if row is not None]
+    return tuple(dict.fromkeys((*first, *ordered)))[:most]
 
 
 def _marked(candidates: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:

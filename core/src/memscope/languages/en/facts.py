@@ -83,6 +83,8 @@ def _kinds(sentence: str) -> Iterator[str]:
         yield "work"
     if "from " in folded and _STANDING.search(folded):
         yield "habit"
+    if "an " in folded and _MAY_HAVE.search(folded):
+        yield "health"
     if "for a living" in folded:
         yield "work"
     if own:
@@ -90,6 +92,9 @@ def _kinds(sentence: str) -> Iterator[str]:
         yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
 
 
+_MAY_HAVE = re.compile(  # asks what one's health allows
+    r"(?:^|[,.;:!?]\W*)(?:so |and |then )?can (?:my )?\w+ (?:still |also )?(?:take|eat|drink|have) \w"
+)
 _BARE_CONTRACTION = re.compile(r"\b(i)(m|ve)\b")
 _ELLIPTIC = re.compile(
     r"\W*(?:(?:just|finally|recently|also|and|so|got) )*"
@@ -108,13 +113,14 @@ _REGULAR = frozenset(_FACT_LISTS["regular"])
 
 def _elided(folded: str) -> str:
     """Return the kind of a statement that leaves its subject out: "Retired last Friday.", "Can't do heights.", "No wool
-    for me."; "" for none.
+    for me.", "Stent put in last May."; "" for none.
     """
     if match := _ELLIPTIC.match(folded):
         return _VERBS.get(match[1] or "", "habit")
     if match := _REFUSES.match(folded):
         return _limit([match[1], match[2]]) if match[1] else "taste"
-    return ""
+    first = _FACT_WORD.search(folded)
+    return _ALONE.get(first[0], "") if first else ""
 
 
 _THEY = re.compile(  # somebody of the user's as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"
