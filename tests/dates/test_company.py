@@ -34,6 +34,7 @@ def _days(one: Interval) -> str:
         ("Until 8 May they stay here", "..05-08"),
         ("between 8 May and 10 May I am away", "05-08..05-11"),
         ("8 May is a holiday", "05-08..05-09"),
+        ("豆豆今年上一年级", "01-01..01-01"),
         ("11 March we leave", "03-11..03-12"),
     ],
 )

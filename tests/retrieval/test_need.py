@@ -332,6 +332,16 @@ def test_for_a_time_no_line_is_shown_that_shares_only_next_or_week_with_it():
     assert "cello" in shown and shown.count("\n") == 0
 
 
+def test_what_is_on_is_asked_for_in_more_than_one_word():
+    told = ["体检约在11月11号", "健身卡11月12号到期", "我妈给我寄了腊肉", "我对花生过敏", "换了新键盘"]
+    clock = datetime(2026, 11, 4, 12, tzinfo=UTC)
+    with MemoryScope(":memory:", settings={"timezone": "Asia/Shanghai"}, clock=lambda: clock) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="u")
+        for what in ("什么", "啥"):
+            shown = memory.context(f"下周有{what}安排", user="u")
+            assert "体检" in shown and "健身卡" in shown and shown.count("\n") == 1
+
+
 def test_for_a_month_no_line_is_shown_that_names_another_one():
     told = [
         "My licence runs out in January.",

@@ -1,8 +1,9 @@
-"""turns → observations. One chat call per batch, and one more only for facts close to known ones.
+"""turns → observations, with one chat call per batch.
 
 extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from FactBatch to FactBatch
-facts, quotes,  by the level   by rules     rules, then one call
-levels          of the fact                 for what is close
+the chat call:  by the level   by rules     rules on what the
+facts, quotes,  of the fact                 model says each fact
+levels                                      does to a known one
 """
 
 from __future__ import annotations

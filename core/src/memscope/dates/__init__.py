@@ -15,7 +15,8 @@ Conventions:
 - "at 3" is at 15:00 unless a part of the day is named; 03:30, with its zero, is of the morning;
 - "by March 31" is the next one, and so is Friday in "a week from Friday", unless the sentence tells of the past;
   "before March 31" is where it tells of a duty ("due", "must", 必须);
-- a day that does not exist (June 31st), a lunar one and one of many ("a Friday in June") are silent;
+- days and feasts of the Chinese lunar calendar are known from 1950 to 2099 (``lunar.py``);
+- a day that does not exist (June 31st) and one of many ("a Friday in June") are silent;
 - "the weekend" and "the next few days" are times only in a question, where a day of the week is the last one and the
   next unless its words look one way;
 - a repetition ("every second Tuesday") is a rule, no mention; a figure of speech ("feels like yesterday") is neither;

@@ -72,8 +72,13 @@ def _rule(tokens: Sequence[Token], i: int, now: Now) -> Rule | None:
 
 
 def _day_of_year(token: Token, now: Now) -> Rule | None:
+    """Return the rule of a day that has the same date every year: not of Easter, nor of a day of the lunar calendar."""
     span = place(token.value, now) if token.kind == "date" and isinstance(token.value, Period) else None
-    return Rule("year", month=span.start.month, day=span.start.day) if span and span.grain == "day" else None
+    if span is None or span.grain != "day":
+        return None
+    next_year = token.value.find(span.start.year + 1) if token.value.cycle == "year" else None
+    month, day = span.start.month, span.start.day
+    return Rule("year", month=month, day=day) if next_year is None or next_year.start.day == day else None
 
 
 def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | None = None) -> list[Interval]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from memscope.dates import clocks, compose, days, edges, numbers, relative, repeated
+from memscope.dates import clocks, compose, days, edges, lunar, numbers, relative, repeated
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Build, Row
 from memscope.dates.vocabulary import lines
 
 MODULES = {
-    module.__name__.rpartition(".")[2]: module for module in (clocks, compose, days, edges, numbers, relative, repeated)
+    module.__name__.rpartition(".")[2]: module
+    for module in (clocks, compose, days, edges, lunar, numbers, relative, repeated)
 }
 Part = Callable[[Now, Sequence[Any]], Any]  # of an action: from the values of the matched tokens
 

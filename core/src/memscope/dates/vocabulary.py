@@ -8,6 +8,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+from memscope.dates import lunar
 from memscope.dates.clocks import hours
 from memscope.dates.days import easter_feast, feast, moving_feast
 from memscope.dates.relative import CalendarStep
@@ -17,11 +18,13 @@ _VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (  # the most frequent one
     (r"(-?\d+)", int),
     (r"-", lambda: None),
     (r"(-?\d+)w", CalendarStep),
-    (r"([a-z]+)", str),
+    (r"(?!qingming)([a-z]+)", str),
     (r"(\d\.\d)", float),
     (r"(\d+)-(\d+)h", lambda start, end: hours(int(start), int(end))),
     (r"(\d\d)-(\d\d)", lambda month, day: feast(int(month), int(day))),
     (r"(\d\d)/(\d)/(-?\d)\+?(\d?)", lambda *rule: moving_feast(*(int(part or 0) for part in rule))),
+    (r"lunar(\d\d)-(\d\d)(-1)?", lambda *day: lunar.feast(*(int(part or 0) for part in day))),
+    (r"qingming()", lambda _: lunar.qingming()),
     (r"easter([+-]\d+)", lambda days: easter_feast(int(days))),
     (r"on/(\d),(\d)", lambda *days: Rule("week", 1, tuple(map(int, days)))),
     (r"(.+)/(.+)", lambda *parts: tuple(map(_value, parts))),

@@ -6,7 +6,7 @@ from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY
 from memscope.text.language import CJK
 
 _STOP = frozenset(
-    "的了是在我你他她它们这那有和与及就都也还不没吗呢吧啊呀么什哪谁怎样为之其把被让给对从到于上下中个些几多少请问说"
+    "的了是在我你他她它们这那有和与及就都也还不没吗呢吧啊呀么什啥哪谁怎咋样为之其把被让给对从到于上下中个些几多少请问说"
     "们這與還沒嗎麼誰樣為讓給對從於個幾請問說"
 )
 _OPENING_WORDS = (
