@@ -8,7 +8,9 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.consolidation import CONSOLIDATION_STEPS
+from memscope.consolidation.reconcile import merge_known
 from memscope.pipeline import UNFINISHED
+from memscope.reconciliation.settlement import Settlement
 from memscope.reconciliation.similarity import MIN_SIMILARITY, closeness, same
 from memscope.records import ChangeSet, Quote, Search
 from memscope.text.terms import terms
@@ -300,3 +302,14 @@ async def test_a_turn_is_marked_where_it_was_contradicted_and_not_where_it_was_r
     changed = {hit.turn.text: hit.changed for hit in await memory.retrieve("dog Berlin Munich live", user="alice")}
     assert changed["I have a dog"] is changed["My dog is named Max"] is None, "each as it was said"
     assert changed["I live in Berlin"] == JUNE
+
+
+def test_a_fact_that_another_worker_stored_meanwhile_is_not_merged_into_itself():
+    """A worker whose lease ran out still settles its batch, whose facts have the ids of those stored by the other one.
+
+    Merged into itself, a fact would be its own heir, and ``latest`` would never end.
+    """
+    tea = observation("tea", "The user likes tea.")
+    settlement = Settlement({tea.id: tea}, NOW)
+    merge_known(settlement, [tea])
+    assert settlement.fresh == {tea.id: tea} and not settlement.actions and not settlement.closed

@@ -117,10 +117,14 @@ def _together(one: Interval | None, other: Interval | None) -> bool:
 
 
 def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
-    """Merge facts equal to an earlier one of the batch or to a known one: that one gains their sources."""
+    """Merge facts equal to an earlier one of the batch or to a known one: that one gains their sources.
+
+    A known fact of the same id is the fact itself, stored by the worker that took over when this one's lease ran out.
+    """
     before: list[Observation] = []
     for fact in list(settlement.fresh.values()):
-        kept = next((one for one in (*before, *known) if is_equal(fact, settlement.latest(one))), None)
+        others = (one for one in (*before, *known) if one.id != fact.id)
+        kept = next((one for one in others if is_equal(fact, settlement.latest(one))), None)
         if kept is None:
             before.append(fact)
         else:
