@@ -30,7 +30,7 @@ _AFTER = pattern(
     r"介建推买送借带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
     r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办怕哭睡咬丢忘懂]"
 )
-_ASKS = pattern("[什哪几谁怎咋]")
+_QUESTION_WORD = pattern("[什哪几谁怎咋]")
 _BEFORE = pattern(
     rf"(?:^|[^{_IDEOGRAPHS}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|知道|觉得|认为|记得|发现|问问|借给|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
     r"|昨天|今天|明天|后来|听|听说|周末|上周|下周|去年|今年|前天|因为|所以|但是|原来|和|还有)$"
@@ -268,7 +268,7 @@ class _Reader:
             fits = given or (last and second in lists.lexicon().surnames)
             weather = second in "雨雪" and self.plain[end : end + 1] in ("大", "了", "的")
             if fits and beside and not weather and _BEFORE.search(self.plain[max(0, start - 2) : start]) and (
-                _AFTER.match(self.plain, end) or _ASKS.match(self.plain, end)
+                _AFTER.match(self.plain, end) or _QUESTION_WORD.match(self.plain, end)
             ):  # fmt: skip
                 yield from self.take(start, end, "person", 1)
 
