@@ -118,6 +118,9 @@ def test_an_answer_that_knows_something(text: str) -> None:
         "我是谁？",
         "關於我你都知道什麼",
         "总结一下我告诉过你的",
+        "Write a short bio for my website.",
+        "I need a cover letter for the Siemens job",
+        "帮我写份简历",
     ],
 )
 def test_questions_about_the_user(query: str) -> None:
@@ -142,6 +145,10 @@ def test_questions_about_the_user(query: str) -> None:
         "我的生日是哪天？",
         "我住在哪里",
         "你知道我妹妹叫什么吗",
+        "Write me a bio of Marie Curie",
+        "Write me a bio for my cat Tom",
+        "Can you fix the typo in my CV?",
+        "我想知道简历怎么写",
     ],
 )
 def test_questions_about_something_else(query: str) -> None:

@@ -121,7 +121,84 @@ def _elided(folded: str) -> str:
     if match := _REFUSES.match(folded):
         return _limit([match[1], match[2]]) if match[1] else "taste"
     first = _FACT_WORD.search(folded)
-    return _ALONE.get(first[0], "") if first else ""
+    return (_ALONE.get(first[0], "") if first else "") or _without_i(
+        _FACT_WORD.findall(_END_OF_OPENING.split(folded, 1)[0])
+    )
+
+
+_END_OF_OPENING = re.compile(r"[,.;:!?()]")
+_LED_BY = frozenset(_FACT_LISTS["led_by"])  # what may stand after a state or a noun that is the whole statement
+_PLACED_BY = frozenset(_FACT_LISTS["placed_by"])  # what stands after a verb that tells what one does for good
+_COUNTS = frozenset(_FACT_LISTS["counts"])
+_OF_TODAY = frozenset(_FACT_LISTS["of_today"])
+_AILING = frozenset(_FACT_LISTS["ailing"])
+_BODY = frozenset(_FACT_LISTS["body"])
+_NOT_LIKED = frozenset(_FACT_LISTS["not_liked"])
+_NO_STATES_ALONE = frozenset(("a", "an", "the", "half"))
+_FAN = re.compile(r"(?:(?:big|huge|massive|lifelong|not (?:a|much of a)|no) )+(?:[\w-]+ )?(?:fan|supporter|lover)\b")
+_PARENT = re.compile(
+    r"(?:(?:single|full-time|stay at home|proud|working) )*(?:mum|mom|dad|mother|father|parent) (?:to|of) "
+)
+
+
+def _without_i(words: list[str]) -> str:
+    """Return the kind of an opening without "I", "I'm" or "I've": "Bad back", "Pregnant", "Two kids", "Live above a
+    bar"; "" for none, and for what is of today.
+    """
+    if not _OF_TODAY.isdisjoint(words):
+        return ""
+    words = [word for at, word in enumerate(words) if at > 1 or word not in _ADVERBS]
+    if not words:
+        return ""
+    opening = " ".join(words)
+    if _FAN.match(opening):
+        return "taste"
+    if _PARENT.match(opening):
+        return "people"
+    whole = [at for at in range(len(words)) if at + 1 == len(words) or words[at + 1] in _LED_BY]
+    return _owned(words, whole) or _stated(words, whole) or _done(words)
+
+
+def _owned(words: list[str], whole: list[int]) -> str:
+    """Return the kind of what one has: "Got two kids", "Three cats", "Own a van", "Bad knees"."""
+    ailing = next((at for at, word in enumerate(words) if word not in _AILING), 0)
+    if ailing and ailing in whole and words[ailing] in _BODY:
+        return "health"
+    having = words[0] in ("got", "have", "own") and words[1:2] and words[1] in _COUNTS | {"a", "an"}
+    if not having and words[0] not in _COUNTS:
+        return ""
+    kind = next((_ALONE.get(words[at], "") or _noun(words[at]) for at in whole), "")
+    return kind if kind in ("people", "have") or (kind == "health" and having) else ""
+
+
+def _stated(words: list[str], whole: list[int]) -> str:
+    """Return the kind of what one is: "Pregnant", "Lactose intolerant", "Married to a Finn"."""
+    if whole[0] < 3 and words[whole[0]] in _ALONE:
+        return _ALONE[words[whole[0]]]
+    return _STATE_WORDS.get(words[0], "") if whole[0] == 0 and words[0] not in _NO_STATES_ALONE else ""
+
+
+def _done(words: list[str]) -> str:
+    """Return the kind of what one does: "Grew up in Cork", "Work from home", "Hate coriander", "Run a bakery"."""
+    first, following, third = (*words, "", "")[:3]
+    if f"{first}-{following}" in _VERBS and first != "used":
+        return _VERBS[f"{first}-{following}"] if third and third not in _NOT_LIKED else ""
+    verb = next(
+        (form for form in (first, first.removesuffix("ing"), f"{first.removesuffix('ing')}e") if form in _VERBS), ""
+    )
+    kind = _VERBS.get(verb, "")
+    if kind == "taste":
+        return kind if following and following not in _NOT_LIKED and verb != "like" else ""
+    if (
+        kind == "work"
+        and following in ("a", "an")
+        and any(_noun(word) == "work" or _profession(word) for word in words[2:5])
+    ):
+        return kind
+    placed = following in _PLACED_BY or (following == "on" and third.removesuffix("s") in _REGULAR)
+    if following == "up":
+        placed = third in _PLACED_BY
+    return kind if placed and kind not in ("wish", "person") and verb != "train" else ""
 
 
 _THEY = re.compile(  # somebody of the user's as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"

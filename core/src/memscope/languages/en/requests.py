@@ -96,7 +96,13 @@ REQUESTS = Requests(
         r"\b(?:i|i'?(?:m|d|ll|ve)|me|my|mine|myself|we|we'?(?:re|d|ll|ve)|us|our|ours|ourselves|user|users?'s?)\b"
         rf"|\b{HOUSEHOLD}"
     ),
-    affairs=pattern(r"\b(?:draft|schedule|remind|allowed)\b"),
+    affairs=pattern(
+        r"\b(?:draft|schedule|remind|allowed)\b"
+        r"|\bwho(?: else)? (?:(?:can|could)(?! (?:explain|tell|help))|(?!is |was |has |does )\w+(?<!s)s)\b"
+        r"(?! (?:the|most|more|what))"
+        r"|\bwho(?:'s| is) (?:in|into|at|on|from|away|abroad|free|good|bad|allergic|afraid|scared|vegan|vegetarian"
+        r"|married|single|retired|left-handed|colou?r-?blind)\b"
+    ),
     advice=pattern(
         r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|order|cook|buy|gifts?|presents?|advice"
         r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|better|best|should (?!(?:\w+ ){0,5}be\b)|shall"

@@ -113,6 +113,12 @@ STATEMENTS = EnglishStatements(
         r"|\b(?:do|can) you (?:still )?(?:remember|know|recogni[sz]e) (?:me|who i am)\b|\bwho(?:'s| is) (?:this"
         r"|the) (?:user|person you)\b"
         r"|\b(?:from|with|based on|using|only) (?:\w+ )?what i(?:'ve| have)? (?:told you|said|shared)(?: \w+)?\W*$"
+        r"|\b(?:write|draft|make|create|compose|prepare|update|need|want|put together|come up with|help me with)"
+        r"(?: \w+){0,5}? (?:bio|cv|resume|résumé|cover letter|personal statement|self-introduction|elevator pitch"
+        r"|about page|(?:linkedin|dating|profile|instagram) (?:profile|summary|page|text))\b(?! (?:of|about)\b)"
+        r"(?! for (?:my|our) (?!website|web|site|blog|page|profile|account|job|application|talk|linkedin|insta|social"
+        r"|portfolio))"
+        r"(?! for (?!me|my|our|the|an?)\w+)"
     ),
     request=pattern(
         r"^(?:(?:please|hey|hi|hello|ok|so|can you|could you|would you)\W+)*(?:recommend|suggest|plan|help|write"

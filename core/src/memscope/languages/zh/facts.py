@@ -63,6 +63,29 @@ PATTERNS_ANYWHERE = {
     "taste": _CLAUSE + "(?:最近|[这這][阵陣]子?)?(?:迷上|[爱愛]上|沉迷)|再也不(?:[去吃喝坐买買碰看玩]|敢)",
     "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養|[来來多添]了)",
 }
+_WITHOUT_SUBJECT = {  # at the beginning of a clause: 在养老院做护工, 膝盖不太好
+    "work": "在(?:[^，。的]{1,12}"
+    "(?:上班|工作(?![餐日量])|打工|任[职職]|[实實][习習]|教(?![训訓室育程])|[当當](?![年时時天晚]))"
+    "|[^，。]{0,12}[厂廠院店司行局所校部社站地场場馆館](?:[里裡上])?(?:做|[干幹])"
+    "(?![了完到得过過饭飯梦夢什啥检檢手体體核治化透康理实實作题題操]))"
+    "|(?:[开開](?:出租|网约|網約|滴滴|公交|[货貨大][车車])|[跑送](?:外[卖賣]|快[递遞])"
+    "|教(?:[小初高中大幼]|[语語]文|[数數][学學]|英[语語])|(?:做|[干幹搞])[^，。了过過]{1,6}的(?=[，。,.]|$))"
+    "|[开開]了[一两兩]?[个個家间間][^，。的]{0,6}(?:店|[馆館铺鋪]|公司|[厂廠]|工作室|[诊診]所)",
+    "home": "(?:住在|[租住]在|老家(?:是|在)?)[^，。的了]{2,8}(?=[，。,.]|$)|[^，。]{0,1}从[^，。]{1,6}搬到",
+    "people": "有(?:[两兩三][个個]?[^，。]{0,3}(?:娃|孩子|[儿兒]子|女[儿兒]|[闺閨]女)"
+    "|[个個][^，。的]{0,3}(?:哥|姐|弟|妹|[儿兒]子|女[儿兒]|[闺閨]女))"
+    "|(?:跟|和)(?:爸|[妈媽]|父母|老[婆公伴]|[女男]友|[孩儿兒]子|女[儿兒]|室友)[^，。]{0,2}(?:一起)?住",
+    "health": "[左右双雙]?(?:膝|腰|[颈頸]|胃|肩|[脚腳]|腿|眼|耳|[听聽視视]力|心[脏臟]|肺|肝|[肾腎]|手|嗓子|鼻)"
+    "(?![机機镜鏡本刹煞工环環线線续續])[^，。]{0,3}"
+    "(?:不(?:太|大|怎[么麼])?[好行]|有?[点點]?毛病|做[过過]|[扭拉受][过過]?[伤傷]|[听聽看]不(?:太)?[见見清]|骨折)"
+    "|(?:做[过過]|[装裝]了|[怀懷][着著]?)[^，。]{0,6}(?:手[术術]|搭[桥橋]|支架|[孕胎])"
+    "|(?:一)?[喝吃闻聞碰][^，。]{1,6}就(?:拉|吐|起|[过過]敏|[头頭]|[肿腫]|[痒癢]|打[喷噴]嚏|睡不[着著])",
+    "taste": "(?:最|很|特[别別]|超|挺|一[点點])?"
+    "(?:喜[欢歡](?![的你上])|[爱愛][吃喝看听聽玩]|[讨討][厌厭]|不[爱愛喜]|恐高|怕[高黑冷狗蛇虫水吵])"
+    "|(?:最|特[别別]|超)[烦煩怕]|吃不[惯慣]",
+    "have": "[养養]了?[一两兩三四几幾][只隻条條盆缸]",
+    "habit": "戒了?(?:烟|煙|酒|糖|奶茶|咖啡)|(?:早上|每天|天天|晚上)[^，。]{1,4}[点點]半?就[起睡]",
+}
 _FIRST_LETTERS = (  # the first characters of these: without one the alternatives need not be tried
     "下不专乳二今从以來偏入关刚到剛助叫吃名周哮喊回在壮壯大失学學家專小已当彝得從忌快怀愛懷我放新最有来每沉沒没满滿爱现現當痛糖素老职職胃腰膝自苗蒙藏血"
     "过近这迷退這週過都閒間關闲间骨支起白青贫貧甲冠心癫尿湿濕鼻能聋聾耳色晕暈房再"
@@ -98,6 +121,17 @@ _THEIR_HEALTH = (
 _OF_THEIRS = re.compile(f"{_THEY}(?:(?P<taste>{_THEIR_TASTE})|(?P<health>{_THEIR_HEALTH}))")  # 爸爸不吃辣, 小吴恐高
 
 
+_ADVERBS = "(?:目前|[现現]在|如今|[刚剛]|自己|平[时時]|一直|[从從]小|就|也|都|[还還]|真|[这這][几幾]年|[今去]年)"
+_ELIDED = re.compile(
+    f"{_CLAUSE}{_ADVERBS}{{0,2}}(?:"
+    + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _WITHOUT_SUBJECT.items())
+    + ")"
+)
+_ANOTHER = re.compile(  # whose clause a later one without a subject may go on with
+    f"{_PEOPLE}|岳父|岳母|[他她它你您]|同事|老板|朋友|大[爷爺妈媽哥姐]|邻居|鄰居|老[师師]|人[家们們]|有[个個]人|客人"
+)
+
+
 class ChineseFacts(FactRules):
     def kinds(self, sentence: str) -> Iterator[str]:
         if "“" in sentence or "「" in sentence:
@@ -106,6 +140,9 @@ class ChineseFacts(FactRules):
             yield "home"
         for one in _OF_THEIRS.finditer(sentence):
             yield from (kind for kind, found in one.groupdict().items() if found)
+        for one in _ELIDED.finditer(sentence):
+            if not _ANOTHER.search(sentence, 0, one.start()):
+                yield one.lastgroup or ""
         for pattern in chinese_patterns():
             yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
 
