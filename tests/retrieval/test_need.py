@@ -389,3 +389,29 @@ def test_what_both_know_is_asked_for_without_a_my(message, told):
         strays = [f"The bus number {n} was late and somebody sang on it." for n in range(40)]
         memory.add_turns([{"role": "user", "content": text} for text in (told, *strays)], user="u")
         assert told[:-1] in memory.context(message, user="u")
+
+
+@pytest.mark.parametrize(
+    ("query", "planned", "remarked"),
+    [
+        ("What's on this month?", "The dentist is on the 14th.", "The bus was late, as ever."),
+        ("这个月有什么安排", "14号去看牙医。", "公交车又晚点了。"),
+    ],
+)
+def test_what_lies_ahead_is_no_remark_made_in_that_month(query, planned, remarked):
+    now = [datetime(2026, 9, 1, 9, tzinfo=UTC)]
+    with MemoryScope(":memory:", settings={"timezone": "UTC"}, clock=lambda: now[0]) as memory:
+        for day, text in enumerate([planned, remarked, "Lovely.", "Noted.", "So it goes.", "Right then."]):
+            now[0] = datetime(2026, 9, 1 + day, 9, tzinfo=UTC)
+            memory.add_turns([{"role": "user", "content": text}], user="alice")
+        shown = memory.context(query, user="alice")
+    assert planned[:5] in shown and remarked[:5] not in shown
+
+
+def test_a_name_in_a_statement_counts_as_found():
+    remarks = [f"Remark number {number} on the weather in our street." for number in range(40)]
+    with MemoryScope(":memory:", settings={}) as memory:
+        for text in ["Rosalind bought the red kayak.", *remarks]:
+            memory.add_turns([{"role": "user", "content": text}], user="alice")
+        lines = memory.context("How much do I owe Rosalind?", user="alice").splitlines()
+    assert "Rosalind" in lines[0] and len(lines) <= 3

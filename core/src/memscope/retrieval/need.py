@@ -49,7 +49,7 @@ DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
            "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
-           "days"),
+           "days", "said_then"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -93,11 +93,14 @@ def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:
 
 
 def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines about the time asked for, said then, about a day that comes again then, or that name it."""
+    """[n] true for lines about the time asked for, about a day that comes again then, or that name it; for a time not
+    all ahead those said then, too.
+    """
     query, candidates = inputs.query, inputs.found
     least = 2 if has_cjk(query.text) else 1  # one character is in many words
     named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonym: other months are some
-    then = (candidates.event > 0) | (candidates.period == 1) | _marked(candidates, query.days)
+    said = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
+    then = (candidates.event > 0) | said | _marked(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 
 
@@ -109,7 +112,7 @@ def _is_met(inputs: FeatureInputs) -> bool:
     if inputs.word_match_confidence < 1 or not inputs.query.asks_personally:
         return inputs.word_match_confidence >= 1
     words = ((inputs.occurs > 0) & (inputs.weights > 0)).sum(axis=1)
-    met = (inputs.coverage >= MIN_MET_SHARE) & (words >= MIN_MET_WORDS)
+    met = (inputs.coverage >= MIN_MET_SHARE) & ((words >= MIN_MET_WORDS) | _has_a_name(inputs))
     return _is_in_a_statement(met, inputs)
 
 
@@ -194,22 +197,22 @@ def _people_topics() -> frozenset[int]:
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:
     """Return whether the query names the user, a speaker, or something whose whole name a candidate has."""
-    query, candidates = inputs.query, inputs.found
-    if not query.names.isdisjoint(candidates.speakers.tolist()):
+    query = inputs.query
+    if not query.names.isdisjoint(inputs.found.speakers.tolist()):
         return True
-    place = {one: at for at, one in enumerate(candidates.terms)}
-    for name in names(query.text):
-        if name.text.casefold() == query.scope.user.casefold():
-            return True
+    users = query.scope.user.casefold()
+    return any(name.text.casefold() == users for name in names(query.text)) or bool(_has_a_name(inputs).any())
+
+
+def _has_a_name(inputs: FeatureInputs) -> NDArray[np.bool_]:
+    """[n] true for lines that have the whole name of somebody or something in the query."""
+    place = {one: at for at, one in enumerate(inputs.found.terms)}
+    has = np.zeros(len(inputs.found.unit), np.bool_)
+    for name in names(inputs.query.text):
         parts = terms(name.text)
-        known = bool(parts) and place.keys() >= set(parts)
-        if (
-            known
-            and name.kind != "topic"
-            and (inputs.presence[:, [place[one] for one in parts]] == 1).all(axis=1).any()
-        ):
-            return True
-    return False
+        if name.kind != "topic" and parts and place.keys() >= {*parts}:
+            has |= (inputs.presence[:, [place[one] for one in parts]] == 1).all(axis=1)
+    return has
 
 
 def _standing_wishes(candidates: Candidates) -> tuple[int, ...]:

@@ -99,7 +99,7 @@ REQUESTS = Requests(
     affairs=pattern(
         r"\b(?:draft|schedule|remind|allowed)\b"
         r"|\bwho(?: else)? (?:(?:can|could)(?! (?:explain|tell|help))|(?!is |was |has |does )\w+(?<!s)s)\b"
-        r"(?! (?:the|most|more|what))"
+        r"(?<!runs)(?<!owns)(?<!leads)(?<!rules)(?<!makes)(?<!decides)(?<!controls)(?<!wins)(?! (?:most|more|what))"
         r"|\bwho(?:'s| is) (?:in|into|at|on|from|away|abroad|free|good|bad|allergic|afraid|scared|vegan|vegetarian"
         r"|married|single|retired|left-handed|colou?r-?blind)\b"
     ),
