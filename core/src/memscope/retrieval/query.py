@@ -82,7 +82,7 @@ class Query(Request):
     reranked: int = 0  # rows at the head of order that a rerank model placed; their scores are the model's
     # profile
     profile: tuple[Hit, ...] = ()
-    # gather
+    # build_hits
     hits: tuple[Hit, ...] = ()
     gone: int = 0
     left_out: tuple[LeftOut, ...] = ()

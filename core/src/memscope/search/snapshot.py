@@ -34,7 +34,6 @@ TURN_BEFORE = 1  # column of the previous turn among the neighbours
 CONVERSATION_GAP_US = 12 * 3600 * 1_000_000
 NEIGHBOUR_LENGTH_DISCOUNT = 80  # length in terms at which neighbours count half; less for longer units
 MAX_TURNS_LINKED_SINGLY = 256  # more new turns are linked by relinking all
-MAX_TAIL_TERMS = 20_000  # terms in the unsorted tail
 ROW_DTYPE = np.dtype([(name, f"<{code}") for name, code in UNIT_COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
 _SNAPSHOT_COLUMNS = [name for name, _ in UNIT_COLUMNS if name not in ("n_header", "n_terms", "meaning")]
 MAX_CACHED_RECORDS = 2048  # records
