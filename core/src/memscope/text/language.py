@@ -49,6 +49,7 @@ class WordRules:
     script: "latin", or "han", which is written without spaces.
     function_words: tell the language from others of its script; lower case, with accents.
     stop_words, stop_endings: words that carry no content, and endings of such words ("n't").
+    contraction_parts: parts of "don't" and "I'll" that are no words ("don", "ll").
     stem: gives the stem of a word in ASCII.
     time_words: words of time with letters ("monday"): a sentence without one, or a number, has no dates.
     time_pattern: numbers as in dates ("12th"), or words of time in a script without spaces, beginning with a set of
@@ -65,6 +66,7 @@ class WordRules:
     function_words: frozenset[str] = frozenset()
     stop_words: frozenset[str] = frozenset()
     stop_endings: tuple[str, ...] = ()
+    contraction_parts: frozenset[str] = frozenset()
     stem: Callable[[str], str] = str
     time_words: frozenset[str] = frozenset()
     time_pattern: re.Pattern[str] | None = None
@@ -148,7 +150,7 @@ def _known_words() -> tuple[Mapping[str, tuple[str, ...]], frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def _listed_function_words() -> Mapping[str, frozenset[str]]:
-    """Return those of languages that may not be registered, whose texts are taken for none of those that are."""
+    """Return those of languages that do not come with memscope: their texts are taken for none that is registered."""
     from pathlib import Path
 
     lines = (Path(__file__).parent / "data" / "function_words.txt").read_text(encoding="utf-8").splitlines()

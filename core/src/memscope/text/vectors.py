@@ -39,10 +39,6 @@ NO_SYNONYM = 0xFFFF  # end of a row in the table of synonyms
 _VECTOR_WORD = re.compile(r"[^\W\d_]+")
 _MOST_PIECES = 2  # words of more pieces are names or typing errors, whose pieces carry no meaning
 _MAX_WORD_LETTERS = 32
-# The parts of "don't" and "I'll" that are no words.
-_CONTRACTIONS = frozenset(
-    "ain aren couldn didn doesn don hadn hasn haven isn ll mustn re shouldn ve wasn weren wouldn".split()
-)
 
 
 class _Table(NamedTuple):
@@ -152,7 +148,7 @@ def tokens_of_run(run: str) -> Sequence[int]:
 @depends_on_languages
 @lru_cache(maxsize=1 << 16)
 def _word_tokens(word: str, rules: WordRules) -> Sequence[int]:
-    silent = len(word) == 1 or len(word) > _MAX_WORD_LETTERS or word in _CONTRACTIONS or word in rules.stop_words
+    silent = not 1 < len(word) <= _MAX_WORD_LETTERS or word in rules.contraction_parts or word in rules.stop_words
     parts = () if silent else word_pieces(word, _tokens_of(rules))
     return parts if len(parts) <= _MOST_PIECES else ()
 

@@ -28,6 +28,7 @@ WORDS = WordRules(
     function_words=word_list("function_words"),
     stop_words=STOP_WORDS,
     stop_endings=("n't",),
+    contraction_parts=word_list("contraction_parts"),
     stem=stem,
     time_words=word_list("time_words"),
     time_pattern=pattern(r"\d(?:st|nd|rd|th)\b"),
