@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from memscope.adapters.session import to_turn
-from memscope.prompts.memory_block import TurnInput
-from memscope.records import Role
+from memscope.adapters.kit import Role, TurnInput, to_turn
 
 
 class MessageLike(Protocol):

@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memscope.adapters.session import RecallFrom, RecordWho
-from memscope.records import Kind
+from memscope.adapters.kit import Kind, RecallFrom, RecordWho
 
 
 class MemoryScopeMemoryConfig(BaseModel):

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from memscope.adapters.instances import MemoryLike, wait_for
-from memscope.adapters.session import MemorySession
-from memscope.validation import Zone
+from memscope.adapters.kit import MemoryLike, MemorySession, Zone, wait_for
 from memscope_langchain.messages import message_of, turns_of
 
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memscope.adapters.session import to_turn
-from memscope.prompts.memory_block import TurnInput
-from memscope.records import Turn
+from memscope.adapters.kit import Turn, TurnInput, to_turn
 
 SUMMARY_OPENING = "Here is a summary of the conversation to date:"
 

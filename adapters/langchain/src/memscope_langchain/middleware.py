@@ -19,12 +19,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
-from memscope.adapters.instances import MemoryLike, wait_for
-from memscope.adapters.memory_tools import ToolSet
-from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool
-from memscope.prompts.memory_block import choose_query
-from memscope.records import Kind
-from memscope.validation import Zone
+from memscope.adapters.kit import (
+    Kind,
+    MemoryLike,
+    MemorySession,
+    RecallFrom,
+    RecordWho,
+    SessionPool,
+    ToolSet,
+    Zone,
+    choose_query,
+    wait_for,
+)
 from memscope_langchain.injection import users_newest, with_memory
 from memscope_langchain.messages import turns_of
 from memscope_langchain.run import thread_of, user_of, zone_of

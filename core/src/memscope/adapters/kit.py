@@ -11,6 +11,7 @@ from memscope.adapters.memory_tools import (
     described,
     schema,
     tool_answer,
+    tool_set,
 )
 from memscope.adapters.runs import RunMemory, begin_run
 from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
@@ -44,5 +45,6 @@ __all__ = [
     "schema",
     "to_turn",
     "tool_answer",
+    "tool_set",
     "wait_for",
 ]
