@@ -40,6 +40,9 @@ class CounterStore(Protocol):
 
         Returns:
             The counters, empty for an unknown name.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
         ...
 
@@ -49,6 +52,9 @@ class CounterStore(Protocol):
         Args:
             name: Of the counters.
             change: Changes them in place. It may run again after a lost race.
+
+        Raises:
+            StoreError: If the store cannot be written.
         """
 
 

@@ -135,6 +135,10 @@ class Embedder(Protocol):
 
         Returns:
             The space with its dimensions.
+
+        Raises:
+            EmbeddingError: If the vector is unusable.
+            ModelError: If there is no reply in time.
         """
         ...
 

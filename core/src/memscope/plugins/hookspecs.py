@@ -1,6 +1,7 @@
 """The hooks of plugins. A hook is a function of a plugin whose name begins with ``memscope_``.
 
-Registration hooks call ``register(name, what)``; ``what`` is an object or "module:Object", imported on use.
+Registration hooks call ``register(name, what)``; ``what`` is an object or "module:Object", imported on use. A hook that
+raises leaves its whole plugin out, with a warning; memscope does not start if ``plugins.require`` names the plugin.
 
 Operation hooks may be async, and may omit parameters. A ``before`` hook returns a replacement of its first argument, or
 None to keep it; an exception refuses the call, and nothing is stored. The result of an ``after`` hook is ignored; an
@@ -100,6 +101,9 @@ def memscope_register_commands(cli: click.Group) -> None:
 
     Args:
         cli: The group of all commands.
+
+    Raises:
+        Exception: Leaves the plugin's commands out, with a warning.
     """
 
 @hookspec
@@ -123,6 +127,9 @@ def memscope_after_add_turns(report: AddReport, scope: Scope) -> Maybe[object]:
     Args:
         report: The result for the caller.
         scope: User, agent and session of the call.
+
+    Raises:
+        Exception: Logged once; the call succeeds.
     """
 @hookspec
 def memscope_before_consolidate(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
@@ -134,6 +141,9 @@ def memscope_before_consolidate(turns: Sequence[Turn], scope: Scope) -> Maybe[Se
 
     Returns:
         Turns instead of these, or None.
+
+    Raises:
+        Exception: Refuses the call.
     """
 @hookspec
 def memscope_after_consolidate(report: WorkReport, scope: Scope) -> Maybe[object]:
@@ -142,6 +152,9 @@ def memscope_after_consolidate(report: WorkReport, scope: Scope) -> Maybe[object
     Args:
         report: The result for the caller.
         scope: The user.
+
+    Raises:
+        Exception: Logged once; the call succeeds.
     """
 @hookspec
 def memscope_before_reflect(observations: Sequence[Observation], scope: Scope) -> Maybe[Sequence[Observation]]:
@@ -153,6 +166,9 @@ def memscope_before_reflect(observations: Sequence[Observation], scope: Scope) -
 
     Returns:
         Observations instead of these, or None.
+
+    Raises:
+        Exception: Refuses the call.
     """
 @hookspec
 def memscope_after_reflect(report: WorkReport, scope: Scope) -> Maybe[object]:
@@ -161,6 +177,9 @@ def memscope_after_reflect(report: WorkReport, scope: Scope) -> Maybe[object]:
     Args:
         report: The result for the caller.
         scope: The user.
+
+    Raises:
+        Exception: Logged once; the call succeeds.
     """
 @hookspec
 def memscope_before_retrieve(query: Request, scope: Scope) -> Maybe[Request]:
@@ -172,6 +191,9 @@ def memscope_before_retrieve(query: Request, scope: Scope) -> Maybe[Request]:
 
     Returns:
         A request instead, or None. It may narrow the scope, not widen it.
+
+    Raises:
+        Exception: Refuses the call.
     """
 @hookspec
 def memscope_after_retrieve(retrieval: Retrieval, scope: Scope) -> Maybe[object]:
@@ -180,6 +202,9 @@ def memscope_after_retrieve(retrieval: Retrieval, scope: Scope) -> Maybe[object]
     Args:
         retrieval: The result for the caller.
         scope: User, agent and session of the query.
+
+    Raises:
+        Exception: Logged once; the call succeeds.
     """
 @hookspec
 def memscope_before_forget(select: Select, scope: Scope) -> Maybe[Select]:
@@ -191,6 +216,9 @@ def memscope_before_forget(select: Select, scope: Scope) -> Maybe[Select]:
 
     Returns:
         A selection instead, or None. It may narrow the scope, not widen it.
+
+    Raises:
+        Exception: Refuses the call.
     """
 @hookspec
 def memscope_after_forget(report: ForgetReport, scope: Scope) -> Maybe[object]:
@@ -199,4 +227,7 @@ def memscope_after_forget(report: ForgetReport, scope: Scope) -> Maybe[object]:
     Args:
         report: The receipt.
         scope: User, agent and session of the selection.
+
+    Raises:
+        Exception: Logged once; the call succeeds.
     """

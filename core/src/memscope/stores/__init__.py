@@ -63,23 +63,37 @@ class RecordKey(NamedTuple):
 
 @runtime_checkable
 class Store(Protocol):
-    """Storage of records, work and vectors. Ids, keys and names belong to one user; another user's are unknown."""
+    """Storage of records, work and vectors. Ids, keys and names belong to one user; another user's are unknown.
+
+    Any method may raise ``StoreError`` where the store cannot be reached, read or written, and all but ``close`` raise
+    ``ClosedError`` after ``close``.
+    """
 
     @property
     def capabilities(self) -> frozenset[str]:
         """``ATOMIC``, ``BACKUP``, both or none."""
 
     async def open(self) -> None:
-        """Connect, create or upgrade. Called before anything else; harmless when repeated."""
+        """Connect, create or upgrade. Called before anything else; harmless when repeated.
+
+        Raises:
+            ConfigError: If the place of the store cannot be one.
+            StoreError: If it cannot be reached or upgraded (``StoreUnavailable``), is damaged or not memscope's
+                (``StoreCorrupt``), or is newer (``StoreTooNew``).
+        """
 
     async def close(self) -> None:
-        """Release everything; acknowledged writes are durable, further calls raise ``ClosedError``."""
+        """Release everything; acknowledged writes are durable, further calls raise ``ClosedError``. Raises nothing."""
 
     async def secret(self) -> bytes:
         """Read the secret of this store's turn keys; export and copy carry it along.
 
         Returns:
             16 to 64 random bytes, the same for the life of the store.
+
+        Raises:
+            StoreCorrupt: If the secret is gone.
+            StoreError: If the store cannot be read.
         """
 
     async def adopt_secret(self, secret: bytes) -> bool:
@@ -90,6 +104,9 @@ class Store(Protocol):
 
         Returns:
             Whether the store has this secret now; False if it already had records under another one.
+
+        Raises:
+            StoreError: If the store cannot be written.
         """
 
     # ---- turns and memories
@@ -139,6 +156,10 @@ class Store(Protocol):
 
         Returns:
             Records and derived memories by id or handle.
+
+        Raises:
+            StoreCorrupt: If a stored record is damaged.
+            StoreError: If the store cannot be read.
         """
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
@@ -150,6 +171,10 @@ class Store(Protocol):
 
         Returns:
             The versions, oldest first; none for an unknown id.
+
+        Raises:
+            StoreCorrupt: If a stored record is damaged.
+            StoreError: If the store cannot be read.
         """
 
     def scan(self, select: Select) -> AsyncIterator[list[Record]]:
@@ -160,6 +185,10 @@ class Store(Protocol):
 
         Returns:
             Non-empty pages; none if nothing is selected.
+
+        Raises:
+            StoreCorrupt: If a stored record is damaged.
+            StoreError: If the store cannot be read.
         """
 
     async def keys(self, select: Select) -> list[RecordKey]:
@@ -170,6 +199,9 @@ class Store(Protocol):
 
         Returns:
             The keys in the order of storing.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
@@ -186,6 +218,10 @@ class Store(Protocol):
 
         Returns:
             Counts, and whether the bytes are wiped from the medium yet.
+
+        Raises:
+            StoreFull: If there is no room to remove all; what was removed until then stays removed.
+            StoreError: If the store cannot be written.
         """
 
     async def tombstones(self, user: str) -> list[str]:
@@ -196,6 +232,9 @@ class Store(Protocol):
 
         Returns:
             Keys and ids, sorted.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
 
     async def receipts(self, user: str) -> list[Receipt]:
@@ -206,6 +245,9 @@ class Store(Protocol):
 
         Returns:
             The receipts, oldest first.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
 
     async def add_tombstones(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
@@ -215,6 +257,9 @@ class Store(Protocol):
             user: Owner of the records.
             ids: Forgotten keys and ids; those of records that are stored here get no tombstone.
             receipts: Receipts, of which those with a known id are left alone.
+
+        Raises:
+            StoreError: If the store cannot be written.
         """
 
     async def search(self, search: Search) -> Candidates:
@@ -225,6 +270,10 @@ class Store(Protocol):
 
         Returns:
             The best units per channel (``search.candidates.POOL_SIZES``), as columns.
+
+        Raises:
+            StoreCorrupt: If a stored vector is damaged.
+            StoreError: If the store cannot be read.
         """
 
     async def users(self, *, forgotten: bool = False) -> list[str]:
@@ -235,6 +284,9 @@ class Store(Protocol):
 
         Returns:
             Users with records or blocks, sorted.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
 
     async def searchable(self, user: str) -> None:
@@ -242,6 +294,9 @@ class Store(Protocol):
 
         Args:
             user: Owner of the writes.
+
+        Raises:
+            StoreError: If they are not visible in time, or the store cannot be read.
         """
 
     async def stats(self, user: str | None = None) -> Stats:
@@ -252,6 +307,9 @@ class Store(Protocol):
 
         Returns:
             The counts.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
 
     # ---- blocks
@@ -265,6 +323,9 @@ class Store(Protocol):
 
         Returns:
             The blocks of all agents.
+
+        Raises:
+            StoreError: If the store cannot be read.
         """
 
     async def put_blocks(self, user: str, versions: Sequence[Block]) -> None:
@@ -276,6 +337,7 @@ class Store(Protocol):
 
         Raises:
             Conflict: If a version does not follow the stored one, or one of its sources was forgotten.
+            InputError: If a block belongs to another user.
             LimitError: If a value is longer than its block's limit.
         """
 
@@ -295,6 +357,9 @@ class Store(Protocol):
 
         Returns:
             Claims with the saved reply of their batch, if any.
+
+        Raises:
+            StoreError: If the store cannot be written.
         """
 
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
@@ -333,6 +398,9 @@ class Store(Protocol):
             The number of new memories; 0 if the batch was completed before.
 
         Raises:
+            Conflict: If a revision expects another version.
+            EmbeddingError: If a vector is not one of the declared space; nothing is written, as with the others.
+            InputError: If a record belongs to another user.
             LeaseLost: If another worker has the batch.
         """
 
@@ -368,6 +436,9 @@ class Store(Protocol):
 
         Returns:
             The number of batches.
+
+        Raises:
+            StoreError: If the store cannot be written.
         """
 
     # ---- vectors
@@ -381,6 +452,7 @@ class Store(Protocol):
 
         Raises:
             EmbeddingMismatch: If the store has vectors of another space, unless ``replace``.
+            InputError: If the space has no dimensions.
         """
 
     # ---- the store
@@ -401,6 +473,9 @@ class Store(Protocol):
 
         Returns:
             Whether the bytes are wiped from the medium now.
+
+        Raises:
+            StoreError: If the store cannot be written. Bytes that cannot be wiped yet are no error: the report says so.
         """
 
 
