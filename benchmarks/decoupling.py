@@ -1,4 +1,4 @@
-"""Whether a chat model that hangs slows the front end: ``python benchmarks/decoupling.py [--seconds S] [--rounds N]``.
+"""The front end beside a chat model that hangs: ``python benchmarks/decoupling.py [--seconds S] [--rounds N]``.
 
 Retrieves are timed alone and while consolidation waits for its model, in turn, on one SQLite file. Prints one JSON
 object: ``ratio`` of the two medians; ``while_waiting`` is how many retrieves the second is of.

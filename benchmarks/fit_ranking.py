@@ -194,7 +194,7 @@ def recall_at_10(data: Sequence[List], weights: Floats) -> float:
 
 
 def share(one: List, weights: Floats) -> float:
-    """How much of the evidence is among the ten best."""
+    """Return the share of the evidence among the ten best."""
     scores = one.values @ weights
     rows = _best_units(one, scores)
     top = rows[np.argsort(-scores[rows], kind="stable")[:10]]

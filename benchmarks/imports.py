@@ -39,7 +39,7 @@ def import_ratio(bytecode: str) -> float:
 
 
 def applies(marker: str | None) -> bool:
-    """Whether a requirement holds here; those of extras never do. As much of PEP 508 as installed metadata uses."""
+    """Return whether a requirement (PEP 508, as installed metadata uses it) holds here; those of extras never do."""
     if not marker:
         return True
     from packaging.markers import Marker

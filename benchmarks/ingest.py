@@ -1,4 +1,4 @@
-"""How fast turns become durable: a thousand users at once, against the loop that commits each turn.
+"""The speed at which turns become durable: a thousand users at once, against the loop that commits each turn.
 
     python benchmarks/ingest.py [DATA] [--sync-ms 3.5] [--import N]
 

@@ -254,7 +254,7 @@ def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Fo
 
 
 def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> bool:
-    """Whether the harness notices within ``kills``, in rounds of a few; a migration is wrong without a kill too."""
+    """Return whether the harness notices within ``kills``, in rounds of a few; a migration needs no kill."""
     few = 1 if stage == "migrate" else 15
     return any(measure(store, stage, few, seed + done, mutant).faults for done in range(0, kills, few))
 

@@ -92,7 +92,7 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
 def relations_shown(
     chat: IdealChat, conversation: Conversation, notes: Mapping[str, Any], stored: Collection[str]
 ) -> list[bool]:
-    """Whether the old fact was shown, for each relation to one that an earlier call noted and that was not merged."""
+    """Return whether the old fact was shown, per relation to one that an earlier call noted and that was not merged."""
     texts = {turn["id"]: turn["content"].strip() for turn in conversation.turns}
     said = {fact["text"]: {texts[quote["turn"]] for quote in fact["quotes"]} for fact in notes["facts"]}
     calls = [told for prompt in chat.prompts if "turns" in (told := data(prompt))]
@@ -110,7 +110,7 @@ def relations_shown(
 
 
 async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
-    """All observations, the superseded ones too."""
+    """Return every observation, the superseded ones too."""
     pages = memory.admin.runtime.services.store.scan(Select(user, kinds=frozenset({"observation"})))
     return {one.id: one async for page in pages for one in page if isinstance(one, Observation)}
 

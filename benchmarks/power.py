@@ -90,7 +90,7 @@ class Disk:
 
 
 def torn(offset: int, data: bytes | None, chance: random.Random) -> Iterable[tuple[int, bytes | None]]:
-    """All of a write, nothing, or some of its sectors."""
+    """Keep a whole write, nothing, or some of its sectors."""
     fate = chance.choice(["kept", "lost", "torn"])
     if fate == "kept":
         return [(offset, data)]
@@ -146,7 +146,7 @@ class CachedDisk(apsw.VFS):
 
 
 class Connection:
-    """As much of ``sqlite3.Connection`` as the store uses, over apsw."""
+    """The part of ``sqlite3.Connection`` that the store uses, over apsw."""
 
     def __init__(self, path: Path, vfs: str, change: Callable[[str], str], checkpoint: int) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE

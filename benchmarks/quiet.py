@@ -1,4 +1,4 @@
-"""How much memory shows where nothing of the user is needed, and whether it shows what is needed.
+"""Memory that shows where nothing of the user is needed, and whether it shows what is needed.
 
     python benchmarks/quiet.py [REQUESTS SCENARIOS --noise FILE] [--speak always] [--show]
 

@@ -1,4 +1,4 @@
-"""How much of the evidence the hits hold, on conversations with questions: no chat model, one configuration for all.
+"""The share of the evidence among the hits, on conversations with questions: no chat model, one configuration for all.
 
     python benchmarks/retrieval.py DATA [DATA ...] [--embedder URL] [--store URL]
 

@@ -1,4 +1,4 @@
-"""All operations at once for a long time, and everything that can go wrong: what is lost, doubled, leaked, stuck?
+"""Every operation at once for a long time, and everything that can go wrong: what is lost, doubled, leaked, stuck?
 
     python benchmarks/soak.py --minutes 60
 

@@ -1,4 +1,4 @@
-"""For the tests of doctor's advice: a folder of its own, the findings, and an advice carried out."""
+"""Parts of the tests of doctor's advice: a folder of its own, the findings, and an advice carried out."""
 
 from __future__ import annotations
 

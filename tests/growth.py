@@ -1,4 +1,4 @@
-"""How work grows with the size of what it is done on: a ratio of CPU times, so that it holds on any machine."""
+"""The growth of work with the size of what it is done on: a ratio of CPU times, so that it holds on any machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def growth(work: Callable[[str], object], piece: str, size: int, factor: int = 8) -> float:
-    """How much longer ``work`` takes for ``factor`` times as many characters, per character: 1 linear, 8 quadratic."""
+    """Measure how much longer ``work`` takes for ``factor`` times as many characters, each: 1 linear, 8 quadratic."""
     small, large = (piece * (length // len(piece)) for length in (size, size * factor))
     return min(_seconds(work, large) for _ in range(3)) / min(_seconds(work, small) for _ in range(3)) / factor
 

@@ -1,4 +1,4 @@
-"""For the tests of reflect: observations that nobody reflected on, and a model that gives them subjects."""
+"""Parts of the tests of reflect: observations that nobody reflected on, and a model that gives them subjects."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def name(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
-    """All blocks of a page in one namespace, in an empty folder with a store; the output is what is shown."""
+    """Run the blocks of a page in one namespace, in an empty folder with a store; the output is what is shown."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
     monkeypatch.syspath_prepend(ROOT / "examples")

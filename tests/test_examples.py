@@ -20,7 +20,7 @@ NOTEBOOKS = sorted(EXAMPLES.glob("notebook/*.ipynb"))
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_notebook_runs(notebook, capsys):
-    """As Jupyter does it: in a thread whose event loop runs already."""
+    """Run like Jupyter: in a thread whose event loop runs already."""
     namespace: dict = {"__name__": "__main__"}
 
     async def run():

@@ -27,7 +27,7 @@ INSPECTOR = json.loads((ROOT / "server/src/memscope_server/phrases.json").read_t
 
 
 def chinese() -> dict[str, str]:
-    """All that is said in Chinese, by its place."""
+    """Everything said in Chinese, by its place."""
     pages = [page for page in (ROOT / "docs" / "zh").glob("*.md") if page != GLOSSARY]
     found = {page.name: page.read_text(encoding="utf-8") for page in [*pages, ROOT / "README.zh.md"]}
     found |= {f"catalogue: {key[0][:40]}": text for key, text in catalogue.read().items()}

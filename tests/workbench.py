@@ -1,4 +1,4 @@
-"""For the tests of the back end: a store, a clock, a user who talks, and a model that says what the test scripts."""
+"""Parts of the back end's tests: a store, a clock, a user who talks, and a model that says what the test scripts."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def start(main: Main) -> int:
 
 
 def kill(child: int) -> bool:
-    """Whether it had died of an error of its own before."""
+    """Return whether it had died of an error of its own before."""
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
     return not os.WIFSIGNALED(os.waitpid(child, 0)[1])

@@ -35,7 +35,7 @@ class Place(Protocol):
         """Further harm to the store at kill ``number``."""
 
     async def damage(self) -> int:
-        """How many things do not fit together, looked at without the store's own code."""
+        """Count the things that do not fit together, looked at without the store's own code."""
 
 
 # A record whose units, counters or work are not all there was written by halves. A turn has an item, unless somebody

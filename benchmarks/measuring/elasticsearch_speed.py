@@ -146,7 +146,7 @@ async def node_cpu_ms(store: ElasticsearchStore) -> float:
 
 
 async def adds(store: Store, users: int = 1000) -> tuple[int, float]:
-    """How many turns so many users add in how many seconds, each saying the next when the last was acknowledged."""
+    """Return the turns that so many users add, each the next once the last was acknowledged, and the seconds."""
     count, until = 0, time.perf_counter() + ADD_SECONDS
     said = Said(1, 1)
     text = said.text(1)
@@ -240,7 +240,7 @@ async def timed(stores: Sequence[Asked]) -> None:
 
 
 async def forget(asked: Asked) -> tuple[int, float]:
-    """How many turns of one user, by one call, in how many seconds."""
+    """Return the turns of one user that one call adds, and the seconds it takes."""
     begin = time.perf_counter()
     report = await asked.store.forget(Select(asked.said.user(0)))
     return report.turns, time.perf_counter() - begin

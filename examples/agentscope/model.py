@@ -16,7 +16,7 @@ __all__ = ["BOAT", "CORE_MEMORY", "chat_model", "chat_model_v1", "command_line"]
 
 @contextlib.contextmanager
 def chat_model(script: list[dict[str, Any]]) -> Iterator[Any]:
-    """For AgentScope 2.x."""
+    """A model for AgentScope 2.x."""
     from agentscope.credential import OpenAICredential
     from agentscope.model import OpenAIChatModel
 
@@ -26,7 +26,7 @@ def chat_model(script: list[dict[str, Any]]) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def chat_model_v1(script: list[dict[str, Any]]) -> Iterator[Any]:
-    """For AgentScope 1.x."""
+    """A model for AgentScope 1.x."""
     from agentscope.model import OpenAIChatModel
 
     with endpoint(script) as (model, key, address):

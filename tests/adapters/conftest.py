@@ -1,4 +1,4 @@
-"""For the adapters' tests: servers of agents forbid calls that block an event loop, so they are forbidden here too."""
+"""Fixtures of the adapters' tests: servers of agents forbid calls that block an event loop, and so do these."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAY_BLOCK = (
 
 @pytest.fixture(autouse=True)
 def loops_stay_free() -> Iterator[None]:
-    """As ``langgraph dev`` has it: ``BlockingError`` for a call of ours that blocks on an event loop."""
+    """The rule of ``langgraph dev``: ``BlockingError`` for a call of ours that blocks on an event loop."""
     installed = [part for part in PARTS if find_spec(part)]
     with blockbuster_ctx(installed, excluded_modules=["memscope_testing"]) as forbidden:
         for function in forbidden.functions.values():

@@ -43,7 +43,7 @@ def examined(store):
 
 @pytest.fixture
 def models(monkeypatch):
-    """All three models at a fault server; ``models(**settings)`` changes the environment further."""
+    """The three models at a fault server; ``models(**settings)`` changes the environment further."""
 
     with FaultServer(require_key="sk-cnry") as server:
         for section in ("CHAT", "EMBEDDING", "RERANK"):

@@ -58,7 +58,7 @@ def installed(tmp_path, monkeypatch):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """As if nothing but the core were installed."""
+    """Act as if nothing but the core were installed."""
     monkeypatch.setattr(sections, "entry_points", lambda **_: ())
     monkeypatch.setattr(loader, "entry_points", lambda **_: ())
 

@@ -262,7 +262,7 @@ async def test_a_secret_in_any_text_of_any_write_is_in_no_file(tmp_path, method,
 
 
 async def content_of(memory):
-    """All that a store holds, as the store's own methods read it."""
+    """Everything that a store holds, as the store's own methods read it."""
     store = memory.admin.runtime.services.store
     users = await store.users(forgotten=True)
     parts = [users]

@@ -19,7 +19,7 @@ def noted(text, *keywords, about="user", said=LATER, when=None):
 
 
 def closes(new, old):
-    """Whether a model that says "ends" closes the old fact."""
+    """Return whether a model that says "ends" closes the old fact."""
     return weighed("ends", new, old) == "ends" and isinstance(ended(new, old, LATER), Supersession)
 
 

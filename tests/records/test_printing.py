@@ -1,4 +1,4 @@
-"""How a result looks to a person at a prompt or in a notebook."""
+"""The look of a result to a person at a prompt or in a notebook."""
 
 from __future__ import annotations
 

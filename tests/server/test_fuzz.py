@@ -1,4 +1,4 @@
-"""All routes against foreign tokens and hostile values; ``benchmarks/serve.py`` is the long form, with attacks."""
+"""Every route against foreign tokens and hostile values; ``benchmarks/serve.py`` is the long form, with attacks."""
 
 from __future__ import annotations
 

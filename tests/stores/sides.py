@@ -193,7 +193,7 @@ class Side:
         """The clock is shared: whoever makes the calls moves it, once."""
 
     async def state(self) -> dict[str, Any]:
-        """All that can be seen, by name."""
+        """Everything that can be seen, by name."""
         found: dict[str, Any] = {"users": await self.store.users(), "stats": await self.counts(None)}
         for user in USERS:
             found[f"records of {user}"] = await self.selected(user, {})

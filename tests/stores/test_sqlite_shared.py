@@ -106,7 +106,7 @@ async def test_what_fails_in_a_group_fails_alone(path: Path) -> None:
 
 
 async def test_a_loop_that_forbids_blocking_calls_reads_all_the_same(path: Path) -> None:
-    """As ``langgraph dev`` forbids them."""
+    """Forbid blocking calls like ``langgraph dev``."""
     from blockbuster import blockbuster_ctx
 
     async with opened(path) as store:

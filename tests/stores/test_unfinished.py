@@ -68,7 +68,7 @@ async def test_what_is_being_written_stays_until_it_is_old(path: Path) -> None:
 
 
 async def test_an_earlier_process_with_this_id_writes_no_more(path: Path) -> None:
-    """As in a container, where the first process has the id 1 each time."""
+    """The case of a container, where the first process has the id 1 each time."""
     part_of(path).touch()
     os.utime(part_of(path), times=(0, time.time() - 3600))
     assert unfinished.abandoned(path.parent) == [part_of(path)]

@@ -169,7 +169,7 @@ FOUND = {
 
 
 def history(path):
-    """As mem0's ``SQLiteManager`` makes it."""
+    """Make the file of mem0's ``SQLiteManager``."""
     with sqlite3.connect(path) as db:
         db.execute(
             "CREATE TABLE history (id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, "

@@ -1,4 +1,4 @@
-"""Whether what was done with a damaged file ended as promised."""
+"""The verdict whether what was done with a damaged file ended as promised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error memscope raises, in one tree.
+"""The tree of the errors that memscope raises.
 
     MemscopeError                     code, retryable, hint, detail
     ├── InputError (ValueError)       a value that cannot be taken; nothing was changed

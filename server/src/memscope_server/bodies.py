@@ -21,7 +21,7 @@ class Disconnected(Exception):
 
 
 class Bodies:
-    """All bodies that are in memory or on their way."""
+    """The bodies that are in memory or on their way."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits

@@ -35,7 +35,7 @@ def server(tmp_path, monkeypatch):
 @pytest.mark.skipif(generation() == 1, reason="for 2.x")
 @pytest.mark.filterwarnings(SILENT)
 async def test_the_guide(server, capsys):
-    """All of its code in order, the title's last; what it prints is what the guide says."""
+    """The page's whole code in order, the title's last; what it prints is what the guide says."""
     title, *blocks = BLOCKS
     names: dict = {}
     await follow(blocks, names, capsys)

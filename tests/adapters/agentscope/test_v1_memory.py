@@ -142,7 +142,7 @@ async def test_the_state_says_what_the_agent_has_before_its_eyes(core, memory):
 
 
 async def test_a_state_from_before_there_was_this_memory(core, memory):
-    """As of an agent with another long-term memory, whose state is empty."""
+    """The state of an agent with another long-term memory, whose state is empty."""
     await core.add_turns([{"role": "user", "content": FACT}], user="alice")
     assert "Aurora" in await memory.retrieve(user(QUESTION))
     agent = agent_with(memory, ScriptedModel())

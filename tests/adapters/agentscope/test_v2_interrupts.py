@@ -37,7 +37,7 @@ class Slow:
 
 
 async def interrupted(agent, slow, text):
-    """All that a reply yields which is interrupted while the memory works."""
+    """Everything that a reply yields which is interrupted while the memory works."""
 
     async def reply():
         return [item async for item in agent.reply_stream(UserMsg("user", text), yield_final_msg=True)]
@@ -67,7 +67,7 @@ async def test_before_the_model_is_asked(operation):
 
 
 async def test_when_the_answer_is_whole():
-    """It comes too late: the answer is given, and recorded."""
+    """The interruption comes too late: the answer is given, and recorded."""
     slow = Slow("add_turns", nth=2)
     async with AsyncMemoryScope(":memory:", settings={}, plugins=[slow]) as core:
         *_, last = await interrupted(agent_of(core), slow, FACT)

@@ -89,7 +89,7 @@ async def test_a_turn_has_the_time_of_its_message(core, memory):
 
 
 async def test_a_middleware_made_for_each_turn(tmp_path):
-    """As the agent service does: settings only, one memory in the process."""
+    """The agent service's way: settings only, one memory in the process."""
     state = AgentState(session_id="s")
     made = []
     for text in (FACT, "It is blue.", "ok", "ok"):

@@ -21,7 +21,7 @@ TABLES = (ROOT / "docs" / "maintaining" / "autogen-tests.md").read_text(encoding
 
 @pytest.mark.filterwarnings("ignore:Resolved model mismatch")  # the pretend server gives the model's short name
 async def test_the_guide(tmp_path, monkeypatch, capsys):
-    """All of its code in order, the title's line last; what it prints is what the guide says."""
+    """The page's whole code in order, the title's line last; what it prints is what the guide says."""
     with FaultServer(script=[{"match": "", "reply": "Noted."}]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)

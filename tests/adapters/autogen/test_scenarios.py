@@ -218,7 +218,7 @@ async def test_complete_workflow_with_all_features(memory):
 
 
 def test_component_round_trip(tmp_path):
-    """For C: test_memory_component_{load_config_from,dump_config_to}_base_model, which name ListMemory's fields"""
+    """Case C: test_memory_component_{load_config_from,dump_config_to}_base_model, which name ListMemory's fields"""
     memory = MemoryScopeMemory(user="alice", agent="helper", session="s", memory=tmp_path / "memory.db", k=3)
     model = memory.dump_component()
     assert isinstance(model, ComponentModel)
@@ -229,7 +229,7 @@ def test_component_round_trip(tmp_path):
 
 
 def test_to_config_of_an_agent_with_memory(tmp_path):
-    """For A: test_to_config_agent_with_memory, which names its mock's provider"""
+    """Case A: test_to_config_agent_with_memory, which names its mock's provider"""
     memory = MemoryScopeMemory(user="alice", memory=tmp_path / "memory.db")
     config = AssistantAgent("test_agent", ReplayChatCompletionClient([]), memory=memory)._to_config()
     (dumped,) = config.memory

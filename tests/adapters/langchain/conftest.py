@@ -21,7 +21,7 @@ async def core():
 
 @pytest.fixture
 def memory():
-    """For code that does not await."""
+    """A way in for code that does not await."""
     from memscope import MemoryScope
 
     with MemoryScope(":memory:", settings={}) as opened:

@@ -216,7 +216,7 @@ async def test_a_summary_that_replaced_the_users_message_takes_the_memory(aboard
 
 
 class Cached(AgentMiddleware):
-    """As AnthropicPromptCachingMiddleware asks for a cache."""
+    """Ask for a cache like AnthropicPromptCachingMiddleware."""
 
     def __init__(self, system: Any = None) -> None:
         super().__init__()

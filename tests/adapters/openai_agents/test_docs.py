@@ -18,7 +18,7 @@ def _quiet():
 
 
 async def test_the_guide(tmp_path, monkeypatch, capsys):
-    """All of its code in order, the title's lines before it is closed; what it prints is what the guide says."""
+    """The page's whole code in order, the title's lines before it is closed; what it prints is what the guide says."""
     with FaultServer(script=[{"match": "", "reply": "Noted."}]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)

@@ -13,7 +13,7 @@ GUIDE = (ROOT / "docs" / "pydantic-ai.md").read_text(encoding="utf-8")
 
 
 async def test_the_guide(tmp_path, monkeypatch, capsys):
-    """All of its code in order, the title's lines last; what it prints is what the guide says."""
+    """The page's whole code in order, the title's lines last; what it prints is what the guide says."""
     with FaultServer(script=[{"match": "", "reply": "Noted."}]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)

@@ -231,7 +231,7 @@ async def test_a_turn_waits_for_other_writers_no_longer_than_its_deadline(stubbe
 
 
 async def test_a_write_whose_caller_is_gone_ends_with_the_store(stubbed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It leaves its intent to the next writer, and the event loop no complaint."""
+    """The writer leaves its intent to the next writer, and the event loop no complaint."""
     begun, complaints = asyncio.Event(), list[Any]()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))

@@ -86,7 +86,7 @@ async def test_what_was_written_is_found_however_long_a_refresh_takes(place: Opt
 async def test_where_no_refresh_comes_one_is_made(
     place: Options, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For whoever reads more than can be read directly, for whoever waits, and for the process itself."""
+    """A refresh for whoever reads more than can be read directly, for whoever waits, and for the process itself."""
     monkeypatch.setattr(session, "PATIENT_S", 0.1)
     async with opened(place) as store:
         await refresh_every(store, "-1")

@@ -135,7 +135,7 @@ def test_nothing_is_a_query_language_or_a_script() -> None:
 
 
 def test_every_leg_of_a_search_is_of_one_user() -> None:
-    """As a filter of the query, and of the search by vector itself: beside it, others' units would take the places."""
+    """A filter of the query, and of the search by vector itself: beside it, others' units would take the places."""
     period = Interval(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 8, tzinfo=UTC))
     meaning = np.full(DIMENSIONS, 0.1, np.float32)
     asked = Search(Scope("alice"), (1, 2), periods=(period,), topics=(3,), meaning=meaning)

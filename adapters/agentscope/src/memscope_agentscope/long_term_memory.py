@@ -1,4 +1,4 @@
-"""For AgentScope 1.x: ``ReActAgent(..., long_term_memory=MemoryScopeLongTermMemory(user=...))``.
+"""Memory of AgentScope 1.x: ``ReActAgent(..., long_term_memory=MemoryScopeLongTermMemory(user=...))``.
 
     a message arrives ──▶ retrieve ──▶ recorded, and what is remembered is put into the agent's short-term memory
     the reply is done ──▶ record(all of the short-term memory) ──▶ what is new in it is recorded

@@ -1,4 +1,4 @@
-"""For AgentScope 2.x: ``Agent(..., middlewares=[MemoryScopeMiddleware(user=...)])``.
+"""Memory of AgentScope 2.x: ``Agent(..., middlewares=[MemoryScopeMiddleware(user=...)])``.
 
     before the model is asked ──▶ record what has arrived ──▶ recall ──▶ a note in what the model is sent
     the reply ends, is interrupted or fails ──▶ record what was answered

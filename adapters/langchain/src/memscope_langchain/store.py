@@ -269,7 +269,7 @@ def _parts(filter: Mapping[str, Any], path: str, nesting: int) -> Iterator[dict[
 
 
 def _is_object(wanted: Any) -> bool:
-    """Whether a wanted value is an object whose keys are asked for one by one."""
+    """Return whether a wanted value is an object whose keys are asked for one by one."""
     return isinstance(wanted, Mapping) and bool(wanted) and not any(str(key).startswith("$") for key in wanted)
 
 

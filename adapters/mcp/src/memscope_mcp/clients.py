@@ -95,7 +95,7 @@ def config_file(client: str, named: str | None) -> Path:
 
 
 def entry(options: Mapping[str, str | None], store: str | None, config: str | None) -> dict[str, Any]:
-    """How a client starts this server: with whole paths, as it has neither this folder nor this PATH."""
+    """Return how a client starts this server: with whole paths, as it has neither this folder nor this PATH."""
     program = shutil.which("memscope")
     command = [str(Path(program).absolute())] if program else [sys.executable, "-m", "memscope"]
     places = {"--store": store if store is None or "://" in store else str(Path(store).expanduser().absolute()),

@@ -1,4 +1,4 @@
-"""How a command says things: lines for people on a terminal or in a pipe, JSON for programs, progress on stderr.
+"""The output of a command: lines for people on a terminal or in a pipe, JSON for programs, progress on stderr.
 
 Colours, wrapping and progress bars appear on a terminal only. What was said in a conversation is shown with its hidden
 characters escaped: a terminal obeys them, and a reader is deceived by them.

@@ -128,7 +128,7 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
 
 
 def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
-    """All of stdin or nothing of it; a replay is one history and cannot be counted in parts."""
+    """Add the whole of stdin or nothing of it; a replay is one history and cannot be counted in parts."""
     lines = _lines_at_once(added, call.settings().limits.turns)
     if added.broken:
         number, reason = next(iter(added.broken.items()))

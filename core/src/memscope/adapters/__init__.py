@@ -40,7 +40,7 @@ class _Alias(Loader, MetaPathFinder):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It ran under its own name, and keeps it."""
+        """Keep the name under which the module ran, its own."""
         module.__spec__ = module.__spec__ and module.__spec__.loader_state
 
 

@@ -33,7 +33,7 @@ MAX_ENTITIES_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """All parts but the hits, and the tokens that these may take."""
+    """The parts but the hits, and the tokens that these may take."""
 
     core: str = ""
     entities: str = ""

@@ -1,4 +1,4 @@
-"""All settings, in one object. Arguments go before environment variables, these before the YAML file, then defaults.
+"""The settings, in one object. Arguments go before environment variables, these before the YAML file, then defaults.
 
     memscope.yaml      chat: {model: gpt-4.1-mini}
     environment        MEMSCOPE_CHAT__MODEL=gpt-4.1-mini

@@ -160,12 +160,12 @@ def place(period: Period, now: Now) -> Span | None:
 
 
 def has_begun(span: Span, now: Now) -> bool:
-    """For "before May": returns whether May has begun."""
+    """Return whether May has begun, for "before May"."""
     return (span.end if span.shape in ("before", "until") else span.start) <= now.local
 
 
 def is_over(span: Span, now: Now) -> bool:
-    """For "since May": returns whether its beginning is over."""
+    """Return whether the beginning of May is over, for "since May"."""
     return (span.start if span.shape in ("since", "after") else span.end) <= now.local
 
 

@@ -52,7 +52,7 @@ class Tenses:
 
     @cached_property
     def past(self) -> bool:
-        """Whether a verb of the sentence tells of the past, and of no booking: "done in 3 days"."""
+        """Return whether a verb of the sentence tells of the past, and of no booking: "done in 3 days"."""
         verbs = {token.start for token in self._tokens if token.kind == "pasttense" and token.value in (None, "get")}
         return bool(verbs) and any(
             cue.sign == "past" and cue.start in verbs for clause in self.clauses for cue in clause.cues

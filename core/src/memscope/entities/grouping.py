@@ -28,7 +28,7 @@ class NameGroup(NamedTuple):
 
 @dataclass(slots=True)
 class Spelling:
-    """All mentions of one form: their kinds by weight, their texts, their turns, and the roles said with it."""
+    """The mentions of one form: their kinds by weight, their texts, their turns, and the roles said with it."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)

@@ -41,7 +41,7 @@ def are_few(turns: int, limit: int) -> bool:
 
 
 async def rest_of_left_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """As ``rest_s``, but turns are also due where the first was left by a process that ended before ``idle_s``."""
+    """Return ``rest_s``, but turns are also due where the first was left by a process that ended before ``idle_s``."""
     if job.stage == "reflect":
         return await rest_s(ctx, job, claim)
     return await _rest(ctx, job, claim, claim.items[0], ctx.settings.idle_s)

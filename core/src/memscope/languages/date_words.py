@@ -1,4 +1,4 @@
-"""How a language of a plugin tells dates."""
+"""The words and figures with which a language of a plugin tells dates."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class Plugins:
     # ---- what was registered
 
     def listed(self) -> list[Plugin]:
-        """All of them, in the order they were loaded."""
+        """The plugins, in the order they were loaded."""
         return list(self._listed.values())
 
     def registered(self, kind: RegistryKind) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ class BlockRemoval:
 
     @property
     def texts(self) -> list[str]:
-        """All removed text."""
+        """The removed text."""
         return [
             text
             for block in (*self.dropped, *self.rewritten)

@@ -262,7 +262,7 @@ class UserData:
 
 
 class Whole:
-    """All users: ``Transaction`` in dictionaries."""
+    """The users: ``Transaction`` in dictionaries."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock

@@ -43,7 +43,7 @@ LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL = "zh", "ja", "ko"
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: a key of many caches
 class WordRules:
-    """How the words of a language are read. Words are folded as ``tokens.fold`` does, but for the function words.
+    """Rules for the words of a language. Words are folded as ``tokens.fold`` does, but for the function words.
 
     code: ISO 639-1.
     script: "latin", or "han", which is written without spaces.
@@ -197,7 +197,7 @@ def language(text: str) -> str:
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def spaced_language(text: str) -> str:
-    """As ``language``, of the words between spaces alone; "" for letters of scripts that no language here is in."""
+    """Guess by the words between spaces alone, like ``language``; "" for letters of scripts of no language here."""
     if not text.isascii() and _OTHER_LETTER.search(text) and not _LATIN_LETTER.search(text):
         return ""
     return _usual("latin") if is_usual(text) else clear_language(text) or _usual("latin")

@@ -68,7 +68,7 @@ class QueuedWrite:
 
     @property
     def shares(self) -> bool:
-        """Whether other users' writes may be in its transaction."""
+        """Return whether other users' writes may be in its transaction."""
         return bool(self.asked)
 
     def answer(self) -> None:

@@ -162,7 +162,7 @@ class PostgresTransaction:
             self._users[names[id]] = PostgresUser(self, names[id], terms, counters, known.get(id, {}))
 
     def is_free(self, name: str) -> bool:
-        """Whether a transaction for several users has this one, and its units need not be made again."""
+        """Return whether a transaction for several users has this one, and its units need not be made again."""
         user = self._users.get(name)
         return user is not None and user.terms == units_version
 

@@ -45,7 +45,7 @@ class WriteRequest:
 
     @property
     def shares(self) -> bool:
-        """Whether other writes may be in its transaction."""
+        """Return whether other writes may be in its transaction."""
         return not (self.alone or self.last_room)
 
     def answer(self) -> None:
