@@ -1,6 +1,6 @@
 """A store file and an Elasticsearch index of an earlier version are opened and used by this one.
 
-``fixtures/write.py`` wrote them, and says with which version; each with vectors and without.
+``fixtures/write.py`` wrote them, each with vectors and without: with ab3e6ae (schema 1) and 4786264 (schema 3).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from workbench import fact, noted
 FIXTURES = Path(__file__).parent / "fixtures"
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
 DIMS = 16
-KINDS = ["sqlite", "sqlite-vectors"]
-KINDS += [pytest.param(name, marks=needs_node) for name in ("elasticsearch", "elasticsearch-vectors")]  # type: ignore[list-item]
+NAMES = ("ab3e6ae", "ab3e6ae-vectors", "4786264", "4786264-vectors")
+KINDS = [pytest.param(("sqlite", name), id=f"sqlite-{name}") for name in NAMES]
+KINDS += [pytest.param(("elasticsearch", name), id=f"elasticsearch-{name}", marks=needs_node) for name in NAMES]
 
 
 class Letters:
@@ -79,9 +80,8 @@ async def old_index(name: str) -> AsyncIterator[Options]:
 
 @pytest.fixture(params=KINDS)
 async def old(request, tmp_path) -> AsyncIterator[tuple[Store, Letters | None]]:
-    kind, _, vectors = request.param.partition("-")
-    name = "ab3e6ae-vectors" if vectors else "ab3e6ae"
-    embedder = Letters() if vectors else None
+    kind, name = request.param
+    embedder = Letters() if name.endswith("-vectors") else None
     if kind == "sqlite":
         (tmp_path / "memory.db").write_bytes(decompressed(f"{name}.db.gz"))
         yield SQLiteStore(tmp_path / "memory.db", clock=lambda: NOW), embedder
