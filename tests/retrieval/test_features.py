@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.records import Hit
+from memscope.records import Hit, VectorSpace
+from memscope.retrieval.features import FEATURES
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -23,16 +25,36 @@ SESSION_GAP = timedelta(days=1)
 Said = tuple[str, str] | tuple[str, str, str]  # role, text, and the time where it matters
 
 
-async def ranked(query: str, sessions: list[list[Said]]) -> list[Hit]:
+class OneMeaning:
+    """An embedder for which texts with one of these words mean the same, and others something else."""
+
+    languages = None
+    space = VectorSpace("one meaning", 2)
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    async def measure(self):
+        return self.space
+
+    async def embed(self, texts, *, deadline_s=None):
+        return np.array([await self.embed_query(text) for text in texts], np.float32)
+
+    async def embed_query(self, text, *, deadline_s=None):
+        return np.array([1, 0] if any(word in text for word in self.words) else [0, 1], np.float32)
+
+
+async def ranked(query: str, sessions: list[list[Said]], embedder: OneMeaning | None = None) -> list[Hit]:
     """Return the hits for a query over sessions, a day apart, and small talk on later days."""
     talk = [*sessions, *([("user", f"{FILLER[n % len(FILLER)]} ({n})")] for n in range(20))]
-    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as memory:
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW, embedder=embedder) as memory:
         for number, session in enumerate(talk):
             for place, (who, text, *when) in enumerate(session):
                 time = when[0] if when else (START + number * SESSION_GAP + timedelta(minutes=place)).isoformat()
                 role = who if who in ("user", "assistant") else "person"
                 turn: dict[str, Any] = {"role": role, "speaker": who, "content": text, "time": time}
                 await memory.add_turns([turn], user="alice", session=str(number))
+        assert await memory.flush()
         return [*(await memory.retrieve(query, user="alice", k=20, explain=True)).hits]
 
 
@@ -115,6 +137,43 @@ SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
             [("user", "The boiler man came.", "2026-05-27T10:00:00+00:00")],
         ],
     ),
+    "covered": (
+        "Where do Anna and Paul mend old wooden chairs?",
+        "Anna and Paul mend things, wooden ones.",
+        "Mend your chairs, your chairs.",
+        [
+            [("user", "Mend your chairs, your chairs.")],
+            [("assistant", "Anna and Paul mend things, wooden ones.")],
+        ],
+    ),
+    "rare": (
+        "What about the boiler and the cellar?",
+        "The boiler was loud.",
+        "The cellar is big, my cellar is.",
+        [
+            [("user", "The cellar is big, my cellar is.")],
+            [("user", "The cellar is wet.")],
+            [("user", "The cellar is big.")],
+            [("user", "The cellar smells.")],
+            [("user", "The cellar is dark.")],
+            [("assistant", "The boiler was loud.")],
+        ],
+    ),
+    "after": (
+        "What happened at the harbour last week?",
+        "The harbour was quiet.",
+        "I could see the harbour.",
+        [
+            [("user", "I could see the harbour.", "2026-03-12T10:00:00+00:00")],
+            [("user", "The harbour was quiet.", "2026-06-01T10:00:00+00:00")],
+        ],
+    ),
+    "speaker": (
+        "What did Ben say about the loud old boiler in the wet cellar by the stairs?",
+        "I went to the cellar.",
+        "Ben, the boiler leaks again in the cellar.",
+        [[("Ada", "Ben, the boiler leaks again in the cellar.")], [("Ben", "I went to the cellar.")]],
+    ),
     "user": (
         "What about the boiler?",
         "The boiler leaks in the cellar down there.",
@@ -131,6 +190,15 @@ SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
         [
             [("user", "The boiler has to tell us more, a boiler of its own.")],
             [("user", "Always tell me about the boiler in one line."), ("assistant", "I will.")],
+        ],
+    ),
+    "length": (
+        "What about the boiler?",
+        "The boiler leaks.",
+        "The boiler in the house next door, a boiler of the old kind, leaks.",
+        [
+            [("user", "The boiler in the house next door, a boiler of the old kind, leaks.")],
+            [("user", "The boiler leaks.")],
         ],
     ),
     "short": (
@@ -179,6 +247,12 @@ SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
             [("user", "I moved to a flat in Graz.")],
         ],
     ),
+    "topic": (
+        "Who mended the guitar?",
+        "They mended the piano.",
+        "They mended it.",
+        [[("user", "They mended it.")], [("user", "They mended the piano.")]],
+    ),
     "meaning": (
         "Is the automobile fixed?",
         "They fixed the motor.",
@@ -197,11 +271,22 @@ SCENARIOS: dict[str, tuple[str, str, str, list[list[Said]]]] = {
 }
 
 
+def test_every_feature_has_a_scenario() -> None:
+    assert {*SCENARIOS, "cosine"} == {feature.name for feature in FEATURES}
+
+
 @pytest.mark.parametrize("feature", SCENARIOS)
 async def test_a_turn_comes_first_by_the_feature(feature: str) -> None:
     query, better, worse, sessions = SCENARIOS[feature]
     texts = [hit.text for hit in await ranked(query, sessions)]
     assert better in texts and worse not in texts[: texts.index(better)]
+
+
+async def test_a_turn_comes_first_by_its_cosine() -> None:
+    better, worse = "Somebody said the wagon was fixed.", "I fixed the motor."
+    hits = await ranked("Who fixed the automobile?", [[("user", worse)], [("user", better)]], OneMeaning("auto", "wag"))
+    texts = [hit.text for hit in hits]
+    assert texts.index(better) < texts.index(worse)
 
 
 async def test_a_request_told_at_length_finds_the_short_turn_on_its_subject() -> None:
