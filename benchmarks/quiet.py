@@ -8,6 +8,9 @@ One user has the history of SCENARIOS and of the noise; each line of REQUESTS is
 stands in a line. Without arguments both languages' sets of ``unseen/``, written by somebody who had not read the
 code; the rules were looked at with them since.
 
+``quiet3_en`` and ``quiet3_zh`` are later requests for the histories ``en7`` and ``zh7`` with the noise ``noise3_en``
+and ``noise3_zh``, which holds no wanted word: for the day on which the rules have been fitted to the first ones.
+
 Prints one JSON object.
 """
 
