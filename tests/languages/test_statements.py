@@ -175,7 +175,7 @@ def test_greetings_and_single_words_are_no_requests(text: str) -> None:
         ("我住在北京", "我说过我住在北京。"),
     ],
 )
-def test_texts_of_one_gist(one: str, other: str) -> None:
+def test_texts_of_the_same_content(one: str, other: str) -> None:
     assert content_words(one) == content_words(other)
 
 
@@ -202,7 +202,7 @@ WORDS = st.text("abcdefghij0123456789京海", min_size=1, max_size=6)
 
 
 @given(st.lists(WORDS, max_size=6), WORDS, WORDS, st.lists(WORDS, max_size=6))
-def test_one_other_word_is_another_gist(before: list[str], one: str, other: str, after: list[str]) -> None:
+def test_one_other_word_is_other_content(before: list[str], one: str, other: str, after: list[str]) -> None:
     first, second = (content_words(" ".join([*before, f"x{word}", *after])) for word in (one, other))
     assert (first == second) == (one == other)
 

@@ -149,7 +149,7 @@ def test_the_table_has_a_weight_for_each_feature() -> None:
 # ---- vectors
 
 
-async def test_the_cosine_is_one_more_leg() -> None:
+async def test_the_cosine_is_one_more_channel() -> None:
     async with AsyncMemoryScope(":memory:", embedder=Letters()) as memory:
         await memory.add_turns([{"id": "z", "role": "user", "content": "zzz qqq"}], user="alice")
         await memory.add_turns([{"id": "a", "role": "user", "content": "abc"}], user="alice")

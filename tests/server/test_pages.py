@@ -58,7 +58,7 @@ def test_channels_are_listed_with_the_comma_of_the_language(alice):
 
 
 def test_a_corrected_memory_is_shown_on_the_page_that_asks(alice):
-    """A correction brings a hit that no leg of the search found."""
+    """A correction brings a hit that no channel of the search found."""
     new = {"text": "The user lives in Potsdam."}
     alice.patch("/api/v1/users/alice/memories/fact-lisbon", json=new).raise_for_status()
     asked = {"q": "What did I say about Lisbon?"}

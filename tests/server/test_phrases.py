@@ -17,8 +17,8 @@ from memscope_server.translations import PAGE_LANGUAGES, Translation, phrases
 
 TEMPLATES = Path(memscope_server.__file__).parent / "templates"
 FAMILIES = {
-    "feature_": [column.name for column in FEATURES], "leg_": get_args(FoundBy), "author_": AUTHORS, "": ENTITY_KINDS,
-    "no_": ENTITY_KINDS,
+    "feature_": [column.name for column in FEATURES], "channel_": get_args(FoundBy), "author_": AUTHORS,
+    "": ENTITY_KINDS, "no_": ENTITY_KINDS,
     "stage_": ("embed", "consolidate", "reflect"), "step_": ("day", "week", "month"), "rank_": ("new", "up", "down"),
     "role_": ("user", "assistant", "system", "tool"), "out_": get_args(get_type_hints(LeftOut)["why"]),
     "about_": DESCRIPTIONS, "group_": FEATURE_GROUPS, "usage_": ("calls", "characters", "tokens"),

@@ -134,7 +134,7 @@ def test_nothing_is_a_query_language_or_a_script() -> None:
             assert word not in source, (path.name, word)
 
 
-def test_every_leg_of_a_search_is_of_one_user() -> None:
+def test_every_channel_of_a_search_is_of_one_user() -> None:
     """A filter of the query, and of the search by vector itself: beside it, others' units would take the places."""
     period = Interval(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 8, tzinfo=UTC))
     meaning = np.full(DIMENSIONS, 0.1, np.float32)

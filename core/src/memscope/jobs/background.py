@@ -238,18 +238,18 @@ class Background:
 
     async def _all_safely(self) -> None:
         if self._ctx.chat is not None:
-            with self._telling() as results:
+            with self._logging_errors() as results:
                 results += await self._rounds.work()
 
     async def _safely(self, job: StageJob, user: str, rest: Rest | None) -> list[JobResult]:
         if self._ctx.chat is None:
             return []
-        with self._telling() as results:
+        with self._logging_errors() as results:
             results += await results_of(self._ctx, job, user, rest=rest)
         return results
 
     @contextmanager
-    def _telling(self) -> Iterator[list[JobResult]]:
+    def _logging_errors(self) -> Iterator[list[JobResult]]:
         """Log errors of the work inside, and embed what it made."""
         results: list[JobResult] = []
         try:

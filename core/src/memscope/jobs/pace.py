@@ -29,10 +29,10 @@ async def rest_s(ctx: Services, job: StageJob, claim: Claim) -> float:
     """
     if job.stage == "reflect":
         return await _rest(ctx, job, claim, claim.items[0], ctx.settings.reflection.wait_s)
-    quiet = await _rest(ctx, job, claim, claim.items[-1], ctx.settings.idle_s)
+    after_last = await _rest(ctx, job, claim, claim.items[-1], ctx.settings.idle_s)
     if not are_few(len(claim.items), job.limit):
-        return quiet
-    return max(quiet, await _rest(ctx, job, claim, claim.items[0], FEW_TURNS_WAIT * ctx.settings.idle_s))
+        return after_last
+    return max(after_last, await _rest(ctx, job, claim, claim.items[0], FEW_TURNS_WAIT * ctx.settings.idle_s))
 
 
 def are_few(turns: int, limit: int) -> bool:

@@ -96,7 +96,7 @@ def search(
     weights = rarity(visibility.statistics.units, values.frequency)
     score = window_scores(index, visibility, matches, weights) + HEADER_RARITY_SHARE * (headers @ weights)[index.header]
     named = matching.naming(visibility, query, matches)
-    rows, channels = pool(index, named, score, values, meaning_leg(index, named, query, values))
+    rows, channels = pool(index, named, score, values, meaning_channel(index, named, query, values))
     return columns(index, visibility, query, values, rows, channels)
 
 
@@ -177,7 +177,9 @@ def _uses_meaning(index: Snapshot, query: Search, values: RowValues) -> bool:
     return query.meaning is not None and (values.cosine is None or bool(np.isnan(values.cosine).any()))
 
 
-def meaning_leg(index: Snapshot, visibility: Visibility, query: Search, values: RowValues) -> NDArray[np.int64] | None:
+def meaning_channel(
+    index: Snapshot, visibility: Visibility, query: Search, values: RowValues
+) -> NDArray[np.int64] | None:
     """Return the rows nearest by built-in vector, preselected by the leading PCA dimensions."""
     if query.meaning is None or not _uses_meaning(index, query, values):
         return None

@@ -200,7 +200,7 @@ class ScopeIndex:
     def extend(self, changes: Changes, before: Snapshot | None = None) -> Snapshot:
         old = len(self._live)
         self._append(changes)
-        died = self._bury(changes.gone, old)
+        died = self._mark_removed(changes.gone, old)
         self._relink(old, died)
         self._add_vectors(changes)
         return self._snapshot(changes, before)
@@ -244,7 +244,7 @@ class ScopeIndex:
         self._header_terms.extend(np.frombuffer(b"".join(fresh), "<u4"))
         self._header_of.extend(np.repeat(np.arange(known, len(self._headers)), lengths))
 
-    def _bury(self, gone: NDArray[np.int64], old: int) -> bool:
+    def _mark_removed(self, gone: NDArray[np.int64], old: int) -> bool:
         """Mark removed rows; return whether a turn of an earlier snapshot was among them."""
         self._live = np.concatenate((self._live, np.ones(len(self._length.view) - old, np.bool_)))
         rows = find(self._columns["seq"].view, gone)

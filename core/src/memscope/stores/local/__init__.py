@@ -187,7 +187,7 @@ class LocalStore(LocalSearch):
         return sorted(receipts, key=lambda receipt: (receipt.at, receipt.id))
 
     async def add_tombstones(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
-        await self._write_user(user, lambda tx: _bury(tx, ids, receipts))
+        await self._write_user(user, lambda tx: _add_tombstones(tx, ids, receipts))
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         removal = await self._read(lambda tx: _removal(tx, select))
@@ -317,7 +317,7 @@ def _put_blocks(user: UserTransaction, name: str, versions: Sequence[Block]) -> 
         user.put_block(block)
 
 
-def _bury(user: UserTransaction, ids: Sequence[str], receipts: Sequence[Receipt]) -> None:
+def _add_tombstones(user: UserTransaction, ids: Sequence[str], receipts: Sequence[Receipt]) -> None:
     user.add_tombstones(set(ids) - user.known(ids).keys())
     for receipt in receipts:
         user.put_receipt(receipt)
