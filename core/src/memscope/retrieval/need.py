@@ -99,8 +99,8 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     query, candidates = inputs.query, inputs.found
     least = 2 if has_cjk(query.text) else 1  # one character is in many words
     named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonym: other months are some
-    said = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
-    then = (candidates.event > 0) | said | _marked(candidates, query.days)
+    in_period = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
+    then = (candidates.event > 0) | in_period | _marked(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 
 
