@@ -20,6 +20,7 @@ from memscope.consolidation.batch import FactBatch, ToldRelation, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_facts import choose_known, known_data
 from memscope.consolidation.known_names import known_names
+from memscope.consolidation.own_words import Citation
 from memscope.consolidation.reply import LEVELS, MALFORMED_FACT, USUAL_LEVEL, Extraction, Fact, Relation, schema
 from memscope.consolidation.transcript import (
     MAX_TRANSCRIPT_CHARS,
@@ -29,10 +30,10 @@ from memscope.consolidation.transcript import (
     lines_data,
     lines_per_call,
 )
+from memscope.consolidation.vouching import MAX_ASSENT_WORDS, is_vouched_for
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.languages.requests import brought_along
-from memscope.languages.statements import is_filling, is_question
 from memscope.languages.worded import calls_user, worded
 from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import worker
@@ -68,11 +69,7 @@ _QUOTED_PASSAGE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-PEOPLE_ROLES = frozenset({"user", "person"})
-MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on a tool's words too
 MIN_SHARED_CHARACTERS = 2  # of a fact and its quotes, in a script without spaces
-MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
-_QUESTION_MARKS = frozenset("?？")
 USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
 
 
@@ -234,15 +231,6 @@ def most_facts(lines: Sequence[TranscriptLine]) -> int:
 # ---------------------------------------------------------------------------------------------------------- the checks
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """Words of a turn, as they stand in it."""
-
-    turn: Turn
-    words: str
-    context: bool
-
-
 def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
     """Return the fact's citations, or the reason to reject it."""
     if fact is MALFORMED_FACT or not clean(fact.text) or not fact.quotes:
@@ -254,14 +242,14 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "too_long"
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
-    cited = [_citation(lines[quote.turn - 1], clean(quote.words)) for quote in fact.quotes]
+    cited = [_citation(lines, quote.turn - 1, clean(quote.words)) for quote in fact.quotes]
     if not all(one.words for one in cited):
         return "no_quote"
     if all(one.context for one in cited):
         return "not_said_by_user"
     if all(one.words not in _own_words(one.turn.text) for one in cited):
         return "pasted"
-    if not _is_vouched_for(fact, cited):
+    if not is_vouched_for(fact, cited, lines):
         return "not_said_by_user"
     if worded("instruction", fact.text):
         return "instruction"
@@ -288,36 +276,12 @@ def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
     )
 
 
-def _is_vouched_for(fact: Fact, cited: Sequence[Citation]) -> bool:
-    """Return whether people stand behind a fact that rests on a machine's words too.
-
-    What a tool returned, a page for instance, they have to state themselves. What the assistant said they may answer or
-    confirm in few words, of which thanks are none: "Are you allergic to nuts?", "Yes".
-    """
-    roles = {one.turn.role for one in cited if one.context} - PEOPLE_ROLES
-    if not roles:
-        return True
-    statements = [one.words for one in cited if not one.context and not _is_asked(one)]
-    content = form(fact.text).topics
-    shared = len(content & form(" ".join(statements)).topics)
-    if roles - {"assistant"}:
-        return shared > MIN_STATED_SHARE * len(content)
-    asked = any(one.context and _is_asked(one) for one in cited)
-    short = any(len(form(words).tokens) <= MAX_ASSENT_WORDS and not is_filling(words) for words in statements)
-    return bool(shared) or asked or short
-
-
-def _is_asked(one: Citation) -> bool:
-    """Return whether the quote is a question, or the end of one."""
-    end = one.turn.text.find(one.words) + len(one.words)
-    return is_question(one.words) or not _QUESTION_MARKS.isdisjoint(one.turn.text[max(end - 1, 0) : end + 1])
-
-
-def _citation(line: TranscriptLine, words: str) -> Citation:
+def _citation(lines: Sequence[TranscriptLine], place: int, words: str) -> Citation:
+    line = lines[place]
     text = (
         line.turn.text if len(line.turn.text) <= MAX_TRANSCRIPT_CHARS else line.text
     )  # of a long turn what the model was shown
-    return Citation(line.turn, find_quote(words, text) or "", line.context)
+    return Citation(line.turn, find_quote(words, text) or "", line.context, place)
 
 
 def make_observation(
@@ -347,7 +311,7 @@ def make_doubtful(
 ) -> Observation | None:
     """Return a refused fact for a person to decide on; None where it names no turn, or is no fact at all."""
     numbers = {quote.turn for quote in fact.quotes if 1 <= quote.turn <= len(lines)}
-    cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context) for number in sorted(numbers)]
+    cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context, number - 1) for number in sorted(numbers)]
     if reason not in REVIEWABLE_REFUSALS or all(one.context for one in cited):
         return None
     made = make_observation(fact, cited, batch, ctx, ordinal)

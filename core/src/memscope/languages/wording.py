@@ -30,6 +30,11 @@ class Wording:
         state_verb: what is so, not what happened.
         timeless: tastes and traits, which no day is that of.
         hearsay: begins with who says or believes it, a group "source".
+        affirms: an answer that says yes to a question; in answers.
+        confirms: the same to what was only supposed; in answers.
+        supposes: draws from what was said how it is with the listener ("so you moved"); in turns.
+        takes_up: does something with what was just spoken of ("I read it"), a group "deed"; in turns.
+        over: tells that something came to its end ("quit"); beside ``denial`` it denies what was.
         instruction: tells an assistant what to do, in the place of a fact.
         user: how facts call the user.
         user_named: gives the user's name in a group.
@@ -60,6 +65,11 @@ class Wording:
     state_verb: re.Pattern[str] = MATCHES_NOTHING
     timeless: re.Pattern[str] = MATCHES_NOTHING
     hearsay: re.Pattern[str] = MATCHES_NOTHING
+    affirms: re.Pattern[str] = MATCHES_NOTHING
+    confirms: re.Pattern[str] = MATCHES_NOTHING
+    supposes: re.Pattern[str] = MATCHES_NOTHING
+    takes_up: re.Pattern[str] = MATCHES_NOTHING
+    over: re.Pattern[str] = MATCHES_NOTHING
     instruction: re.Pattern[str] = MATCHES_NOTHING
     user: re.Pattern[str] = MATCHES_NOTHING
     user_named: re.Pattern[str] = MATCHES_NOTHING

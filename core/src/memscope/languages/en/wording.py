@@ -5,6 +5,17 @@ from __future__ import annotations
 from memscope.imports import pattern
 from memscope.languages.wording import Wording
 
+_CONFIRMS = (
+    r"yes|yeah|yep|yup|yes,? please|exactly|correct|indeed|precisely|(?:that|this|it)(?:'s| is|’s) (?:right|true)"
+    r"|true|you(?:'re| are|’re) right|right you are|absolutely|definitely|certainly|of course|totally|i think so"
+)
+_AFFIRMS = (
+    rf"{_CONFIRMS}|yea|aye|ok|okay|sure|right|please do|go ahead|uh[- ]?huh|mh?m+|still|always|often|usually|mostly"
+    r"|sometimes|rarely|occasionally|a (?:bit|little|lot)|badly|very(?: much)?|(?:i|we)(?: still| really| sure)? (?:do"
+    r"|am|are|have|did|was|were|would|will|can|could)"
+    r"|ja|oui|s[ií]|sim|da|tak"  # texts in Latin letters that are too short to tell are read by these rules
+)
+
 WORDING = Wording(
     plan=pattern(
         r"(?i:\bplan(?:s|ned)? to\b|\bplanning\b|\bintend(?:s|ed)? to\b|\bconsider(?:s|ed)? \w+ing\b|\bconsidering\b"
@@ -46,6 +57,23 @@ WORDING = Wording(
     hearsay=pattern(
         r"(?P<source>\w[\w'’ -]{0,40}?) (?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|heard"
         r"|suspects?|guess(?:es)?) (?:that )?(?!(?:yes|no|okay|goodbye|hello|thanks?|sorry|so)\b)(?=\w)"
+    ),
+    affirms=pattern(rf"(?i)\A\W*(?:(?:oh|well|hm+|ah|why|hell|hi|hey)\W+)*(?:{_AFFIRMS})\b(?!['’]| not\b)"),
+    confirms=pattern(rf"(?i)\A\W*(?:(?:oh|well|hm+|ah|why|hell|hi|hey)\W+)*(?:{_CONFIRMS})\b(?!['’]| not\b)"),
+    supposes=pattern(
+        r"(?i)\A\W*(?:(?:oh|ah|ok|okay|well|hm+)\W+)*(?:so|then|i see|i take it|i assume|i gather|i suppose|it (?:seems"
+        r"|looks|sounds)|sounds|you mean)\b[^.!?]{0,40}?\byour?\b"
+    ),
+    takes_up=pattern(
+        r"(?i)\b(?:i|we)(?:'(?:ll|ve|d|m|re)| (?:will|shall|have|had|am|are|would|might|can|do|did))?"
+        r"(?: (?:\w+ly|just|also|even|always|often|already|going to|gonna|to|want|wanted|like))*"
+        r" (?P<deed>[a-z]+) (?:it|that|this|them|those|these|that one|this one|one)\b"
+        r"(?=(?: (?:too|now|then|today|tonight|tomorrow|soon|instead|up|out|as well|very much|a lot|so much|next"
+        r"|already|for sure|this \w+|next \w+|last \w+|in \w+|on \w+|at \w+))*\W*(?:$|[,.;!\n]| (?:and|but|because)\b))"
+    ),
+    over=pattern(
+        r"(?i)\b(?:stopped|quit|gave up|given up|ended|finished|former(?:ly)?|ex|used to|sold|lost|left|broke up"
+        r"|divorced|resigned|retired|cancell?ed|dropped|any ?more)\b"
     ),
     instruction=pattern(
         r"(?i)\A(?:please|always|from now on|you (?:must|should|shall|have to|are to))\b"

@@ -1,0 +1,135 @@
+"""Whether people stand behind a fact that rests on a machine's words too: they said it, or answered what was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memscope.consolidation.own_words import MIN_STATED_SHARE, PEOPLE_ROLES, Citation
+from memscope.consolidation.reply import Fact
+from memscope.consolidation.transcript import TranscriptLine
+from memscope.languages.registry import of
+from memscope.languages.statements import is_filling, is_question, pattern_of_all, requests, sentences
+from memscope.languages.worded import worded, wordings
+from memscope.reconciliation.similarity import form
+from memscope.text.language import has_cjk
+
+MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
+_MARKED_QUESTION = re.compile(r"[?？]\W*\Z")
+_PARTS = re.compile(r"[,，;；:：.!?。！？…]+\s*|\s[-–—]+\s|\n")
+
+
+def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[TranscriptLine]) -> bool:
+    """Return whether people state most of a fact, or affirmed or answered a question of the assistant that holds it.
+
+    What a tool returned, a page for instance, they have to state themselves.
+    """
+    roles = {one.turn.role for one in cited if one.context} - PEOPLE_ROLES
+    if not roles or _is_stated(fact, cited):
+        return True
+    answers = [one for one in cited if not one.context and not is_asked(one)]
+    if roles - {"assistant"} or not answers:
+        return False
+    if any(_takes_up(fact.text, one.words) for one in answers):
+        return True
+    machine = [one for one in cited if one.context and one.turn.role == "assistant"]
+    return any(
+        _settles(fact.text, asked, question, one.words, answer.words)
+        for one in machine
+        for asked, question in _raised(one)
+        for answer in answers
+        if _replies(answer, one, lines)
+    )
+
+
+def is_asked(one: Citation) -> bool:
+    """Return whether the quote is a question, or the end of one."""
+    return is_question(one.words) or one.turn.text[_end(one) - 1 : _end(one) + 1].rstrip()[-1:] in ("?", "？")
+
+
+def _end(one: Citation) -> int:
+    return one.turn.text.find(one.words) + len(one.words)
+
+
+# ----------------------------------------------------------------------------------------------------- in own words
+
+
+def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
+    content = form(fact.text).topics
+    parts = [part for one in cited if not one.context for part in _stated_parts(one)]
+    denied = [part for part in parts if _denies(part)]
+    told = (parts if denied else []) if _denies(fact.text) else [part for part in parts if part not in denied]
+    return len(content & form(" ".join(told)).topics) > MIN_STATED_SHARE * len(content)
+
+
+def _stated_parts(one: Citation) -> Iterator[str]:
+    """Yield the clauses of a person's quote that ask nothing: what is asked is stated by nobody."""
+    if is_asked(one):
+        return
+    for sentence in sentences(one.words):
+        if not is_question(sentence):
+            yield from filter(None, _PARTS.split(pattern_of_all("but", "ALL").sub(",", sentence)))
+
+
+def _denies(text: str) -> bool:
+    return worded("denial", text) or worded("over", text)
+
+
+def _takes_up(text: str, words: str) -> bool:
+    """Return whether somebody says that they do with what was spoken of what the fact tells: "I read it"."""
+    found = (one.takes_up.search(words) for one in wordings(words))
+    deeds = [match["deed"] for match in found if match]
+    return not _denies(words) and any(
+        deed in text if has_cjk(deed) else form(deed).topics & form(text).topics for deed in deeds
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- as an answer
+
+
+def _raised(one: Citation) -> Iterator[tuple[bool, str]]:
+    """Yield what an assistant asked, or supposed ("So you moved to Linz."), and whether it was asked."""
+    parts = sentences(one.words)
+    for place, sentence in enumerate(parts):
+        last = place == len(parts) - 1
+        if is_question(sentence) or _MARKED_QUESTION.search(sentence) or (last and is_asked(one)):
+            yield True, sentence
+        elif worded("supposes", sentence):
+            yield False, sentence
+
+
+def _replies(answer: Citation, question: Citation, lines: Sequence[TranscriptLine]) -> bool:
+    """Return whether the assistant said nothing between the question and the first words of people after it."""
+    heard = False
+    for line in lines[question.place + 1 : answer.place]:
+        if line.turn.scope.session == question.turn.scope.session:
+            heard = heard or line.turn.role in PEOPLE_ROLES
+            if heard and line.turn.role == "assistant":
+                return False
+    return answer.place > question.place
+
+
+def _settles(text: str, asked: bool, question: str, around: str, answer: str) -> bool:
+    """Return whether an answer makes the fact of a question: it says yes, or gives a word of the fact itself.
+
+    A mere no makes a fact only of what is not so. Words of the question alone say yes to them ("Tea or milk?", "Milk").
+    ``around``: what was quoted with the question.
+    """
+    content, said = form(text).topics, form(answer)
+    if not of(f"{question} {answer}"):
+        return asked and len(said.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # in words that nobody knows
+    told = asked and (content & said.topics) - form(around).topics
+    if told and not requests(answer):
+        return True
+    held, of_fact = _letters(form(question).topics), _letters(content)
+    repeated = _letters(said.topics)
+    echoed = asked and not _denies(answer) and repeated <= held and not repeated.isdisjoint(of_fact)
+    affirmed = echoed or worded("affirms" if asked else "confirms", answer)
+    if len(of_fact & held) < MIN_STATED_SHARE * len(of_fact):
+        return False
+    return (_denies(answer) or (affirmed and _denies(question))) if _denies(text) else affirmed
+
+
+def _letters(topics: frozenset[str]) -> set[str]:
+    """Return the words, in a script without spaces the characters: a question puts others beside them than a fact."""
+    return {part for word in topics for part in (word if has_cjk(word) else (word,))}
