@@ -15,8 +15,8 @@ from memscope.reconciliation.similarity import form
 from memscope.text.language import has_cjk
 
 MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
-_MARKED_QUESTION = re.compile(r"[?？]\W*\Z")
-_PARTS = re.compile(r"[,，;；:：.!?。！？…]+\s*|\s[-–—]+\s|\n")
+_ENDS_AS_QUESTION = re.compile(r"[?？]\W*\Z")
+_CLAUSE_ENDS = re.compile(r"[,，;；:：.!?。！？…]+\s*|\s[-–—]+\s|\n")
 
 
 def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[TranscriptLine]) -> bool:
@@ -66,9 +66,10 @@ def _stated_parts(one: Citation) -> Iterator[str]:
     """Yield the clauses of a person's quote that ask nothing: what is asked is stated by nobody."""
     if is_asked(one):
         return
+    contrast = pattern_of_all("but", "ALL")
     for sentence in sentences(one.words):
         if not is_question(sentence):
-            yield from filter(None, _PARTS.split(pattern_of_all("but", "ALL").sub(",", sentence)))
+            yield from filter(None, _CLAUSE_ENDS.split(contrast.sub(",", sentence)))
 
 
 def _denies(text: str) -> bool:
@@ -92,7 +93,7 @@ def _raised(one: Citation) -> Iterator[tuple[bool, str]]:
     parts = sentences(one.words)
     for place, sentence in enumerate(parts):
         last = place == len(parts) - 1
-        if is_question(sentence) or _MARKED_QUESTION.search(sentence) or (last and is_asked(one)):
+        if is_question(sentence) or _ENDS_AS_QUESTION.search(sentence) or (last and is_asked(one)):
             yield True, sentence
         elif worded("supposes", sentence):
             yield False, sentence
