@@ -1,4 +1,4 @@
-"""Who stands behind the assistant's words: a person who answers what was asked, and nobody by any other reply.
+"""People stand behind the assistant's words who answer what it asked, and nobody does by any other reply.
 
 Every other sentence was kept unseen until the rule was written (``SEEN`` and ``HELD_OUT``).
 """

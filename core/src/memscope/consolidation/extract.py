@@ -20,7 +20,7 @@ from memscope.consolidation.batch import FactBatch, ToldRelation, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_facts import choose_known, known_data
 from memscope.consolidation.known_names import known_names
-from memscope.consolidation.own_words import Citation
+from memscope.consolidation.own_words import Citation, is_shown
 from memscope.consolidation.reply import LEVELS, MALFORMED_FACT, USUAL_LEVEL, Extraction, Fact, Relation, schema
 from memscope.consolidation.transcript import (
     MAX_TRANSCRIPT_CHARS,
@@ -33,7 +33,6 @@ from memscope.consolidation.transcript import (
 from memscope.consolidation.vouching import MAX_ASSENT_WORDS, is_vouched_for
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
-from memscope.languages.requests import brought_along
 from memscope.languages.worded import calls_user, worded
 from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import worker
@@ -62,12 +61,6 @@ MAX_USELESS_SINGLE_TURNS = 2  # turns read alone without a usable reply, before 
 MAX_REPORTED_REFUSALS = 20  # refused facts in a report
 FINAL_REFUSALS = frozenset(("pasted", "instruction"))
 REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
-# Words of others in a turn: code, what stands between marks or tags, mail quoted or forwarded.
-_QUOTED_PASSAGE = re.compile(
-    r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)|^[ \t]*>[^\n]*"
-    r"|^-{2,} ?[^\n-]*\b(?i:message|mail)\b[^\n-]*-{2,}.*",
-    re.DOTALL | re.MULTILINE,
-)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MIN_SHARED_CHARACTERS = 2  # of a fact and its quotes, in a script without spaces
 USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
@@ -247,7 +240,7 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "no_quote"
     if all(one.context for one in cited):
         return "not_said_by_user"
-    if all(one.words not in _own_words(one.turn.text) for one in cited):
+    if is_shown(fact.text, cited):
         return "pasted"
     if not is_vouched_for(fact, cited, lines):
         return "not_said_by_user"
@@ -257,11 +250,6 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "not_in_quote"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
-
-
-def _own_words(text: str) -> str:
-    """Return a text without the words of others in it: quoted, or brought along to be summarised or translated."""
-    return _QUOTED_PASSAGE.sub(" ", text.removesuffix(brought_along(text)))
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:

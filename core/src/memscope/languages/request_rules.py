@@ -21,6 +21,9 @@ class Requests:
         addressing: phrases to the assistant ("could you tell me"), whose pronouns say nothing about the user.
         material: works on words that the message brings along: translation, rewriting, a summary of what follows.
         brings: points at something that the message quotes ("this review").
+        shows: the beginning of others' words, which go on to the end of the message: a mail's head, "Here is the
+            article"; in the message as it was written, as the next.
+        quotes_oneself: ends right before a quotation of the speaker's own words ("I told him").
         task: needs nothing but itself: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
         reckons: asks for an amount; with numbers in the message itself, a task.
         asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
@@ -42,6 +45,8 @@ class Requests:
     addressing: re.Pattern[str] = MATCHES_NOTHING
     material: re.Pattern[str] = MATCHES_NOTHING
     brings: re.Pattern[str] = MATCHES_NOTHING
+    shows: re.Pattern[str] = MATCHES_NOTHING
+    quotes_oneself: re.Pattern[str] = MATCHES_NOTHING
     task: re.Pattern[str] = MATCHES_NOTHING
     reckons: re.Pattern[str] = MATCHES_NOTHING
     asks_own: re.Pattern[str] = MATCHES_NOTHING

@@ -110,6 +110,8 @@ def brought_along(message: str) -> str:
     if found is None:
         return ""
     instruction = message[: found.end()]
+    if instruction.count("[") > instruction.count("]"):
+        return ""  # the colon stands in a caption: "[shared image: ...]"
     rules, folded = of_sentence(instruction).requests, fold(instruction)
     return message[found.end() :] if rules.material.search(folded) and rules.brings.search(folded) else ""
 

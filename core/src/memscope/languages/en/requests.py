@@ -30,6 +30,12 @@ _BROUGHT = (
     r"|passage"
     r"|text|article|abstract|essay|typos?))"
 )
+_DOCUMENT = (
+    r"(?:article|page|web ?page|website|text|letter|e-?mails?|mail|message|messages|post|posts|thread|chat|conversation"
+    r"|transcript|report|review|document|file|contract|story|excerpt|passage|paragraph|abstract|chapter|essay|paper|notes?"
+    r"|minutes|statement|notice|newsletter|press release|blog|snippet|log|logs|output|result|results|response)"
+)
+_MAIL_FIELD = r"(?:from|sent|to|cc|bcc|date|subject|reply-to): ?[^\n]*"
 _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|winter|spring|autumn|fall|is|happen|work)"
 
 REQUESTS = Requests(
@@ -69,6 +75,23 @@ REQUESTS = Requests(
         r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct"
         r"|grammatical)\b"
         r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
+    ),
+    shows=pattern(
+        r"(?im)^[ \t>]*on (?=[^\n]*\d)[^\n]{4,120}(?:\n[^\n]{1,80})?(?<!\bi )\bwrote:[ \t]*$"
+        rf"|^[ \t]*{_MAIL_FIELD}\n(?:[ \t]*{_MAIL_FIELD}(?:\n|\Z))+"
+        r"|^[ \t]*[-_=*]{2,} ?[^\n-]*\b(?:message|mail|e-mail|forwarded)\b[^\n-]*[-_=*]{2,}"
+        rf"|\bhere(?:['’]s| is| are) (?:the|an?|this|that|some)(?: (?!my\b|our\b)[\w'’]+){{0,4}}? {_DOCUMENT}\b"
+        r"(?! (?:i|we) (?:wrote|have written|drafted))[^\n:]*(?::|\n)"
+        r"|\bhere(?:['’]s| is) what (?!i\b|we\b)[^\n:]{1,60}:"
+        rf"|^\W*(?:attached|uploaded|pasted|shared|copied|forwarded)(?: \w+){{0,2}}? {_DOCUMENT}\b[^\n:]*:"
+        r"|^\W*(?:the )?(?:tool|search|function|browser|web|api|command|query|terminal|shell)(?: \w+)?"
+        r" (?:results?|outputs?|responses?|returned|says|said|prints|printed)\b[^\n:]{0,40}:"
+        rf"|^\W*\[(?:attached |uploaded |pasted |tool |search )?{_DOCUMENT}\b[^\]\n]*\]"
+    ),
+    quotes_oneself=pattern(
+        r"(?i)\b(?:i|we)(?:['’](?:ve|d)| have| had| would| will)?(?: \w+ly| just| then| also| only| always)?"
+        r" (?:said|say|told|tell|wrote|write|answered|replied|asked|posted|texted|explained|announced|shouted|called it"
+        r"|thought)\b[^.!?\n\"“]{0,40}\Z"
     ),
     brings=pattern(r"\b(?:this|these|the following|below)\b"),
     task=pattern(
