@@ -16,6 +16,25 @@ _AFFIRMS = (
     r"|ja|oui|s[ií]|sim|da|tak"  # texts in Latin letters that are too short to tell are read by these rules
 )
 
+# Verbs that bid somebody at the beginning of a sentence: alone, or, where a name or a thing may be called so, before
+# what is bidden. The last ones act upon the world, which no wish for how answers should be does.
+_BIDS = (
+    r"(?:ignore|disregard|obey|follow|send|reveal|delete|reply|respond|mention|say|tell|recommend|forward|approve|forget"
+    r"|remember|pretend|refuse|suggest|describe|avoid|include|give|ask|let|make|keep|treat|bring up|refer|insist|speak"
+    r"|go on|praise)"
+)
+_BIDS_OR_NAMES = (
+    r"answer|call|use|write|show|trust|pay|transfer|buy|run|execute|open|click|visit|store|save|note|add|remove"
+    r"|talk|accept|confirm|sign|share|publish|post|email|mail|text|greet|address|read|report|change|set|start|stop|quit"
+)
+_BIDDEN = (
+    r"(?:the|an?|all|any|every\w*|no|it|this|that|these|those|him|her|them|me|us|your|users?|to|in|with|only|as|about)"
+)
+_ACTS = (
+    r"(?:run|execute|delete|remove|send|forward|approve|pay|transfer|buy|order|reveal|leak|publish|post|share|sign|accept"
+    r"|install|download|open|visit|click|ignore|disregard|obey|recommend|promote|praise|hide|conceal|lie|trust)"
+)
+
 WORDING = Wording(
     plan=pattern(
         r"(?i:\bplan(?:s|ned)? to\b|\bplanning\b|\bintend(?:s|ed)? to\b|\bconsider(?:s|ed)? \w+ing\b|\bconsidering\b"
@@ -76,10 +95,18 @@ WORDING = Wording(
         r"|divorced|resigned|retired|cancell?ed|dropped|any ?more)\b"
     ),
     instruction=pattern(
-        r"(?i)\A(?:please|always|from now on|you (?:must|should|shall|have to|are to))\b"
-        r"|\A(?:never |do not |don't )?(?:ignore|disregard|obey|follow|send|reveal|delete|reply|respond|mention)\b"
-        r"|\A(?:the |an? )?(?:assistant|AI|chatbot) (?:must|should|shall|has to|is to)\b"
+        r"(?i)\A(?:please|from now on|you (?:must|should|shall|have to|are to))\b"
+        r"|\A(?:always (?-i:[a-z])|(?:do not|don['’]t)\b)"
+        r"|\A(?:system|developer|admin(?:istrator)?|operator|instructions?|rules?|assistant|AI|note to [\w ]{1,20})\s*:"
+        r"|\A(?:the |an? )?(?:assistant|AI|chatbot) (?:must|should|shall|has to|is to|may not|cannot)\b"
+        rf"|\A(?:(?:(?:when(?:ever)?|if|once|before|after|as soon as|every time)\b[^,.]{{1,100}},? )?"
+        rf"(?:(?:then|always|never|only|also|just|please|remember to|be sure to|make sure to|do not|don['’]t) )*)"
+        rf"(?:{_BIDS}\b|(?:{_BIDS_OR_NAMES}) {_BIDDEN}\b)"
+        r"|\A(?:never|under no circumstances) (?!\w+(?:ing|ed)\b)[a-z]+ "
         r"|\b(?:previous|prior|earlier) instructions\b"
+        rf"|\b(?:wants?|wishes|asks?|asked|expects?|instructs?|instructed|tells|told|orders?|ordered|allows?|allowed) "
+        rf"(?:that )?(?:the |their |an? )?(?:assistant|AI|chatbot|agent) (?:to |must |should |may )?"
+        rf"(?:always |never )?{_ACTS}\b"
     ),
     user=pattern(r"(?i)\bthe user(?:'s)?\b"),
     user_named=pattern(
