@@ -32,7 +32,7 @@ TELLING = [
     "The user wants the assistant to call them Captain.", "The user asked the assistant to answer in French.",
     "When the user moved to Graz, they sold the car.", "If it rains, the user takes the tram.",
     "Once a week, the user swims.", "Before work, the user runs by the river.",
-   
+
     "Never having smoked, the user runs well.",
     "Mark runs the store in Linz.", "Will sends the user letters.", "Call centre work bored the user.",
     "Run club meets on Mondays.", "The user's assistant Ann must leave in May.", "Post office staff know the user.",
