@@ -19,6 +19,13 @@ def worded(sign: str, text: str) -> bool:
 
 
 @depends_on_languages
+@lru_cache(maxsize=1 << 10)  # asked for the same known facts in every call of a batch
+def tells_state(text: str) -> bool:
+    """Return whether a fact tells what a person has one of, or how they live: a home, a job, an age."""
+    return worded("state", text) or any(kind.search(text) for one in wordings(text) for kind in one.single)
+
+
+@depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def every(field: str) -> frozenset[str]:
     """Return the words, or characters, of all languages in a field."""
