@@ -25,7 +25,8 @@ MAX_BEFORE_QUOTATION = 120  # characters that are searched for who is quoted
 # Code, what stands between tags, a mail's quoted lines, a table, JSON, CSV with a head, an indented block, lines of a
 # log or of a chat with their time.
 _PASSAGE = re.compile(
-    r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)|\[([a-z][\w-]*)\b[^\]\n]*\].*?\[/\3\]"
+    r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)"
+    r"|\[([a-z][\w-]{0,40})\b[^\]\n]{0,200}\].*?\[/\3\]"
     r"|^[ \t]*>[^\n]*|^[ \t]*\|[^\n]*\|[ \t]*$|\{\s*\"[^\"\n]{1,60}\"\s*:.*\}"
     r"|^(?:[^\s,;]+(?:[,;][^\s,;]+)+|[^\t\n]+(?:\t[^\t\n]+)+)\n(?:[^\n]*[,;\t][^\n]*(?:\n|\Z))+"
     r"|(?:\A|(?<=\n))[ \t]*\n(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"

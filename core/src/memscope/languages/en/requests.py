@@ -83,10 +83,10 @@ REQUESTS = Requests(
         rf"|\bhere(?:['’]s| is| are) (?:the|an?|this|that|some)(?: (?!my\b|our\b)[\w'’]+){{0,4}}? {_DOCUMENT}\b"
         r"(?! (?:i|we) (?:wrote|have written|drafted))[^\n:]*(?::|\n)"
         r"|\bhere(?:['’]s| is) what (?!i\b|we\b)[^\n:]{1,60}:"
-        rf"|^\W*(?:attached|uploaded|pasted|shared|copied|forwarded)(?: \w+){{0,2}}? {_DOCUMENT}\b[^\n:]*:"
-        r"|^\W*(?:the )?(?:tool|search|function|browser|web|api|command|query|terminal|shell)(?: \w+)?"
+        rf"|^[^\w\n]{{0,9}}(?:attached|uploaded|pasted|shared|copied|forwarded)(?: \w+){{0,2}}? {_DOCUMENT}\b[^\n:]*:"
+        r"|^[^\w\n]{0,9}(?:the )?(?:tool|search|function|browser|web|api|command|query|terminal|shell)(?: \w+)?"
         r" (?:results?|outputs?|responses?|returned|says|said|prints|printed)\b[^\n:]{0,40}:"
-        rf"|^\W*\[(?:attached |uploaded |pasted |tool |search )?{_DOCUMENT}\b[^\]\n]*\]"
+        rf"|^[^\w\n\[]{{0,9}}\[(?:attached |uploaded |pasted |tool |search )?{_DOCUMENT}\b[^\]\n]*\]"
     ),
     quotes_oneself=pattern(
         r"(?i)\b(?:i|we)(?:['’](?:ve|d)| have| had| would| will)?(?: \w+ly| just| then| also| only| always)?"
