@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -335,3 +335,18 @@ async def test_when_a_fact_happened_is_told_to_the_model(world):
     await reflected(world, Placing(HOME))
     told = {one["text"]: one.get("when") for one in data(world.chat.prompts[0])["facts"]}
     assert told == {BERLIN: "2026-01-10", FLAT: None}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "shown"),
+    [((2026, 5, 1), (2026, 6, 1), "2026-05"), ((2026, 1, 1), (2027, 1, 1), "2026"), ((2026, 5, 7), (2026, 5, 8), "2026-05-07"),
+     ((2026, 5, 7), (2026, 5, 10), "2026-05-07/2026-05-09")],
+)  # fmt: skip
+async def test_a_month_is_shown_to_the_model_as_a_month(world, start, end, shown):
+    (id,) = await know(world, "The user sails to Malta.")
+    (known,) = [one for one in await world.memories() if one.id == id]
+    happened = Interval(datetime(*start, tzinfo=UTC), datetime(*end, tzinfo=UTC))
+    await world.store.apply("alice", ChangeSet(revised=(Revision(replace(known, happened=happened), known.version),)))
+    seen = []
+    await reflected(world, lambda messages: seen.append(data(messages)["facts"][0]["when"]) or answer(alone=[1]))
+    assert seen == [shown]

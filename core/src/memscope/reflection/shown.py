@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
-from memscope.dates.iso import written
+from memscope.dates.iso import brief
 from memscope.reconciliation.insight_sentences import attributed
 from memscope.reconciliation.similarity import closeness
 from memscope.reconciliation.subjects import meet
@@ -152,7 +152,7 @@ def _data(
 def _fact(number: int, fact: Observation) -> dict[str, Json]:
     shown: dict[str, Json] = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:MAX_SHOWN_FACT_CHARS]}
     if fact.happened:
-        shown["when"] = written(fact.happened)
+        shown["when"] = brief(fact.happened)
     if fact.valid_to is not None:
         shown["until"] = f"{fact.valid_to:%Y-%m-%d}"
     return {**shown, "about": fact.about}
