@@ -29,6 +29,7 @@ class Wording:
         half: half a unit of time, in a time expression.
         state_verb: what is so, not what happened.
         timeless: tastes and traits, which no day is that of.
+        changing: tells of a home, work, health or money as it is now, whatever else is said.
         hearsay: begins with who says or believes it, a group "source".
         affirms: an answer that says yes to a question; in answers.
         confirms: the same to what was only supposed; in answers.
@@ -64,6 +65,7 @@ class Wording:
     half: re.Pattern[str] = MATCHES_NOTHING
     state_verb: re.Pattern[str] = MATCHES_NOTHING
     timeless: re.Pattern[str] = MATCHES_NOTHING
+    changing: re.Pattern[str] = MATCHES_NOTHING
     hearsay: re.Pattern[str] = MATCHES_NOTHING
     affirms: re.Pattern[str] = MATCHES_NOTHING
     confirms: re.Pattern[str] = MATCHES_NOTHING

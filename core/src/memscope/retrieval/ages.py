@@ -22,16 +22,21 @@ AVERAGE_MONTH_DAYS = 365.25 / 12
 
 def age_mark(memory: Memory, confirmed: datetime, now: datetime | None) -> str:
     """Return "said 14 months ago" or the like for a memory that may have changed since; else ""."""
-    if now is None or now - confirmed < MIN_SHOWN_AGE or not _may_have_changed(memory):
+    if now is None or now - confirmed < MIN_SHOWN_AGE or not _may_have_changed(memory, now):
         return ""
     months = round((now - confirmed).days / AVERAGE_MONTH_DAYS)
     return languages.main(memory.text).phrases.aged.format(months=months)
 
 
-def _may_have_changed(memory: Memory) -> bool:
+def _may_have_changed(memory: Memory, now: datetime) -> bool:
     text = memory.text
-    over = (worded("told_as_past", text) or memory.happened) and not worded("lasting", text)
-    if over or memory.valid_to is not None or worded("timeless", text):
+    happened = memory.happened is not None and memory.happened.end <= now
+    over = (worded("told_as_past", text) or happened) and not worded("lasting", text)
+    if over or memory.valid_to is not None:
+        return False
+    if any(worded(sign, text) for sign in ("changing", "plan", "future")):
+        return True
+    if worded("timeless", text):
         return False
     words = f"{text} {' '.join(memory.keywords)}" if isinstance(memory, Observation) else text
     about = topics(words)
@@ -39,7 +44,7 @@ def _may_have_changed(memory: Memory) -> bool:
         return False
     is_state = isinstance(memory, Insight) or worded("state_verb", text) or worded("state", text)
     changing = about & _numbers(CHANGING_TOPICS) or every("state_words").intersection(token_words(text))
-    return worded("plan", text) or (is_state and bool(changing))
+    return is_state and bool(changing)
 
 
 @cache

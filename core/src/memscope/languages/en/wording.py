@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memscope.imports import pattern
+from memscope.languages.en.words import alternatives
 from memscope.languages.wording import Wording
 
 _CONFIRMS = (
@@ -72,7 +73,9 @@ WORDING = Wording(
     timeless=pattern(
         r"(?i)\b(?:likes?|loves?|prefers?|enjoys?|hates?|dislikes?)\b"
         r"|\bis (?:an? )?(?:allergic|vegetarian|vegan|called|named)\b"
+        rf"|\b{alternatives('lasting_traits')}\b"
     ),
+    changing=pattern(rf"(?i)(?:(?<![\w-])|(?=')){alternatives('changing_states')}"),
     hearsay=pattern(
         r"(?P<source>\w[\w'’ -]{0,40}?) (?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|heard"
         r"|suspects?|guess(?:es)?) (?:that )?(?!(?:yes|no|okay|goodbye|hello|thanks?|sorry|so)\b)(?=\w)"

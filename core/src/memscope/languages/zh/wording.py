@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memscope.imports import pattern
 from memscope.languages.wording import Wording
+from memscope.languages.zh.words import alternatives
 
 _CONFIRMS = (
     "是的|是啊|是呀|对的|對的|对啊|對啊|对呀|對呀|没错|沒錯|正是|确实|確實|的确|的確|当然|當然|肯定|就是(?:的|啊|这样|這樣)?|没有?错"
@@ -51,7 +52,8 @@ WORDING = Wording(
     ),
     half=pattern("半"),
     state_verb=pattern("是|喜欢|喜歡|住在|有(?!过|過)|想|打算|希望|叫"),
-    timeless=pattern("喜欢|喜歡|讨厌|討厭|爱吃|愛吃|吃素|过敏|過敏|名叫"),
+    timeless=pattern(f"喜欢|喜歡|讨厌|討厭|爱吃|愛吃|吃素|过敏|過敏|名叫|{alternatives('lasting_traits')}"),
+    changing=pattern(alternatives("changing_states")),
     hearsay=pattern(
         "(?P<source>[^，。：]{1,12}?)(?:认为|認為|觉得|覺得|听说|聽說|相信|声称|聲稱"
         "|(?<![小传傳])[说說](?!好(?![吃喝看听聽玩用])|[定服話话]|不定))"
