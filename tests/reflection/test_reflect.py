@@ -339,8 +339,8 @@ async def test_when_a_fact_happened_is_told_to_the_model(world):
 
 @pytest.mark.parametrize(
     ("start", "end", "shown"),
-    [((2026, 5, 1), (2026, 6, 1), "2026-05"), ((2026, 1, 1), (2027, 1, 1), "2026"), ((2026, 5, 7), (2026, 5, 8), "2026-05-07"),
-     ((2026, 5, 7), (2026, 5, 10), "2026-05-07/2026-05-09")],
+    [((2026, 5, 1), (2026, 6, 1), "2026-05"), ((2026, 1, 1), (2027, 1, 1), "2026"),
+     ((2026, 5, 7), (2026, 5, 8), "2026-05-07"), ((2026, 5, 7), (2026, 5, 10), "2026-05-07/2026-05-09")],
 )  # fmt: skip
 async def test_a_month_is_shown_to_the_model_as_a_month(world, start, end, shown):
     (id,) = await know(world, "The user sails to Malta.")
