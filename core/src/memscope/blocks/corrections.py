@@ -6,12 +6,14 @@ have ended or were corrected by a person since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memscope.errors import Conflict
+from memscope.languages.insight_text import past_plan, told_as_ahead
 from memscope.languages.worded import worded
 from memscope.reconciliation.insight_sentences import details, says, with_corrections
 from memscope.reconciliation.similarity import form
@@ -27,6 +29,20 @@ NO_LONGER = "no insight says so any more"
 MIN_OLD_WORDS_SHARE = 0.5  # share of the words that only the old fact has, from which a line tells it
 
 
+@dataclass(frozen=True, slots=True)
+class OutdatedFact:
+    """What a fact said that has ended or was corrected, and what is said in its place, "" where that is not known.
+
+    ``by_name``: its end was announced; a line about the news has most of its words too, as "lives". ``ahead``: a plan
+    whose day is past; a line that tells what came of it stays.
+    """
+
+    text: str
+    instead: str
+    by_name: bool = False
+    ahead: bool = False
+
+
 async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> None:
     """Apply a person's change of a memory, and take what no longer holds out of insights and blocks."""
     user, new = old.scope.user, replace(revision.memory, origin=CORRECTED)
@@ -40,11 +56,8 @@ async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> No
 async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[str, Json]]:
     """Write a version without outdated lines of each block that has some; return no action for a report."""
     for history in by_key(await ctx.store.blocks(user, versions=True)).values():
-        lines = _sourced_lines(history)
-        outdated = await _outdated(ctx, user, lines) if lines else set()
-        if outdated:
-            last = history[-1]
-            value = "\n".join(line for line in last.value.split("\n") if line not in outdated)
+        last, value = history[-1], await _holding(ctx, user, history, ctx.clock())
+        if value != last.value:
             new = replace(
                 last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend", reason=NO_LONGER,
                 sources=(),
@@ -52,6 +65,26 @@ async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[st
             with suppress(Conflict):  # edited meanwhile; looked at again after the next batch
                 await ctx.store.put_blocks(user, [new])
     return ()
+
+
+async def as_read(ctx: Services, user: str, blocks: Sequence[Block], when: datetime) -> list[Block]:
+    """Return the blocks as they read then: without lines of the back end that have become outdated since."""
+    if not any(block.value and block.version for block in blocks):
+        return [*blocks]
+    stored = await ctx.store.blocks(user, versions=True)
+    histories = by_key([block for block in stored if block.recorded <= when])
+    return [
+        replace(block, value=await _holding(ctx, user, histories[block.key], when))
+        if block.version and block.key in histories else block
+        for block in blocks
+    ]  # fmt: skip
+
+
+async def _holding(ctx: Services, user: str, history: Sequence[Block], when: datetime) -> str:
+    """Return the current text of a block without its outdated lines."""
+    lines = _sourced_lines(history)
+    outdated = await _outdated(ctx, user, lines, when) if lines else set()
+    return "\n".join(line for line in history[-1].value.split("\n") if line not in outdated)
 
 
 def _sourced_lines(history: Sequence[Block]) -> dict[str, tuple[str, ...]]:
@@ -66,39 +99,58 @@ def _sourced_lines(history: Sequence[Block]) -> dict[str, tuple[str, ...]]:
     return {line: sources for line, sources in written.items() if sources and line in before}
 
 
-async def _outdated(ctx: Services, user: str, lines: Mapping[str, Sequence[str]]) -> set[str]:
+async def _outdated(ctx: Services, user: str, lines: Mapping[str, Sequence[str]], when: datetime) -> set[str]:
     ids = {id for sources in lines.values() for id in sources}
     insights = (await ctx.store.fetch(user, sorted(ids))).records
     facts = {id for one in insights.values() if isinstance(one, Insight) for id in one.sources}
     records = (await ctx.store.fetch(user, sorted(facts))).records
     heirs = {one.superseded_by for one in records.values() if isinstance(one, Observation)} - {None}
     records = {**records, **(await ctx.store.fetch(user, sorted(map(str, heirs)))).records}
-    old = {id: [*await _replaced_texts(ctx, records, id)] for id in facts}
+    old = {id: await _outdated_facts(ctx, records, id, when) for id in facts}
     return {
         line for line, sources in lines.items()
-        if any(_tells(line, text, new) for one in map(insights.get, sources) if isinstance(one, Insight)
-               for id in one.sources for text, new in old[id])
+        if any(_tells(line, gone) for one in map(insights.get, sources) if isinstance(one, Insight)
+               for id in one.sources for gone in old[id])
     }  # fmt: skip
 
 
-async def _replaced_texts(ctx: Services, records: Mapping[Handle, Record], id: str) -> Iterable[tuple[str, str]]:
-    """Return what a fact said that has ended or was corrected, each with what is said in its place."""
+async def _outdated_facts(
+    ctx: Services, records: Mapping[Handle, Record], id: str, when: datetime
+) -> list[OutdatedFact]:
     fact = records.get(id)
     if not isinstance(fact, Observation):
-        return ()
+        return []
     if fact.closed is not None and fact.valid_to is not None:
         heir = records.get(fact.superseded_by or "")
-        return ((fact.text, heir.text if isinstance(heir, Observation) else ""),)
+        return (
+            [OutdatedFact(fact.text, heir.text if isinstance(heir, Observation) else "")] if fact.closed <= when else []
+        )
+    if fact.ended(when):
+        return [OutdatedFact(fact.text, _news(records, fact), by_name=True)]
+    if past_plan(fact, when):
+        return [OutdatedFact(fact.text, "", ahead=True)]
     if fact.origin != CORRECTED:
-        return ()
+        return []
     versions = await ctx.store.history(fact.scope.user, id)
-    return [(one.text, fact.text) for one in versions if one.id == id and one.version < fact.version]
+    return [OutdatedFact(one.text, fact.text) for one in versions if one.id == id and one.version < fact.version]
 
 
-def _tells(line: str, old: str, new: str) -> bool:
+def _news(records: Mapping[Handle, Record], fact: Observation) -> str:
+    """Return what was announced for the day on which the fact ended, as far as the same insight tells it."""
+    facts = (one for one in records.values() if isinstance(one, Observation) and one.happened)
+    return next((one.text for one in facts if one.happened and one.happened.start == fact.valid_to), "")
+
+
+def _tells(line: str, fact: OutdatedFact) -> bool:
     """Return whether a line says what only the old fact says: its words, a name or a number, or that it is so."""
+    old, new = fact.text, fact.instead
+    if fact.ahead and not told_as_ahead(line):
+        return False
     lost = form(old).topics - form(new).topics
     if not lost:
         return says(line, old) and worded("denies", line) != worded("denies", new)
-    named = any(one in fold(line) for one in details(old) - details(new))
-    return named or len(lost & form(line).topics) >= MIN_OLD_WORDS_SHARE * len(lost)
+    if any(one in fold(line) for one in details(old) - details(new)):
+        return True
+    if fact.by_name:
+        return says(line, old)
+    return len(lost & form(line).topics) >= MIN_OLD_WORDS_SHARE * len(lost)

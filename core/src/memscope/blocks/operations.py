@@ -61,8 +61,11 @@ class AsyncBlocks:
             StoreError: the store cannot be read.
         """
         when = None if as_of is None else validation.when("as_of", as_of, self._services.zone)
+        from memscope.blocks.corrections import as_read  # the text of turns is not read by `import memscope`
+
         async with self._runtime.operation("blocks"):
-            return await self._seen(when)
+            at = when or self._services.clock()
+            return await as_read(self._services, self._where.user, await self._seen(when), at)
 
     async def get(self, label: str, *, as_of: datetime | str | None = None) -> Block:
         """Get one block.

@@ -19,6 +19,7 @@ class Phrases:
     changed: str = " (changed later: {date})"
     repeated: str = " (said {times} times, last {date})"
     aged: str = " (said {months} months ago)"  # behind what may have changed since
+    past: str = " (now past)"  # behind a plan whose day is past
     event: str = " ({dates})"  # an event's dates, behind the words that name it
     until: str = " to "  # between the first and the last day of a period
     separator: str = ", "  # between dates

@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 
-from memscope import languages
 from memscope.imports import pattern
+from memscope.languages.insight_text import composed
 from memscope.languages.names import names
 from memscope.languages.statements import sentences as split
 from memscope.languages.worded import every, worded
@@ -49,18 +49,6 @@ def without_heading(value: str, subject: str) -> str:
     while value.casefold().startswith(subject.casefold()) and value[len(subject) : len(subject) + 1] in (":", "："):
         value = value[len(subject) + 1 :].strip()
     return value
-
-
-def headed(subject: str, value: str) -> str:
-    return f"{subject}{languages.main(value).phrases.colon}{value}"
-
-
-def composed(subject: str, sentences: Sequence[Sentence]) -> str:
-    """Return the text of an insight; behind a sentence without a mark stands a comma."""
-    texts = [one.text for one in sentences]
-    phrases = languages.main(" ".join(texts)).phrases
-    parts = [part for one in texts for part in (one, phrases.separator if one[-1:].isalnum() else phrases.space)]
-    return headed(subject, "".join(parts[:-1]))
 
 
 def with_own_sentences(record: Record) -> Record:
@@ -191,7 +179,8 @@ def _replacing(
 ) -> ChangeSet:
     new, closed = list[Insight](), list[Supersession]()
     for old in insights:
-        sentences = corrected(attributed(old, facts), over, facts)
+        announced = {id: list[Observation]() for id in old.sources if id in facts and _ended_since(facts[id], old, now)}
+        sentences = corrected(attributed(old, facts), {**announced, **over}, facts)
         if sentences == attributed(old, facts):
             continue
         heirs = [fact for id in old.sources for fact in over.get(id, ())]
@@ -200,6 +189,11 @@ def _replacing(
             new.append(superseding(old, sentences, [one.id for one in heirs], said, now))
         closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said, said))
     return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
+
+
+def _ended_since(fact: Observation, insight: Insight, now: datetime) -> bool:
+    """Return whether the announced end of a fact came after the insight was written."""
+    return fact.ended(now) and fact.valid_to is not None and fact.valid_to > insight.recorded
 
 
 def superseding(

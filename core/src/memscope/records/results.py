@@ -58,7 +58,7 @@ class Hit:
     to how often they were said; ``superseded`` no longer hold. ``changed``: the turn's content was superseded or
     corrected.
     ``part`` says which of ``search.units.chunks`` fits best; ``words``, where set, is all that is printed of the turn;
-    ``zone`` is the query's, ``asked`` its time, None with ``as_of``. In a profile, ``category`` is what the entry is
+    ``zone`` is the query's, ``asked`` its ``as_of``, else its time. In a profile, ``category`` is what the entry is
     about ("home", "pets"); ``recent``: a plan or the moment, not what lasts.
     """
 

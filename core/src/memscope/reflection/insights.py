@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from memscope.reconciliation.insight_sentences import attributed, composed, corrected, headed
+from memscope.languages.insight_text import composed, headed
+from memscope.reconciliation.insight_sentences import attributed, corrected
 from memscope.reconciliation.supersession import replaced
 from memscope.records import ChangeSet, Insight, Observation, Revision, Select, Sentence, Supersession
 from memscope.records.identity import memory_id

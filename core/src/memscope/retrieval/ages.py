@@ -30,6 +30,9 @@ def age_mark(memory: Memory, confirmed: datetime, now: datetime | None) -> str:
 
 def _may_have_changed(memory: Memory, now: datetime) -> bool:
     text = memory.text
+    if isinstance(memory, Insight) and memory.sentences:
+        past = languages.main(text).phrases.past  # such a sentence says how it stands
+        text = " ".join(one.text for one in memory.sentences if not one.text.endswith(past))
     happened = memory.happened is not None and memory.happened.end <= now
     over = (worded("told_as_past", text) or happened) and not worded("lasting", text)
     if over or memory.valid_to is not None:

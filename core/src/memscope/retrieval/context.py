@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from memscope import languages
+from memscope.languages.insight_text import past_plan
 from memscope.records import FACT_SEPARATOR, Hit, Observation, Retrieval, in_zone
 from memscope.retrieval.ages import age_mark
 from memscope.retrieval.events import with_dates, with_event
@@ -95,7 +96,10 @@ def _mark(hit: Hit, words: str) -> str:
 def _memory(hit: Hit, memory: Observation) -> str:
     words = with_event(_one_line(memory.text), memory.happened, hit.time)
     again = hit.repeats.get(memory.id)
-    words += age_mark(memory, max(memory.said, again.last) if again else memory.said, hit.asked)
+    if hit.asked and past_plan(memory, hit.asked):
+        words += languages.main(words).phrases.past
+    else:
+        words += age_mark(memory, max(memory.said, again.last) if again else memory.said, hit.asked)
     if again is None or again.times < 2:
         return words
     last = in_zone(again.last, hit.zone) if hit.zone else again.last

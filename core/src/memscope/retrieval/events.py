@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
 
 from memscope import dates, languages
+from memscope.languages.insight_text import told_as_ahead
 from memscope.languages.statement_rules import Statements
 from memscope.records import Interval, in_zone
 
@@ -48,6 +49,14 @@ def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHI
     named = dict.fromkeys(written(time, said.tzinfo) for time in times)
     told = [when for when in named if when != f"{said:%Y-%m-%d}"][:MAX_DATES_PER_TURN]
     return _before_stop(words, ", ".join(told)) if told else words
+
+
+def plan_is_past(words: str, said: datetime, when: datetime) -> bool:
+    """Return whether words tell a plan, and every time that they name is over by then."""
+    if not told_as_ahead(words):
+        return False
+    times = [time for one in dates.mentions(words, said) if (time := dates.event_time(one, said))]
+    return bool(times) and all(time.end <= when for time in times)
 
 
 def _rules_on(words: str) -> Sequence[Statements]:

@@ -77,4 +77,4 @@ async def _fetched(query: Query, ids: Sequence[str], ctx: Services) -> Mapping[s
 
 
 def _hit(old: Hit, newer: Observation, turn: Turn) -> Hit:
-    return Hit(turn, None, old.score, FOUND_BY, observations=(newer,), matched=(newer,), zone=old.zone)
+    return Hit(turn, None, old.score, FOUND_BY, observations=(newer,), matched=(newer,), zone=old.zone, asked=old.asked)

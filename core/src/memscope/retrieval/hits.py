@@ -18,13 +18,14 @@ from typing import Literal
 
 from memscope.imports import pattern
 from memscope.languages.flags import Flag
+from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import asks, is_filling, sentences
-from memscope.languages.worded import worded
 from memscope.pipeline import worker
 from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
 from memscope.retrieval.changes import changed, corrected, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.deduplicate import deduplicate, first_said, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
+from memscope.retrieval.outlived import with_insights_as_read
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import channels, lines, rank
 from memscope.retrieval.search import search
@@ -71,12 +72,12 @@ async def build_hits(query: Query, ctx: Services) -> Query:
 
 async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
     """Return the records of rows; the store is asked only for those that did not come with the search."""
-    brought = candidates.brought or NO_RECORDS
-    missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in brought.records]
-    if not missing:
-        return brought
-    asked = await ctx.store.fetch(query.scope.user, missing)
-    return both(brought, asked)
+    found = candidates.brought or NO_RECORDS
+    missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in found.records]
+    if missing:
+        found = both(found, await ctx.store.fetch(query.scope.user, missing))
+    insights = [candidates.handle[row] for row in rows if candidates.kind[row] == INSIGHT]
+    return await with_insights_as_read(query, found, insights, ctx) if insights else found
 
 
 def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
@@ -112,7 +113,7 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
         part=int(candidates.part[row]),
         features=lines(query, row),
         zone=query.now.tzinfo,
-        asked=query.now if query.as_of is None else None,
+        asked=query.as_of or query.now,
         beside=beside,
         words=telling_words(record.text) if facts and beside else "",
     )
@@ -184,14 +185,14 @@ def choose_facts(
 def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
     """Return whether the fact happened in a period asked for, or has words of the query.
 
-    A plan whose time is over does not count by its words: read today, it would seem still ahead.
+    A plan whose time is over does not count by its words: read today, it would seem still ahead. The line of one that
+    is asked for by its time says that it is past.
     """
     happened = memory.happened
     if happened and happened.end - happened.start <= MAX_SHOWN_EVENT and any(map(happened.overlaps, query.periods)):
         return True
     part = share(query, " ".join((memory.text, *memory.keywords))) if attributed else 0.0
-    over = happened is not None and happened.end <= (query.as_of or query.now)
-    return part > 0 and not (over and worded("plan", memory.text))
+    return part > 0 and not past_plan(memory, query.as_of or query.now)
 
 
 def _covers(facts: Sequence[Observation], turn: Turn) -> bool:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 
 from memscope.languages.durable_facts import is_durable, kinds, lasting, statement_score
+from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import content_words, is_question, requests, sentences
 from memscope.pipeline import worker
 from memscope.records import Hit, Insight, Observation, Turn
 from memscope.retrieval.context import profile_line
+from memscope.retrieval.events import plan_is_past
 from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -90,9 +93,11 @@ def entries(hit: Hit, query: Query) -> Iterator[ProfileEntry]:
     if isinstance(hit.insight, Insight):
         yield ProfileEntry(replace(hit, category=hit.insight.subject), INSIGHT_WEIGHT, hit.insight.subject)
     elif hit.turn is not None and hit.observations and "observation" in query.kinds:
-        yield from (_observed(hit, memory) for memory in hit.observations if not memory.fiction)
+        when = query.as_of or query.now
+        held = (one for one in hit.observations if not one.fiction and not past_plan(one, when))
+        yield from (_observed(hit, memory) for memory in held)
     elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in query.kinds:
-        yield from _stated(hit, hit.turn)
+        yield from _stated(hit, hit.turn, query.as_of or query.now)
 
 
 def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
@@ -104,8 +109,12 @@ def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
     return ProfileEntry(replace(shown, recent=not serious and not _lasts(quoted)), weight, kind)
 
 
-def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
-    weights = {sentence: weight for sentence in sentences(turn.text) if (weight := _telling(sentence))}
+def _stated(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
+    weights = {
+        sentence: weight
+        for sentence in sentences(turn.text)
+        if (weight := _telling(sentence)) and not plan_is_past(sentence, turn.time, when)
+    }
     if weights:
         best = max(weights.values())
         weight = best + 0.25 * (sum(weights.values()) - best)

@@ -9,6 +9,7 @@ PHRASES = Phrases(
     changed="（后来有变：{date}）",
     repeated="（说过{times}次，最近{date}）",
     aged="（{months}个月前说的）",
+    past="（已过去）",
     event="（{dates}）",
     until="至",
     separator="、",

@@ -1,0 +1,85 @@
+"""The text of an insight, and how it reads on a later day: without what has ended, with a plan of the past marked.
+
+Looked at when it is read, since the day that ends something comes without any news to reflect on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memscope import languages
+from memscope.languages.worded import worded
+from memscope.records import Insight, Observation, Sentence
+from memscope.text.tokens import fold, words
+
+
+def headed(subject: str, value: str) -> str:
+    return f"{subject}{languages.main(value).phrases.colon}{value}"
+
+
+def composed(subject: str, sentences: Sequence[Sentence]) -> str:
+    """Return the text of an insight; behind a sentence without a mark stands a comma."""
+    texts = [one.text for one in sentences]
+    phrases = languages.main(" ".join(texts)).phrases
+    parts = [part for one in texts for part in (one, phrases.separator if one[-1:].isalnum() else phrases.space)]
+    return headed(subject, "".join(parts[:-1]))
+
+
+def told_as_ahead(text: str) -> bool:
+    """Return whether a text tells a plan or what is to come."""
+    return worded("plan", text) or worded("future", text)
+
+
+def past_plan(fact: Observation, when: datetime) -> bool:
+    """Return whether a fact tells as ahead what is over by then."""
+    return fact.happened is not None and fact.happened.end <= when and told_as_ahead(fact.text)
+
+
+def as_read(insight: Insight, facts: Mapping[str, Observation], when: datetime) -> Insight | None:
+    """Return the insight as it reads then; None if nothing of it holds. ``facts``: those it rests on, by id."""
+    if not any(fact.ended(when) or past_plan(fact, when) for id in insight.sources if (fact := facts.get(id))):
+        return insight
+    if not insight.sentences:
+        return _marked(insight, facts, when)
+    held = [one for one in insight.sentences if not _outlived(insight, one, facts, when)]
+    told = [set(words(one.text)) for one in held]
+    for one in insight.sentences:
+        if one in held:
+            continue
+        for id in one.sources:
+            fact = facts.get(id)
+            rest = fact is not None and fact.current and not fact.ended(when)
+            if fact is not None and rest and not any(set(words(fact.text)) <= known for known in told):
+                held.append(Sentence(fact.text, (id,)))
+                told.append(set(words(fact.text)))
+    shown = tuple(_with_mark(one, facts, when) for one in held)
+    if shown == insight.sentences:
+        return insight
+    return replace(insight, text=composed(insight.subject, shown), sentences=shown) if shown else None
+
+
+def _outlived(insight: Insight, sentence: Sentence, facts: Mapping[str, Observation], when: datetime) -> bool:
+    """Return whether the sentence says what has ended by then, and was not written in knowledge of the end."""
+    ended = [fact for id in sentence.sources if (fact := facts.get(id)) and fact.ended(when)]
+    said = fold(sentence.text)
+    return any(fact.valid_to and (fact.valid_to > insight.recorded or fold(fact.text) in said) for fact in ended)
+
+
+def _with_mark(sentence: Sentence, facts: Mapping[str, Observation], when: datetime) -> Sentence:
+    own = [facts[id] for id in sentence.sources if id in facts]
+    if told_as_ahead(sentence.text) and any(past_plan(fact, when) for fact in own):
+        return replace(sentence, text=sentence.text + languages.main(sentence.text).phrases.past)
+    return sentence
+
+
+def _marked(insight: Insight, facts: Mapping[str, Observation], when: datetime) -> Insight:
+    """Return an insight without sentences, of a person or an earlier version, with one mark for the whole."""
+    phrases = languages.main(insight.text).phrases
+    own = [facts[id] for id in insight.sources if id in facts]
+    ends = [fact.valid_to for fact in own if fact.ended(when) and fact.valid_to]
+    if ends:
+        return replace(insight, text=insight.text + phrases.changed.format(date=f"{max(ends):%Y-%m-%d}"))
+    ahead = told_as_ahead(insight.text) and any(past_plan(fact, when) for fact in own)
+    return replace(insight, text=insight.text + phrases.past) if ahead else insight
