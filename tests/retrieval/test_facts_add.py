@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.records import ChangeSet, Insight, Interval, Quote, Scope
+from memscope.records import ChangeSet, Insight, Interval, Quote, Scope, Sentence
 from talk import START, note, say, talking
 
 
@@ -161,3 +161,29 @@ async def test_no_more_than_two_insights_take_the_places_of_turns(memory: AsyncM
     assert sum(hit.insight is not None for hit in hits) == 2
     assert any(hit.turn and hit.turn.key == key for hit in hits)
     assert len(await memory.retrieve("What does the garden need?", user="u", kinds=["insight"])) == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "facts", "query"),
+    [
+        (("I adore sailing on the lake.", "I own a yawl called Tern."),
+         ("The user adores sailing on the lake.", "The user owns a yawl called Tern."), "Which yawl do I own?"),
+        (("I work at a mill.", "I paint the old mills of Kent."),
+         ("The user works at a mill.", "The user paints the old mills of Kent."), "Which mills do I paint?"),
+        (("我喜欢在湖上划船。", "我有一条船叫燕鸥号。"), ("用户喜欢在湖上划船。", "用户有一条船叫燕鸥号。"),
+         "我的船叫什么？"),
+        (("我在磨坊干活。", "我画肯特的老磨坊。"), ("用户在磨坊干活。", "用户画肯特的老磨坊。"), "我画什么磨坊？"),
+    ],
+)  # fmt: skip
+async def test_what_a_shown_insight_says_takes_no_second_line(
+    memory: AsyncMemoryScope, said: tuple[str, ...], facts: tuple[str, ...], query: str
+) -> None:
+    for n, (words, text) in enumerate(zip(said, facts, strict=True)):
+        await note(memory, f"o{n}", text, await say(memory, words))
+    sentences = tuple(Sentence(text, (f"o{n}",)) for n, text in enumerate(facts))
+    made = Insight(id="i", scope=Scope("u"), text=f"mine: {' '.join(facts)}", sources=("o0", "o1"), said=START,
+                   recorded=START, subject="mine", sentences=sentences)  # fmt: skip
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(made,)))
+    lines = (await memory.context(query, user="u")).splitlines()
+    assert len(lines) == 1, lines
+    assert all(text in lines[0] for text in facts)

@@ -1,4 +1,4 @@
-"""What ends on a day announced before, and a plan whose day comes: looked at when it is read, without any job."""
+"""Ends announced for a day, and plans whose day comes: looked at when they are read, without any job."""
 
 from __future__ import annotations
 

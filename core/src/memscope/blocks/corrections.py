@@ -31,7 +31,7 @@ MIN_OLD_WORDS_SHARE = 0.5  # share of the words that only the old fact has, from
 
 @dataclass(frozen=True, slots=True)
 class OutdatedFact:
-    """What a fact said that has ended or was corrected, and what is said in its place, "" where that is not known.
+    """Words of a fact that has ended or was corrected, and what is said in their place, "" where that is not known.
 
     ``by_name``: its end was announced; a line about the news has most of its words too, as "lives". ``ahead``: a plan
     whose day is past; a line that tells what came of it stays.

@@ -16,7 +16,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from memscope.imports import pattern
 from memscope.languages.flags import Flag
 from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import asks, is_filling, sentences
@@ -29,20 +28,17 @@ from memscope.retrieval.outlived import with_insights_as_read
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import channels, lines, rank
 from memscope.retrieval.search import search
+from memscope.retrieval.second_lines import NAME_OR_NUMBER, covers, without_second_lines
 from memscope.search.units import INSIGHT, MAX_WHOLE_CHARS
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
-from memscope.text.tokens import fold, words
 
 NO_RECORDS = FetchResult({}, {})
 MAX_INSIGHTS = 2
 PLACES_PER_OWN = 2  # every second place is kept for the next best turn by its own words
 MAX_SHOWN_EVENT = timedelta(days=62)  # a longer interval is not the date of an event
 MIN_NEW_SHARE = 0.5  # share of a fact's words missing in the turn, from which both are printed
-MIN_COVERED_SHARE = 0.8  # share of a turn's words that its facts have, from which only the facts are printed
-MIN_OWN_WORDS = 3  # words; a shorter turn ("Wow, Mel!") says nothing but its numbers and names
-_NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
 
 
 @worker(
@@ -63,10 +59,11 @@ async def build_hits(query: Query, ctx: Services) -> Query:
         gone += len(rows) - len(made)
         left_out += [out for row in rows for out in _left_out(query, fetched, candidates.handle[row])]
         hits, equal = deduplicate([*hits, *(hit for hit in made if hit.id not in shown)])
+        hits, told = without_second_lines(query, hits)
+        equal += told
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
     hits = mark_restatements(query, first_said(hits, await repeats(query, hits, ctx)))
     hits = await with_successors(query, hits, ctx)
-    hits = without_told(hits) if any(hit.insight for hit in hits) else hits
     return replace(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
 
@@ -177,7 +174,7 @@ def choose_facts(
     met = [one for one in observations if tells(turn, one) and _meets(one, query, attributed)]
     if not met:
         return (), False
-    if asking or any(corrected(query, turn, one) for one in met) or _covers(met, turn):
+    if asking or any(corrected(query, turn, one) for one in met) or covers(met, turn):
         return tuple(met), False
     return tuple(_adding(query, turn, met)), True
 
@@ -195,21 +192,12 @@ def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
     return part > 0 and not past_plan(memory, query.as_of or query.now)
 
 
-def _covers(facts: Sequence[Observation], turn: Turn) -> bool:
-    """Return whether the facts say nearly all that the turn says, including its numbers and names."""
-    noted = " ".join(one.text for one in facts)
-    content = set(words(turn.text))
-    if len(content) >= MIN_OWN_WORDS and len(content.intersection(words(noted))) < MIN_COVERED_SHARE * len(content):
-        return False
-    return all(fold(detail).strip(".,:") in fold(noted) for detail in _NAME_OR_NUMBER.findall(turn.text))
-
-
 def _adding(query: Query, turn: Turn, facts: Sequence[Observation]) -> list[Observation]:
     """Return the facts that add to the turn: a name or number asked for, or mostly new words."""
     text, adding = f"{turn.speaker} {turn.text}", []
     for fact in sorted(facts, key=lambda one: -share(query, one.text)):
         content = set(terms(fact.text))
-        details = " ".join(_NAME_OR_NUMBER.findall(f" {fact.text}"))
+        details = " ".join(NAME_OR_NUMBER.findall(f" {fact.text}"))
         if len(content.difference(terms(text))) > MIN_NEW_SHARE * len(content) or share(
             query, f"{text} {details}"
         ) > share(query, text):
@@ -223,13 +211,3 @@ def telling_words(text: str) -> str:
     every = list(sentences(text)) if len(text) <= MAX_WHOLE_CHARS else []
     telling = [one.strip() for one in every if not asks(one) and not is_filling(one)]
     return ("" if has_cjk(text) else " ").join(telling) if 0 < len(telling) < len(every) else ""
-
-
-def without_told(hits: Sequence[Hit]) -> list[Hit]:
-    """Drop facts printed beside a turn if a shown insight says them in the same words."""
-    content = {id: set(words(hit.insight.text)) for hit in hits if hit.insight for id in hit.insight.sources}
-
-    def untold(hit: Hit) -> tuple[Observation, ...]:
-        return tuple(one for one in hit.matched if not set(words(one.text)) <= content.get(one.id, set()))
-
-    return [replace(hit, matched=untold(hit)) if hit.beside else hit for hit in hits]

@@ -1,4 +1,4 @@
-"""What has ended by the time asked about, though no job took it out: sentences of insights."""
+"""Insights without the sentences that have ended by the time asked about, though no job took them out."""
 
 from __future__ import annotations
 

@@ -1,0 +1,74 @@
+"""Leave out the second line for what a shown insight or fact says already.
+
+"sailing: Bea owns a boat."    a fact "Bea owns a boat." beside it takes no line, nor do the words "I own a boat."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from memscope.imports import pattern
+from memscope.records import Hit, Observation, Turn
+from memscope.retrieval.deduplicate import tells
+from memscope.retrieval.events import with_event
+from memscope.retrieval.query import Query
+from memscope.text.tokens import fold, words
+
+MIN_COVERED_SHARE = 0.8  # share of a turn's words that its facts have, from which only the facts are printed
+MIN_OWN_WORDS = 3  # words; a shorter turn ("Wow, Mel!") says nothing but its numbers and names
+NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
+
+
+def covers(facts: Sequence[Observation], turn: Turn) -> bool:
+    """Return whether the facts say nearly all that the turn says, including its numbers and names."""
+    noted = " ".join(one.text for one in facts)
+    content = set(words(turn.text))
+    if len(content) >= MIN_OWN_WORDS and len(content.intersection(words(noted))) < MIN_COVERED_SHARE * len(content):
+        return False
+    return all(fold(detail).strip(".,:") in fold(noted) for detail in NAME_OR_NUMBER.findall(turn.text))
+
+
+def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """Return the hits without what others say, in order, and those of which nothing is left.
+
+    A fact stays where its day is not in the words of the insight, or where the query asks for a day.
+    """
+    kept, dropped = list[Hit](), list[Hit]()
+    insights: dict[str, set[str]] = {}
+    for id, text in (pair for hit in hits for pair in _sentences(hit)):
+        insights.setdefault(id, set()).update(words(text))
+    printed = {one.id for hit in hits for one in hit.matched}
+    for hit in hits:
+        matched = tuple(one for one in hit.matched if not _said(query, one, hit, insights))
+        if hit.matched and not matched and not hit.beside and not hit.changed:
+            dropped.append(hit)
+        elif not hit.matched and _told_elsewhere(query, hit, insights, printed):
+            dropped.append(hit)
+        else:
+            kept.append(hit if len(matched) == len(hit.matched) else replace(hit, matched=matched))
+    return kept, dropped
+
+
+def _sentences(hit: Hit) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of an insight, each with the id of a fact that it rests on."""
+    if hit.insight and hit.insight.sentences:
+        yield from ((id, one.text) for one in hit.insight.sentences for id in one.sources)
+    elif hit.insight:
+        yield from ((id, hit.insight.text) for id in hit.insight.sources)
+
+
+def _said(query: Query, fact: Observation, hit: Hit, insights: Mapping[str, set[str]]) -> bool:
+    """Return whether a shown insight says the fact; one that takes its turn's line may tell its day too."""
+    if not set(words(fact.text)) <= insights.get(fact.id, set()):
+        return False
+    return hit.beside or not (query.asks_when or with_event(fact.text, fact.happened, hit.time) != fact.text)
+
+
+def _told_elsewhere(query: Query, hit: Hit, insights: Mapping[str, set[str]], printed: Container[str]) -> bool:
+    """Return whether the line has the bare words of a turn whose facts say nearly all of it, and are shown."""
+    if hit.turn is None or hit.changed or query.asks_when:
+        return False
+    own = [one for one in hit.observations if tells(hit.turn, one)]
+    shown = all(one.id in printed or _said(query, one, hit, insights) for one in own)
+    return bool(own) and shown and covers(own, hit.turn)
