@@ -164,6 +164,45 @@ async def test_no_more_than_two_insights_take_the_places_of_turns(memory: AsyncM
 
 
 @pytest.mark.parametrize(
+    ("said", "fact", "query"),
+    [
+        ("Six years already! Time flies.", "Lena has been married for six years.", "Is Lena married?"),
+        ("Yes, since the spring, in the end.", "Lena keeps bees.", "Does Lena keep bees?"),
+        ("都六年了，时间真快。", "小莲结婚六年了。", "小莲结婚了吗？"),
+        ("对，今年春天开始的。", "小莲养蜜蜂。", "小莲养蜜蜂吗？"),
+    ],
+)
+async def test_a_turn_without_a_word_of_the_question_is_printed_with_the_fact_that_has_one(
+    memory: AsyncMemoryScope, said: str, fact: str, query: str
+) -> None:
+    await note(memory, "o", fact, await say(memory, said))
+    assert fact in await memory.context(query, user="u", k=1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "fact", "query"),
+    [
+        ("Lovely picture! How long have you two been a couple?", "Six years already, time flies!",
+         "Lena has been married for six years.", "How long have they been a couple?"),
+        ("Nice garden! Who looks after the roses?", "That would be my neighbour Ilse.",
+         "Lena's neighbour Ilse tends the flowers.", "Who looks after the roses?"),
+        ("照片真好看！你们俩在一起多久了？", "都六年了，时间真快。", "小莲结婚六年了。", "他们俩在一起多久了？"),
+        ("花园真漂亮！玫瑰是谁照看的？", "我邻居伊尔莎呀。", "伊尔莎打理小莲家的花。", "玫瑰是谁照看的？"),
+    ],
+)  # fmt: skip
+async def test_the_turn_of_a_question_is_printed_with_its_answer(
+    memory: AsyncMemoryScope, asked: str, answered: str, fact: str, query: str
+) -> None:
+    keys = [await say(memory, asked, "assistant"), await say(memory, answered)]
+    question = asked.partition("! ")[2] or asked.partition("！")[2]
+    quotes = tuple(Quote(key, words) for key, words in zip(keys, (question, answered), strict=True))
+    await note(memory, "o", fact, *keys, quotes=quotes)
+    lines = await memory.context(query, user="u", k=1)
+    assert fact in lines
+    assert question not in lines
+
+
+@pytest.mark.parametrize(
     ("said", "facts", "query"),
     [
         (("I adore sailing on the lake.", "I own a yawl called Tern."),

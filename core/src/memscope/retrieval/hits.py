@@ -171,12 +171,21 @@ def choose_facts(
 
     An observation that merely gained this turn as a source is printed at the turn that says it.
     """
-    met = [one for one in observations if tells(turn, one) and _meets(one, query, attributed)]
+    told = [one for one in observations if tells(turn, one)]
+    answers = [one for one in told if _answers(query, one)]
+    met = [one for one in told if one in answers or _meets(one, query, attributed)]
     if not met:
         return (), False
     if asking or any(corrected(query, turn, one) for one in met) or covers(met, turn):
         return tuple(met), False
-    return tuple(_adding(query, turn, met)), True
+    return tuple(_adding(query, turn, met, answers)), True
+
+
+def _answers(query: Query, fact: Observation) -> bool:
+    """Return whether the fact answers a question that the query has words of, of this turn or of the one before it."""
+    quotes = (one.text for one in fact.quotes)
+    past = past_plan(fact, query.as_of or query.now)
+    return not past and any(share(query, text) > 0 and asks(text) for text in quotes)
 
 
 def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
@@ -192,15 +201,19 @@ def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
     return part > 0 and not past_plan(memory, query.as_of or query.now)
 
 
-def _adding(query: Query, turn: Turn, facts: Sequence[Observation]) -> list[Observation]:
-    """Return the facts that add to the turn: a name or number asked for, or mostly new words."""
+def _adding(
+    query: Query, turn: Turn, facts: Sequence[Observation], answers: Sequence[Observation]
+) -> list[Observation]:
+    """Return the facts that add to the turn: the answer to its question, a word asked for, or mostly new words."""
     text, adding = f"{turn.speaker} {turn.text}", []
+    bare = not share(query, turn.text)
     for fact in sorted(facts, key=lambda one: -share(query, one.text)):
         content = set(terms(fact.text))
+        new = len(content.difference(terms(text))) > MIN_NEW_SHARE * len(content)
         details = " ".join(NAME_OR_NUMBER.findall(f" {fact.text}"))
-        if len(content.difference(terms(text))) > MIN_NEW_SHARE * len(content) or share(
-            query, f"{text} {details}"
-        ) > share(query, text):
+        named = share(query, f"{text} {details}") > share(query, text)
+        worded = bare and share(query, f"{text} {fact.text}") > share(query, text)
+        if fact in answers or new or named or worded:
             adding.append(fact)
             text = f"{text} {fact.text}"
     return adding
