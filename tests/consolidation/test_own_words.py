@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from growth import growth
 from memscope.consolidation.extract import cite_turns
 from memscope.consolidation.reply import Fact, Words
 from memscope.consolidation.transcript import TranscriptLine
@@ -120,3 +121,10 @@ def test_words_beside_what_is_shown_do_not_make_it_a_fact():
     assert reason(said, shown, "I pay 700 crowns to Mr. Crook.", "Mr. Crook sent me flowers.") == "pasted"
     both = 'I pay 700 crowns to Mr. Crook. His card says: "I pay 700 crowns to Mr. Crook."'
     assert reason(both, shown, "I pay 700 crowns to Mr. Crook.") == ""
+
+
+@pytest.mark.parametrize(
+    "piece", ['{"a":', "[a] ", "[/a]", "<a>", "``` ", "'A b ", '"a b c ', "a,b\n", "> x\n", "\n    a"]
+)
+def test_looking_for_what_is_shown_takes_time_in_proportion_to_the_length(piece):
+    assert growth(lambda text: reason(text, "The user lives in Graz.", "a"), piece, 4_000) < 4

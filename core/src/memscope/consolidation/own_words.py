@@ -7,6 +7,7 @@ What is shown has the rank of a tool's words: people have to state a fact themse
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,18 +23,20 @@ PEOPLE_ROLES = frozenset({"user", "person"})
 MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on the words of others too
 MIN_QUOTED_WORDS, MIN_QUOTED_CHARACTERS = 3, 5  # between quotation marks; what is shorter is a name, or a title
 MAX_BEFORE_QUOTATION = 120  # characters that are searched for who is quoted
-# Code, what stands between tags, a mail's quoted lines, a table, JSON, CSV with a head, an indented block, lines of a
-# log or of a chat with their time.
+# Code, what stands between tags, a mail's quoted lines, a table, CSV with a head, an indented block, lines of a log or
+# of a chat with their time.
 _PASSAGE = re.compile(
     r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)"
-    r"|\[([a-z][\w-]{0,40})\b[^\]\n]{0,200}\].*?\[/\3\]"
-    r"|^[ \t]*>[^\n]*|^[ \t]*\|[^\n]*\|[ \t]*$|\{\s*\"[^\"\n]{1,60}\"\s*:.*\}"
+    r"|^[ \t]*>[^\n]*|^[ \t]*\|[^\n]*\|[ \t]*$"
     r"|^(?:[^\s,;]+(?:[,;][^\s,;]+)+|[^\t\n]+(?:\t[^\t\n]+)+)\n(?:[^\n]*[,;\t][^\n]*(?:\n|\Z))+"
     r"|(?:\A|(?<=\n))[ \t]*\n(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
     r"|^\W?(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]+)?\d\d?:\d\d:\d\d\b[^\n]*"
     r"|^\W?\d{1,4}[-/.]\d\d?[-/.]\d{1,4}[T ,]+\d\d?:\d\d(?: ?[AaPp][Mm])?\W{1,4}[^\n:：]{1,40}[:：][^\n]*",
     re.DOTALL | re.MULTILINE,
 )
+_JSON_BEGINS = re.compile(r"\{\s*\"[^\"\n]{1,60}\"\s*:")
+_BRACKET_OPENS = re.compile(r"\[([a-z][\w-]{0,40})\b[^\]\n]{0,200}\]")
+_BRACKET_CLOSES = re.compile(r"\[/([a-z][\w-]{0,40})\]")
 _QUOTATION = re.compile(
     r"(?<![\w\"])\"(?=[^\s\"])[^\"]{1,1500}\"(?!\w)|[“„][^“”„]{1,1500}[”“]|«[^»]{1,1500}»|「[^」]{1,1500}」|『[^』]{1,1500}』"
     r"|(?<!\w)['‘](?=[^\Wa-z])(?:[^'‘’\n]|['’](?=\w)){1,600}['’](?!\w)"
@@ -82,7 +85,7 @@ def _divided(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) 
 def _shown_spans(text: str) -> list[tuple[int, int]]:
     """Return where a text shows words of others, in order and apart."""
     found = [match.span() for match in _PASSAGE.finditer(text)]
-    found += _quotations(text) + list(_spoken_lines(text))
+    found += [*_json(text), *_bracketed(text), *_quotations(text), *_spoken_lines(text)]
     begun = [match.start() for one in registered() for match in one.requests.shows.finditer(text)]
     if brought := brought_along(text):
         begun.append(len(text) - len(brought))
@@ -95,6 +98,23 @@ def _shown_spans(text: str) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
+
+
+def _json(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the span from the first key to the last brace. One search for each: a pattern would try every key."""
+    if (first := _JSON_BEGINS.search(text)) and (last := text.rfind("}", first.end())) >= 0:
+        yield first.start(), last + 1
+
+
+def _bracketed(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands between "[page ...]" and "[/page]"."""
+    ends: dict[str, list[int]] = {}
+    for close in _BRACKET_CLOSES.finditer(text):
+        ends.setdefault(close[1], []).append(close.end())
+    for opened in _BRACKET_OPENS.finditer(text) if ends else ():
+        known = ends.get(opened[1], [])
+        if (at := bisect_right(known, opened.end())) < len(known):
+            yield opened.start(), known[at]
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
