@@ -35,7 +35,7 @@ HEADER = "Content-Type: text/plain; charset=UTF-8\nLanguage: zh\nPlural-Forms: n
 #: Texts that stand in tables, or come from the layers below, by the name of the table.
 TABLES = {
     "memscope_cli.commands.turns": ("ADDED", "IMPORTED", "TAKEN"),
-    "memscope_cli.commands.doctor.checks": ("MENDS", "WITHOUT"),
+    "memscope_cli.commands.doctor.checks": ("MENDS", "WEAK", "WITHOUT"),
     "memscope_cli.commands.slash": ("COMMANDS", "HELP"),
     "memscope_cli.commands.chat": ("NO_CHAT_MODEL",),
 }

@@ -8,6 +8,8 @@ from itertools import product
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from memscope import AsyncMemoryScope
 from memscope.records import Observation, Select, Turn
 from memscope_testing.models import WeakChat
@@ -28,13 +30,17 @@ def talk(name, scenarios):
     return turns, facts, relations
 
 
-async def learned(chat, turns):
-    """Say the turns, one sitting a day, and learn from them until nothing waits; return the memory's records."""
+async def learned(chat, turns, *, dated=False):
+    """Say the turns, one sitting a day, and learn from them until nothing waits; return the memory's records.
+
+    ``dated``: each at its own time, so that the dates of a good model are right.
+    """
     now = datetime(2026, 1, 1, tzinfo=ZoneInfo("UTC"))
     async with AsyncMemoryScope(":memory:", chat=chat, clock=lambda: now, settings={"retry_s": 0.01}) as memory:
         for turn in turns:
             now = max(now + timedelta(minutes=1), datetime.fromisoformat(turn["time"]).replace(tzinfo=turn["zone"]))
-            await memory.add_turns([{"role": turn["role"], "content": turn["text"]}], user="alice")
+            when = {"time": datetime.fromisoformat(turn["time"]).replace(tzinfo=turn["zone"])} if dated else {}
+            await memory.add_turns([{"role": turn["role"], "content": turn["text"], **when}], user="alice")
         for _ in range(40):
             now += PAUSE
             report = await memory.consolidate(user="alice")
@@ -64,7 +70,27 @@ async def test_a_weak_model_loses_no_turn_and_ends_one_fact_in_a_hundred_at_most
     assert len(wrong) <= 0.01 * number
 
 
-async def test_a_good_model_is_not_called_weak():
-    turns, told, relations = talk("en2.jsonl", 20)
-    _, status = await learned(WeakChat(turns, told, relations, rate=0.0), turns)
-    assert status["refused"] == ""
+@pytest.mark.parametrize("name", ["en2.jsonl", "zh2.jsonl"])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [("verdict", "verdicts were refused: wrong_verdict"), ("date", "dates were refused: wrong_date"),
+     ("cut", "replies were refused: unusable_replies"), ("quote", "facts were refused: no_quote")],
+)  # fmt: skip
+async def test_a_model_that_errs_in_one_way_is_named_for_it(name, error, told):
+    turns, facts, relations = talk(name, 60)
+    _, status = await learned(WeakChat(turns, facts, relations, errors=(error,)), turns, dated=True)
+    (sentence,) = status["refused"].split("; ")
+    assert sentence.endswith(f"% of the {told}")
+
+
+async def test_replies_that_are_all_cut_are_counted_though_no_turn_is_done():
+    turns, facts, relations = talk("en2.jsonl", 5)
+    _, status = await learned(WeakChat(turns, facts, relations, rate=1.0, errors=("cut",)), turns)
+    assert status["refused"] == "100 % of the replies were refused: unusable_replies"
+
+
+@pytest.mark.parametrize("name", ["en2.jsonl", "zh2.jsonl"])
+async def test_a_good_model_is_not_called_weak(name):
+    turns, facts, relations = talk(name, 60)
+    _, status = await learned(WeakChat(turns, facts, relations, rate=0.0), turns, dated=True)
+    assert status["refused"] == "" and status["facts"]["verdicts"] >= 15

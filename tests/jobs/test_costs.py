@@ -166,7 +166,7 @@ async def test_refused_facts_are_told_by_the_next_process_too(tmp_path):
         await memory.consolidate(user="alice")
     async with remembering(SQLiteStore(tmp_path / "m.db"), clock, None, ScriptedChat([])) as memory:
         status = await memory.admin.status()
-        assert status["facts"] == {"kept": 1, "no_quote": 2}
+        assert status["facts"] == {"replies": 1, "kept": 1, "no_quote": 2}
         assert status["refused"] == "67 % of the facts were refused: no_quote"
         assert isinstance(await memory.admin.runtime.services.store.stats(), Stats)
 
@@ -191,7 +191,7 @@ def test_status_and_doctor_show_costs_budget_and_refusals(tmp_path):
         async with AsyncMemoryScope(settings=settings, chat=chat, clock=clock) as memory:
             await add(memory, "I like tea")
             await memory.consolidate(user="alice")
-            await count_facts(memory.admin.runtime.services, {"no_quote": 1})
+            await count_facts(memory.admin.runtime.services, {"no_quote": 1, "dates": 20, "wrong_date": 8})
 
     asyncio.run(spend())
     shown = CliRunner().invoke(cli, ["--config", str(config), "status"]).output
@@ -200,4 +200,6 @@ def test_status_and_doctor_show_costs_budget_and_refusals(tmp_path):
     assert "budget        calls_per_day: 1 of 1 used up, work waits until " in shown
     checked = CliRunner().invoke(cli, ["--config", str(config), "doctor"]).output
     assert "calls_per_day: 1 of 1 used up" in checked
-    assert "50 % of the facts were refused: no_quote" in checked
+    assert "m: 50 % of the facts were refused: no_quote" in checked
+    assert "m: 40 % of the dates were refused: wrong_date" in checked and "makes up dates" in " ".join(checked.split())
+    assert "refused: no_quote; 40 % of the dates were" in " ".join(shown.split())

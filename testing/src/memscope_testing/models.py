@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from inspect import isawaitable
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -149,7 +149,7 @@ class IdealChat(ScriptedChat):
 class WeakChat(IdealChat):
     """Answer as ``IdealChat``, and err at random: replies are cut, verdicts and dates made up, quotes not copied.
 
-    ``rate``: how often each of these errors is made, per reply or fact. ``seed``: which ones.
+    ``rate``: how often each of these errors is made, per reply or fact. ``seed``: which ones. ``errors``: their kinds.
     """
 
     name = "weak"
@@ -162,12 +162,13 @@ class WeakChat(IdealChat):
         *,
         seed: int = 1,
         rate: float = 0.2,
+        errors: Collection[str] = ("cut", "verdict", "date", "quote"),
     ) -> None:
         super().__init__(turns, facts, relations)
-        self._chance, self._rate = random.Random(seed), rate
+        self._chance, self._rate, self._errors = random.Random(seed), rate, errors
 
-    def _errs(self) -> bool:
-        return self._chance.random() < self._rate
+    def _errs(self, kind: str) -> bool:
+        return self._chance.random() < self._rate and kind in self._errors
 
     def _answer(self, messages: Sequence[Message]) -> Json:
         reply = super()._answer(messages)
@@ -175,17 +176,17 @@ class WeakChat(IdealChat):
             known = data(messages).get("known", ())
             reply = {**reply, "facts": [self._spoilt(fact, known) for fact in reply["facts"]]}
         written = json.dumps(reply, ensure_ascii=False)
-        return written[: self._chance.randrange(len(written))] if self._errs() else written
+        return written[: self._chance.randrange(len(written))] if self._errs("cut") else written
 
     def _spoilt(self, fact: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         told = dict(fact)
-        if known and self._errs():
+        if known and self._errs("verdict"):
             old = self._chance.choice(known)
             relation = self._chance.choice(("ends", "was", "repeats", "refines"))
             told["known"] = [{"k": old["k"], "words": last_words(old["text"]), "relation": relation, "rest": ""}]
-        if self._errs():
+        if self._errs("date"):
             told["when"] = f"{self._chance.randrange(2000, 2035)}-{self._chance.randrange(1, 13):02}"
-        if self._errs():
+        if self._errs("quote"):
             told["quotes"] = [{**quote, "words": f"{told['text']} !"} for quote in told["quotes"]]
         return told
 

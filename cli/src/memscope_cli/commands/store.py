@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memscope.errors import InputError
+from memscope.records import weaknesses
 from memscope_cli.commands.formatting import budget_lines, list_counts, list_origins
 from memscope_cli.commands.language import count_nouns, join, say, say_sentence
 from memscope_cli.commands.options import Call, command, confirm_or_exit, exit_partly, file_of, require_store, resumable
@@ -183,7 +184,7 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
     lines |= {
         "costs": list_costs(status),
         "budget": "; ".join(budget_lines(status)),
-        "facts": say_sentence(status["refused"]),
+        "facts": "; ".join(map(say_sentence, weaknesses(status["facts"]).values())),
     }
     lines = {name: value for name, value in lines.items() if value}
     lines |= {name: value for name, value in status.get("details", {}).items() if name != "path"}

@@ -80,6 +80,7 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
         read=told["read"],
         relations=tuple(ToldRelation(*one) for one in told.get("relations", ())),  # none were told before 0.2
         rejected=saved.report["rejected"],
+        judged=saved.report.get("judged", {}),
         actions=tuple(saved.report["actions"]),
     )
 

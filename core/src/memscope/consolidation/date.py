@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memscope.consolidation.batch import FactBatch
 from memscope.dates import Mention, mentions, nearest, readings, recurrences, recurring
@@ -26,6 +26,7 @@ from memscope.reconciliation.vetoes import RECURS
 from memscope.records import Interval, Json, Observation, Quote
 from memscope.services import Services
 
+FAR_FROM_SAYING = timedelta(days=365)
 _CODE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\b\w+(?:[._]\w+)*\(.*?\)|\b[A-Za-z]+_\w+|\b[A-Za-z]+\.[A-Za-z]\w+", re.DOTALL
 )
@@ -34,7 +35,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _BRACKETED = re.compile(r"\s?[(（](?P<date>\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?)[)）]")
 
 
-@worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
+@worker(reads=["facts", "turns", "before"], writes=["facts", "judged"], name="date")
 async def by_rules(batch: FactBatch, ctx: Services) -> FactBatch:
     """Return ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
     return await asyncio.to_thread(_date_facts, batch)  # a large batch takes longer than an agent's loop may wait
@@ -43,7 +44,20 @@ async def by_rules(batch: FactBatch, ctx: Services) -> FactBatch:
 def _date_facts(batch: FactBatch) -> FactBatch:
     dated = [date_fact(fact, batch) for fact in batch.facts]
     followed = [follow_event(one, fact.happened, dated) for one, fact in zip(dated, batch.facts, strict=True)]
+    batch = batch.judge({"wrong_date": sum(map(_is_made_up, batch.facts, followed))})
     return replace(batch, facts=tuple(map(with_confirmed_dates, followed)))
+
+
+def _is_made_up(told: Observation, dated: Observation) -> bool:
+    """Return whether the words name another time than the one proposed, or none and it is far away.
+
+    A time near the turn may follow from other turns: it is left out, and no sign of a weak model.
+    """
+    proposed = told.happened
+    if proposed is None or (dated.happened and dated.happened.overlaps(proposed)):
+        return False
+    away = max(proposed.start - told.said, told.said - proposed.end)
+    return dated.happened is not None or away > FAR_FROM_SAYING
 
 
 @dataclass(frozen=True, slots=True)

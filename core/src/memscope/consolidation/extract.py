@@ -71,7 +71,7 @@ USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
 
 @worker(
     reads=["id", "turns", "before", "excluded", "read"],
-    writes=["facts", "refused_facts", "relations", "unread", "read", "rejected", "actions"],
+    writes=["facts", "refused_facts", "relations", "unread", "read", "rejected", "judged", "actions"],
 )
 async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
     """Extract facts with their quotes and relations; ``unread`` are turns without a usable reply."""
@@ -193,6 +193,8 @@ def take_facts(
     if ctx.settings.approve:
         refused_facts = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
         batch = replace(batch, refused_facts=(*batch.refused_facts, *filter(None, refused_facts)))
+    dated = [made.happened is not None for fact, made in taken if clean(fact.when)]
+    batch = batch.judge({"dates": len(dated), "wrong_date": dated.count(False)})
     return with_relations(replace(batch, facts=(*batch.facts, *(made for _, made in taken))), taken, known)
 
 
@@ -208,7 +210,9 @@ def with_relations(
             meant = next((other for other in among if is_meant(one, other)), None) if one.k >= 0 else None
             wrong += meant is None
             told += [ToldRelation(made.id, meant.id, one.relation, clean(one.rest))] if meant else []
-    return replace(batch, relations=(*batch.relations, *told)).reject({"wrong_known": wrong} if wrong else {})
+    verdicts = sum(len(fact.known) for fact, _ in taken)
+    batch = batch.judge({"verdicts": verdicts, "wrong_known": wrong}).reject({"wrong_known": wrong})
+    return replace(batch, relations=(*batch.relations, *told))
 
 
 def is_meant(relation: Relation, fact: Observation) -> bool:

@@ -29,7 +29,7 @@ MAX_EVENT_LENGTH = timedelta(days=3)  # what lasts no longer may be one event, t
 
 @worker(
     reads=["facts", "refused_facts", "relations", "turns", "before"],
-    writes=["facts", "refused_facts", "rejected", "revised", "closed", "actions"],
+    writes=["facts", "refused_facts", "rejected", "judged", "revised", "closed", "actions"],
 )
 async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     """Merge repeated facts, then apply what the model told of the others."""
@@ -39,6 +39,7 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
     # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
     settlement = await asyncio.to_thread(_settled, batch, known, aliases, ctx)
+    batch = batch.judge({"wrong_verdict": len(settlement.refused)})
     return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
 
 

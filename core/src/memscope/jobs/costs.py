@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from memscope.errors import BudgetSpent, StoreError
+from memscope.errors import BudgetSpent, ModelError, ModelReplyError, StoreError
 from memscope.models import Message, Reply, Usage
-from memscope.records import Json, refusals
+from memscope.records import Json, weaknesses
 from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -70,21 +71,30 @@ class MeteredChat:
     async def chat(
         self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
     ) -> Reply:
+        from memscope.models.structured_output import parse
+
         await check_budget(self.ctx)
-        spent, text = Usage(), ""
+        spent, text, replies = Usage(), "", {"replies": 1}
         try:
             with spent.counting():
                 reply = await self.chat_model.chat(messages, schema=schema, deadline_s=deadline_s)
             text = reply.text
-            return reply
+            fits = schema is None or isinstance(reply.parsed, schema)
+            return reply if fits or schema is None else replace(reply, parsed=parse(text, schema))
+        except ModelReplyError:
+            replies["unusable_replies"] = 1
+            raise
+        except ModelError:
+            replies = {}  # none came
+            raise
         finally:
             with suppress(StoreError):  # do not lose a paid reply over its count
-                await self._charge(spent, messages, text)
+                await self._charge(spent, messages, text, replies)
 
     async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
         yield (await self.chat(messages, deadline_s=deadline_s)).text
 
-    async def _charge(self, spent: Usage, messages: Sequence[Message], reply: str) -> None:
+    async def _charge(self, spent: Usage, messages: Sequence[Message], reply: str, replies: Mapping[str, int]) -> None:
         tokens = spent.prompt_tokens + spent.reply_tokens
         tokens = tokens or sum(estimate_tokens(text) for text in (*(message["content"] for message in messages), reply))
         characters = spent.prompt_characters or sum(len(message["content"]) for message in messages)
@@ -95,6 +105,7 @@ class MeteredChat:
 
         def charge_whole(counts: Counts) -> None:
             charge(counts)
+            _add(counts.setdefault("facts", {}).setdefault(self.name, {}), replies)
             over = (self.ctx.clock() - KEEP_WINDOWS).astimezone(UTC).isoformat()
             windows = {
                 name: window for name, window in counts.get("windows", {}).items() if name.partition(" ")[2] > over
@@ -147,7 +158,7 @@ def per_1000_turns(spent: Mapping[str, Mapping[str, int]], stats: Stats) -> Mapp
 
 
 async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
-    """Count the chat model's accepted facts, and rejected ones by reason."""
+    """Count the chat model's accepted facts, rejected ones by reason, and what else it told (``weaknesses``)."""
     assert ctx.chat is not None
     name = ctx.chat.name
 
@@ -159,9 +170,9 @@ async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
 
 
 async def facts(ctx: Services) -> tuple[Mapping[str, int], str]:
-    """Return the counts of the chat model's facts, and a sentence if many were refused."""
+    """Return the counts of the chat model's facts, and a sentence for each kind of which many were refused."""
     counts = (await read_counters(ctx, WHOLE_STORE)).get("facts", {}).get(ctx.chat.name, {}) if ctx.chat else {}
-    return counts, refusals(counts.get("kept", 0), counts)
+    return counts, "; ".join(weaknesses(counts).values())
 
 
 def _windows(ctx: Services) -> dict[str, tuple[datetime, datetime]]:

@@ -49,7 +49,8 @@ class Settlement:
 
     ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
     end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
-    that is stored ends. ``own`` are names of the user, ``aliases`` those of others.
+    that is stored ends. ``own`` are names of the user, ``aliases`` those of others. ``refused`` are the verdicts that
+    the rules did not let pass.
     """
 
     fresh: dict[str, Observation]
@@ -61,6 +62,7 @@ class Settlement:
     revised: dict[str, Revision] = field(default_factory=dict)
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Mapping[str, Json]] = field(default_factory=list)
+    refused: list[FactRelation] = field(default_factory=list)
     _heirs: dict[str, Observation] = field(default_factory=dict)
     _ended: int = 0
 
@@ -70,7 +72,7 @@ class Settlement:
         At most ``MAX_ENDED`` facts end: a model that ends more than that reads badly. A chain of merges collapses from
         the end whose fact is merged away: repeats from the last said, refinements from the first.
         """
-        weighed_ones = (self._weighed(one) for one in judged)
+        weighed_ones = (self._weighed(one) for one in judged if one.verdict != "unrelated")
         told = sorted((one for one in weighed_ones if one.verdict != "unrelated"), key=lambda one: one.new.said)
         repeats = [one for one in reversed(told) if one.verdict == "repeats"]
         others = (one for one in told if one.verdict != "repeats")
@@ -105,6 +107,8 @@ class Settlement:
 
     def _weighed(self, told: FactRelation) -> FactRelation:
         verdict = weighed(told.verdict, told.new, told.old, self.own, self.aliases)
+        if verdict == "unrelated":
+            self.refused.append(told)
         if told.verdict == "repeats" and verdict == "refines":  # neither says all of the other
             return replace(told, verdict=verdict, rest=told.old.text)
         return replace(told, verdict=verdict)
@@ -112,7 +116,7 @@ class Settlement:
     def _apply(self, told: FactRelation, new: Observation, old: Observation) -> None:
         recap = told.new.id in self.recaps
         if told.verdict == "ends" and not recap:
-            self._end(new if new.id == told.new.id else told.new, new.id, old, told.rest)
+            self._end(new if new.id == told.new.id else told.new, new.id, old, told)
         elif told.verdict == "was" and past(new) != new:
             self._revise(past(new))
         elif new.id in self.closed or (new.id, old.id) != (told.new.id, told.old.id):
@@ -134,16 +138,17 @@ class Settlement:
         name, key = ("superseded", "by") if stored else ("merged", "into")
         self.actions.append(action(name, part, **{key: whole.id}))
 
-    def _end(self, told: Observation, by: str, old: Observation, rest: str) -> None:
+    def _end(self, told: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
         outcome = ended(told, old, self.now, self.own, self.aliases)
+        if not outcome or (isinstance(outcome, Supersession) and self._ended >= MAX_ENDED):
+            self.refused.append(relation)
+            return
         if isinstance(outcome, Supersession):
-            if self._ended >= MAX_ENDED:
-                return
             self._ended += 1
             self._close(replace(outcome, by=by))
             self.actions.append(action("superseded", old, by=by))
-            if not self.propose and (kept := remainder(old, rest, self.now)):
+            if not self.propose and (kept := remainder(old, relation.rest, self.now)):
                 self.fresh[kept.id] = replace(kept, said=outcome.said)  # until then the old fact says it
             return
         for memory in outcome:
@@ -189,12 +194,19 @@ def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkBatch:
-    """``revised`` and ``closed`` are for what is stored already. ``rejected`` counts what was left out, by reason."""
+    """``revised`` and ``closed`` are for what is stored already. ``rejected`` counts what was left out, by reason.
+
+    ``judged`` counts what the model told beside facts, and what of it the rules refused (``records.weaknesses``).
+    """
 
     revised: tuple[Revision, ...] = ()
     closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
+    judged: Mapping[str, int] = field(default_factory=dict)
     actions: tuple[Mapping[str, Json], ...] = ()
+
+    def judge(self, counts: Mapping[str, int]) -> Self:
+        return replace(self, judged=dict(Counter(self.judged) + Counter(counts)))
 
     def reject(self, reasons: Mapping[str, int]) -> Self:
         return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
@@ -218,7 +230,7 @@ class WorkBatch:
         )
 
     def report(self) -> dict[str, Json]:
-        return {"actions": list(self.actions), "rejected": dict(self.rejected)}
+        return {"actions": list(self.actions), "rejected": dict(self.rejected), "judged": dict(self.judged)}
 
 
 # ---------------------------------------------------- what a replaced fact alone has: the other half of a list, details

@@ -50,6 +50,7 @@ from memscope.records.messages import (
     TurnInsert,
     VectorSpace,
 )
+from memscope.records.refusals import refusals, weaknesses
 from memscope.records.results import (
     FACT_SEPARATOR,
     AddReport,
@@ -64,7 +65,6 @@ from memscope.records.results import (
     Speak,
     Stats,
     WorkReport,
-    refusals,
 )
 
 __all__ = [
@@ -121,4 +121,5 @@ __all__ = [
     "WorkReport",
     "in_zone",
     "refusals",
+    "weaknesses",
 ]

@@ -12,10 +12,6 @@ from memscope.records.entities import Insight, Interval, Json, Observation, Scop
 from memscope.records.messages import VectorSpace
 
 FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
-MUCH_REFUSED = 0.1  # share that suggests a model too small for the task, or of another language; a strong one has none
-_REFUSED = frozenset(
-    "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed wrong_known".split()
-)
 
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 
@@ -228,17 +224,3 @@ class Stats:
     space: VectorSpace | None
     blocks: int = 0
     details: Mapping[str, Json] = field(default_factory=dict)
-
-
-def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
-    """Return "38 % of the facts were refused: no_quote" above ``MUCH_REFUSED``, else "".
-
-    Facts of unwanted levels, and placements that reflect could not use, do not count as refused.
-    """
-    refused = {reason: number for reason, number in rejected.items() if reason in _REFUSED}
-    total = accepted + sum(refused.values())
-    share = sum(refused.values()) / total if total else 0.0
-    if share < MUCH_REFUSED:
-        return ""
-    reasons = ", ".join(sorted(refused, key=lambda reason: (-refused[reason], reason)))
-    return f"{100 * share:.0f} % of the facts were refused: {reasons}"

@@ -20,7 +20,7 @@ from memscope.models.endpoint import presets
 from memscope.models.http import QUOTA_S
 from memscope.plugins.redaction import secrets_in
 from memscope.reconciliation.similarity import form
-from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
+from memscope.records import Insight, Interval, Memory, Observation, Select, Turn, weaknesses
 from memscope.services import Services
 from memscope.stores import Store
 from memscope.stores.rules import record_id
@@ -60,6 +60,14 @@ MENDS: Mapping[str, str] = {
     "embedding": "check that {section}.model is an embedding model",
 }
 
+
+#: What helps where a model errs much in one way.
+WEAK: Mapping[str, str] = {
+    "facts": "try a larger chat.model; {command} shows them",
+    "verdicts": "try a larger chat.model: this one guesses what new facts do to known ones, and may end what holds",
+    "dates": "try a larger chat.model: this one makes up dates that nobody said; such facts are kept without a date",
+    "replies": "raise max_tokens in chat.parameters, or try a larger chat.model: its answers are cut or of no use",
+}
 
 FindingState = Literal["ok", "warn", "fail"]
 
@@ -228,10 +236,9 @@ async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fin
     for one, line in zip(exam.status["budget"], budget_lines(exam.status), strict=True):
         if one["spent"] >= one["most"]:
             yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
-    if refused := exam.status["refused"]:
-        mended = say("try a larger chat.model; {command} shows them", command=exam.command("consolidate --preview"))
+    for kind, refused in weaknesses(exam.status["facts"]).items():
         told = f"{exam.status['models']['chat']}: {say_sentence(refused)}"
-        yield Finding("work", "warn", told, mended, 5)
+        yield Finding("work", "warn", told, say(WEAK[kind], command=exam.command("consolidate --preview")), 5)
     errors = exam.status["errors"]
     for state, after in (("failed", ""), ("parked", exam.command("unpark"))):
         stages = [stage for stage, number in exam.status[state].items() if number]

@@ -1,0 +1,44 @@
+"""Sentences about what of a model's work the rules refused: signs that it is too small for the task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MUCH_REFUSED = 0.1  # share that suggests a model too small for the task, or of another language; a strong one has none
+MANY_REFUSED_VERDICTS = 0.25  # a strong model has up to 0.12, since the rules are careful; one that guesses 0.5
+MIN_JUDGED = 10  # verdicts, dates or replies: of fewer, one that is wrong says nothing of the model
+_REFUSED = frozenset(
+    "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed".split()
+)
+_JUDGED: Mapping[str, tuple[float, tuple[str, ...], str]] = {
+    "verdicts": (MANY_REFUSED_VERDICTS, ("wrong_verdict", "wrong_known"), "{0} % of the verdicts were refused: {1}"),
+    "dates": (MUCH_REFUSED, ("wrong_date",), "{0} % of the dates were refused: {1}"),
+    "replies": (MUCH_REFUSED, ("unusable_replies",), "{0} % of the replies were refused: {1}"),
+}
+
+
+def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
+    """Return "38 % of the facts were refused: no_quote" above ``MUCH_REFUSED``, else "".
+
+    Facts of unwanted levels, and placements that reflect could not use, do not count as refused.
+    """
+    refused = {reason: number for reason, number in rejected.items() if reason in _REFUSED}
+    total = accepted + sum(refused.values())
+    share = sum(refused.values()) / total if total else 0.0
+    if share < MUCH_REFUSED:
+        return ""
+    reasons = ", ".join(sorted(refused, key=lambda reason: (-refused[reason], reason)))
+    return f"{100 * share:.0f} % of the facts were refused: {reasons}"
+
+
+def weaknesses(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return a sentence for each kind of what a model told, of which the rules refused many: "facts" (``refusals``),
+    "verdicts" on known facts, "dates", and "replies" that were cut or did not fit.
+    """
+    told = {"facts": refusals(counts.get("kept", 0), counts)}
+    for kind, (much, codes, sentence) in _JUDGED.items():
+        number, refused = counts.get(kind, 0), {code: counts[code] for code in codes if counts.get(code)}
+        share = min(sum(refused.values()) / max(number, 1), 1.0)
+        if number >= MIN_JUDGED and share >= much:
+            told[kind] = sentence.format(round(100 * share), ", ".join(refused))
+    return {kind: words for kind, words in told.items() if words}
