@@ -42,7 +42,7 @@ TABLES = {
 WORDS = [*get_args(FoundBy), *"""
     user assistant tool system person place organisation thing topic
     turn observation insight
-    new merged superseded proposed rejected consolidate reflect
+    new merged superseded proposed rejected consolidate reflect audit
     loaded blocked broken ok warn fail wiped pending failed parked removed
     versions sqlite settings plugins permissions disk store users models clock work memories secrets
     memscope holds searchable errors usage costs budget facts bytes schema chat embedding rerank none insights turns

@@ -15,12 +15,14 @@ from pydantic import BaseModel
 from memscope.blocks.maintenance import BlockLines, BlockState, block_data
 from memscope.config.settings import Settings
 from memscope.consolidation import FactBatch
+from memscope.consolidation.audit_pairs import judgement, pairs_data
 from memscope.consolidation.known_facts import known_data
 from memscope.consolidation.reply import schema as extraction
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.models import Usage
 from memscope.models.structured_output import schema_text
 from memscope.prompts.loader import Prompts
+from memscope.reconciliation.near_pairs import NearPair
 from memscope.records import Block, Insight, Interval, Observation, Scope, Turn
 from memscope.reflection.batch import TopicBatch
 from memscope.reflection.shown import shown as shown_facts
@@ -29,7 +31,7 @@ from memscope.reflection.update import Updates
 from memscope.services import Services
 from memscope.stores.memory import InMemoryStore
 
-WORKERS = ("extract", "update", "block", "summary")
+WORKERS = ("extract", "update", "audit", "block", "summary")
 SUBJECT = {"en": "living situation", "zh": "居住情况"}
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -56,6 +58,8 @@ def sent(worker: str, language: str) -> str:
     elif worker == "update":
         reflected = TopicBatch("b", Scope("alice"), (new,), (home,), {old.id: old})
         shown, schema = shown_facts(reflected, NOW).data, Updates
+    elif worker == "audit":
+        shown, schema = {"pairs": pairs_data([NearPair(old, new, 1.0)])}, judgement(1)
     elif worker == "block":
         kept = Block(scope=Scope("alice"), label="human", recorded=NOW, value=f"{old.text}\n...", limit=500)
         shown, schema = block_data(BlockState(kept, (old.text,), (new.text,)), [home]), BlockLines

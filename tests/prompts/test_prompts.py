@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import memscope.prompts
 from memscope.consolidation import FactBatch
+from memscope.consolidation.audit_pairs import judgement
 from memscope.consolidation.reply import schema
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.errors import ConfigError
@@ -22,7 +23,7 @@ from memscope.prompts.loader import Prompts, built_in, enclose, fill
 from memscope.records import Scope, Turn
 from memscope_testing.models import data
 
-WORKERS = ("extract", "update", "block", "summary")
+WORKERS = ("extract", "update", "audit", "block", "summary")
 FOLDER = Path(memscope.prompts.__file__).parent
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -70,6 +71,12 @@ def test_a_call_has_5000_characters_beside_the_talk_and_what_is_known(language, 
     fixed = len(system) + len(schema_text(schema((1, 3, 5, 7, 9))))
     assert fixed <= 5_000
     assert len(messages[1]["content"]) <= 1_300
+
+
+@pytest.mark.parametrize("language", ("en", "zh"))
+def test_a_call_about_pairs_has_5000_characters_beside_them(language):
+    system = Prompts().text("audit", language, boundary="<0123456789abcdef>")
+    assert len(system) + len(schema_text(judgement(20))) <= 5_000
 
 
 def test_the_language_is_that_of_the_turns():

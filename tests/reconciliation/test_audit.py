@@ -134,3 +134,18 @@ def test_the_command_names_what_mends_it(tmp_path, monkeypatch):
     assert told["mend"] == mend and mend in " ".join(done.stdout.split())
     assert run(*told["mend"].split()[3:6]).exit_code == 0
     assert run("audit").exit_code == 0
+
+
+def test_the_command_asks_only_where_there_is_a_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with MemoryScope("memory.db", settings={}) as memory:
+        memory.add_memory("The user lives in Berlin.", user="alice")
+
+    def run(*args):
+        return CliRunner().invoke(cli, ["--store", "memory.db", "--user", "alice", "audit", *args])
+
+    asked = run("--ask", "1")
+    assert asked.exit_code == 3 and "set chat in the settings" in " ".join(asked.output.split())
+    assert run("--ask", "0").exit_code == 2 and run("--preview").exit_code != 0
+    assert run().exit_code == 0

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from memscope import validation
 from memscope.errors import VERSION, ConfigError, InputError, hint_arguments
@@ -15,13 +15,16 @@ from memscope.records import ForgetReport, Insight, Json, Observation, Receipt, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memscope.reconciliation.audit import AuditFinding
+    from memscope.reconciliation.audit import AuditFinding, AuditReport
+    from memscope.records import WorkReport
     from memscope.runtime import Runtime
     from memscope.services import Services
     from memscope.stores import Store
     from memscope.transfer import Progress
     from memscope.transfer.copy import Copied
     from memscope.transfer.importers import ImportReport
+
+MAX_AUDIT_CALLS = 1_000
 
 
 @hint_arguments
@@ -88,23 +91,48 @@ class AsyncAdmin:
                 **asdict(stats),
             }
 
-    async def audit(self, *, user: str) -> list[AuditFinding]:
-        """Find near doubles, contradictions, memories without a living source, and loops; no model is asked.
+    @overload
+    async def audit(self, *, user: str) -> list[AuditFinding]: ...
+
+    @overload
+    async def audit(self, *, user: str, ask: int, preview: bool = False) -> AuditReport: ...
+
+    @overload
+    async def audit(self, *, user: str, ask: int | None, preview: bool = False) -> list[AuditFinding] | AuditReport: ...
+
+    async def audit(
+        self, *, user: str, ask: int | None = None, preview: bool = False
+    ) -> list[AuditFinding] | AuditReport:
+        """Find near doubles, contradictions, memories without a living source, and loops, by rules.
+
+        With ``ask`` the chat model is also asked what became of facts that are near each other, and what it says is
+        applied as in ``consolidate``: within ``chat.budget``, and never against the rules. A pair is asked about once.
 
         Args:
             user: whose memories.
+            ask: ask about up to this many times 20 pairs, the nearest first; without it no model is asked.
+            preview: ask, and write nothing.
 
         Returns:
-            The findings; nothing is changed.
+            The findings. With ``ask`` a report: the findings that are left, and what was asked, applied and refused.
 
         Raises:
-            StoreError: the store cannot be read.
+            ConfigError: ``ask`` without a chat model.
+            InputError: ``ask`` is no number from 1 to 1,000, or ``preview`` without it.
+            StoreError: the store cannot be read or written.
         """
-        from memscope.reconciliation.audit import audit
+        from memscope.reconciliation.audit import AuditReport
 
         validation.scope(user)
+        validation.choice("preview", preview, True, False)
+        if ask is None and preview:
+            raise InputError("preview is for audit with ask", hint="give ask=1, or leave preview out")
         async with self._runtime.operation("audit") as services:
-            return audit([record async for page in services.store.scan(Select(user)) for record in page])
+            if ask is None:
+                return await _findings(services, user)
+            work = await _ask_about_pairs(services, user, validation.count("ask", ask, MAX_AUDIT_CALLS), preview)
+            self._runtime.work.wake()
+            return AuditReport(tuple(await _findings(services, user)), work)
 
     # ---- the background
 
@@ -427,6 +455,24 @@ class AsyncAdmin:
                 if progress:
                     progress(done, total)
             return done
+
+
+async def _findings(services: Services, user: str) -> list[AuditFinding]:
+    from memscope.reconciliation.audit import audit
+
+    return audit([record async for page in services.store.scan(Select(user)) for record in page])
+
+
+async def _ask_about_pairs(services: Services, user: str, calls: int, preview: bool) -> WorkReport:
+    from memscope.blocks.corrections import remove_outdated_lines
+    from memscope.consolidation.audit_pairs import audit_pairs
+
+    if services.chat is None:
+        raise ConfigError("there is no chat model to ask", hint="set chat in the settings, or leave ask out")
+    work = await audit_pairs(services, user, calls=calls, preview=preview)
+    if not work.preview:
+        await remove_outdated_lines(services, user)
+    return work
 
 
 def _model_names(services: Services) -> Mapping[str, str]:

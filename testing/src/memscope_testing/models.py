@@ -74,7 +74,7 @@ def data(messages: Sequence[Message]) -> Json:
 
 
 class IdealChat(ScriptedChat):
-    """Answer every prompt of consolidate and reflect as a good model would, from known facts.
+    """Answer every prompt of consolidate, reflect and audit as a good model would, from known facts.
 
     ``turns``: the messages, each with its ``text``. ``facts``: per fact ``text``, ``about``, ``when``, ``keywords``,
     ``level``, and ``turns`` (indexes) with the ``quote`` of the first, or ``quotes``: pairs of an index and words.
@@ -98,6 +98,8 @@ class IdealChat(ScriptedChat):
 
     def _answer(self, messages: Sequence[Message]) -> Json:
         shown = data(messages)
+        if "pairs" in shown:
+            return self._judgement(shown["pairs"])
         if "so_far" not in shown and "turns" in shown:
             return self._extraction(shown["turns"], shown.get("known", ()))
         return self._summary(shown) if "so_far" in shown else self._reflection(shown)
@@ -136,6 +138,16 @@ class IdealChat(ScriptedChat):
         backwards = self._relations.get((new, old), "unrelated")
         mirrored = {"ends": "was", "refines": "repeats"}.get(backwards, backwards)
         return self._relations.get((old, new), mirrored)
+
+    def _judgement(self, pairs: Sequence[Mapping[str, Any]]) -> Json:
+        texts = {pair["k"]: (pair["earlier"]["text"], pair["later"]["text"]) for pair in pairs}
+        told = {number: self._relation(old, new) for number, (old, new) in texts.items()}
+        related = [
+            {"k": number, "words": last_words(texts[number][0]), "relation": relation, "rest": ""}
+            for number, relation in told.items()
+            if relation != "unrelated"
+        ]
+        return {"relations": related, "none": [number for number in told if told[number] == "unrelated"]}
 
     def _reflection(self, shown: Mapping[str, Any]) -> Json:
         related = [

@@ -154,7 +154,9 @@ def action_parts(action: Mapping[str, Any]) -> list[StyledText]:
 
 def summarize(report: WorkReport) -> str:
     """One sentence: results, pending work with its errors, usage of models."""
-    read = count_nouns(report.done, KIND_OF_STAGE.get(report.operation, "turn"))
+    audited = report.operation == "audit"
+    kind = KIND_OF_STAGE.get(report.operation, "turn")
+    read = count_nouns(report.done, "pair") if audited else count_nouns(report.done, kind)
     parts = [say("nothing was written") if report.preview else say("{turns} read", turns=read)]
     done = {name: getattr(report, name) for name in ("new", "merged", "superseded")}
     parts += [f"{number:,} {say(name)}" for name, number in done.items() if number]

@@ -12,6 +12,7 @@ import click
 
 from memscope.errors import NotFound
 from memscope.reconciliation.approval import superseded_by
+from memscope.reconciliation.audit import AuditReport
 from memscope.records import ForgetReport
 from memscope.sync import MemoryScope
 from memscope_cli.commands.formatting import (
@@ -25,8 +26,9 @@ from memscope_cli.commands.formatting import (
     show_proposal,
     show_receipt,
     show_record,
+    show_work,
 )
-from memscope_cli.commands.language import count_nouns, say
+from memscope_cli.commands.language import count_nouns, say, say_sentence
 from memscope_cli.commands.options import (
     Call,
     as_of_option,
@@ -243,21 +245,31 @@ def sweep(call: Call) -> None:
 
 
 @command("audit", short_help="Find duplicate, contradicting and unsupported memories.")
-def audit(call: Call) -> None:
-    """Check a user's memories without a model; each finding names the command that mends it.
+@click.option("--ask", type=click.IntRange(1, 1_000),
+              help="Ask the chat model, up to this often, about 20 pairs of facts near each other.")  # fmt: skip
+@click.option("--preview", is_flag=True, help="With --ask: show what it would change; write nothing.")
+def audit(call: Call, ask: int | None, preview: bool) -> None:
+    """Check a user's memories by rules; each finding names the command that mends it.
 
     Near duplicates, contradictions, memories whose sources are gone, and loops: memories that were repeated in a
-    conversation and learned again. Nothing is changed. Exit code 6 if anything was found.
+    conversation and learned again. Nothing is changed without --ask. Exit code 6 if anything was found.
+
+    With --ask the chat model is asked what became of facts near each other; what the rules let pass is applied.
     """
     user = call.whose["user"]
     memory = call.open()
-    findings = memory.admin.audit(user=user)
+    report = memory.admin.audit(user=user, ask=ask, preview=preview)
+    findings = report.findings if isinstance(report, AuditReport) else report
+    if isinstance(report, AuditReport):
+        show_work(call.show, report.work)
     for finding in findings:
         mend = call.command(f"{finding.mend} --user {shlex.quote(user)}")
         call.show.report({**asdict(finding), "mend": mend}, (f"{finding.kind}: ", "yellow"), say(finding.said))
         for id in finding.ids if not call.json else ():
             record_line(call.show, memory.get(id, user=user))
         call.show.line((f"→ {mend}", "cyan"), indent=2)
+    if isinstance(report, AuditReport) and report.work.errors:
+        exit_partly(say("not all was asked: {reason}", reason=say_sentence(report.work.reason)))
     if findings:
         exit_partly()
     call.show.line(say("0 findings: the memories of this user are sound"))

@@ -126,11 +126,11 @@ def _of_person(facts: Sequence[Observation]) -> NDArray[np.float32]:
 
 def known_data(facts: Sequence[Observation]) -> list[dict[str, Json]]:
     """Return a line of JSON per fact; what its text says is not said twice."""
-    return [_known_data(number, fact) for number, fact in enumerate(facts, 1)]
+    return [{"k": number, **fact_data(fact)} for number, fact in enumerate(facts, 1)]
 
 
-def _known_data(number: int, fact: Observation) -> dict[str, Json]:
-    told: dict[str, Json] = {"k": number, "said": f"{fact.said:%Y-%m-%d}"}
+def fact_data(fact: Observation) -> dict[str, Json]:
+    told: dict[str, Json] = {"said": f"{fact.said:%Y-%m-%d}"}
     when = brief(fact.happened) if fact.happened else ""
     told |= {"when": when} if when and when not in fact.text else {}
     told |= {"about": fact.about} if fact.about != USER_SUBJECT and fact.about not in fact.text else {}

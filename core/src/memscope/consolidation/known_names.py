@@ -9,6 +9,7 @@ from memscope.entities.cache import ask
 from memscope.entities.index import EntityIndex, EntityView
 from memscope.errors import StoreError
 from memscope.reconciliation.subjects import Aliases, role_names, subjects
+from memscope.records import Scope
 from memscope.records.filters import has_name
 from memscope.services import Services
 from memscope.text.tokens import fold
@@ -24,7 +25,7 @@ async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:
     return dict(list(by_alias.items())[:MAX_KNOWN_NAMES])
 
 
-async def known_aliases(batch: FactBatch, about: Iterable[str], ctx: Services) -> Aliases:
+async def known_aliases(batch: FactBatch | Scope, about: Iterable[str], ctx: Services) -> Aliases:
     """Return the names of those whom facts are ``about`` under an alias: "my sister", or what a person merged."""
     named = {name for one in about for name in subjects(one)}
     by_alias = await _names_by_alias(batch, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
@@ -35,7 +36,7 @@ def _folded(name: str) -> str:
     return " ".join(fold(name).split())
 
 
-async def _names_by_alias(batch: FactBatch, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:
+async def _names_by_alias(batch: FactBatch | Scope, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:
     """Return the name of the entity for each wanted alias that means one entity only; none if the store fails."""
 
     def question(index: EntityIndex) -> dict[str, str]:

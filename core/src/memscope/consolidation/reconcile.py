@@ -39,7 +39,7 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
     # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
     settlement = await asyncio.to_thread(_settled, batch, known, aliases, ctx)
-    batch = batch.judge({"wrong_verdict": len(settlement.refused)})
+    batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.beyond)})
     return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
 
 

@@ -1,4 +1,4 @@
-"""Audit of a user's memories without a model: near doubles, contradictions, lost sources, loops.
+"""Audit of a user's memories by rules: near doubles, contradictions, lost sources, loops.
 
 doubled        two current memories that say the same in nearly the same words
 contradiction  two current facts of one subject that cannot both hold: another home, job, age; or one the other denied
@@ -18,7 +18,7 @@ from memscope.languages.worded import worded, wordings
 from memscope.prompts.memory_block import strip_memory
 from memscope.reconciliation.similarity import form, same
 from memscope.reconciliation.subjects import may_meet
-from memscope.records import Insight, Memory, Observation, Record, Turn
+from memscope.records import Insight, Memory, Observation, Record, Turn, WorkReport
 from memscope.text.tokens import fold
 
 MIN_SHARED_WORDS = 0.8  # of the words of both
@@ -34,6 +34,17 @@ class AuditFinding:
     ids: tuple[str, ...]
     said: str
     mend: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """``findings`` of the rules, and ``work``: what the model was asked, what was applied and refused, its cost.
+
+    Its ``done`` counts pairs that were judged, its ``pending`` those left to ask about.
+    """
+
+    findings: tuple[AuditFinding, ...]
+    work: WorkReport
 
 
 def audit(records: Sequence[Record]) -> list[AuditFinding]:
@@ -54,7 +65,7 @@ def _pairs(current: Sequence[Memory]) -> Iterator[AuditFinding]:
             yield AuditFinding(
                 "doubled", ids, "say the same in nearly the same words", f"memscope forget --id {new.id}"
             )
-        elif isinstance(old, Observation) and isinstance(new, Observation) and _contradict(old, new):
+        elif isinstance(old, Observation) and isinstance(new, Observation) and may_contradict(old, new):
             said = "cannot both hold now; the newer one may have ended the older"
             yield AuditFinding("contradiction", ids, said, f"memscope forget --id {old.id}")
 
@@ -81,7 +92,7 @@ def _is_double(old: Memory, new: Memory) -> bool:
     return same(old.text, new.text) or (not numbers and bool(a) and len(a & b) >= MIN_SHARED_WORDS * len(a | b))
 
 
-def _contradict(old: Observation, new: Observation) -> bool:
+def may_contradict(old: Observation, new: Observation) -> bool:
     ends = old.valid_to is not None or new.valid_to is not None
     if not may_meet(old, new) or ends or old.happened is not None or new.happened is not None:
         return False

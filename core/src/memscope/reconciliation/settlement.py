@@ -50,7 +50,7 @@ class Settlement:
     ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
     end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
     that is stored ends. ``own`` are names of the user, ``aliases`` those of others. ``refused`` are the verdicts that
-    the rules did not let pass.
+    the rules did not let pass, ``beyond`` those that would have ended more than one answer may.
     """
 
     fresh: dict[str, Observation]
@@ -63,6 +63,7 @@ class Settlement:
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Mapping[str, Json]] = field(default_factory=list)
     refused: list[FactRelation] = field(default_factory=list)
+    beyond: list[FactRelation] = field(default_factory=list)
     _heirs: dict[str, Observation] = field(default_factory=dict)
     _ended: int = 0
 
@@ -141,10 +142,12 @@ class Settlement:
     def _end(self, told: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
         outcome = ended(told, old, self.now, self.own, self.aliases)
-        if not outcome or (isinstance(outcome, Supersession) and self._ended >= MAX_ENDED):
+        if not outcome:
             self.refused.append(relation)
-            return
         if isinstance(outcome, Supersession):
+            if self._ended >= MAX_ENDED:
+                self.beyond.append(relation)
+                return
             self._ended += 1
             self._close(replace(outcome, by=by))
             self.actions.append(action("superseded", old, by=by))

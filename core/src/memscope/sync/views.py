@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, overload
 
 from memscope.admin import AsyncAdmin
 from memscope.blocks import AsyncBlocks
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memscope.chat import Answer
     from memscope.entities.graph import EntityGraph
     from memscope.entities.results import By, Entity, EntityDetails, EntityMention, Timeline
-    from memscope.reconciliation.audit import AuditFinding
+    from memscope.reconciliation.audit import AuditFinding, AuditReport
     from memscope.runtime import Runtime
     from memscope.stores import Store
     from memscope.transfer import Progress
@@ -205,9 +205,18 @@ class SyncAdmin:
         """Report versions, store, models, plugins, counts, and work that is pending, failed or parked."""
         return run(self.admin.status(user=user))
 
-    def audit(self, *, user: str) -> list[AuditFinding]:
-        """Find near doubles, contradictions, memories without a living source, and loops; no model is asked."""
-        return run(self.admin.audit(user=user))
+    @overload
+    def audit(self, *, user: str) -> list[AuditFinding]: ...
+
+    @overload
+    def audit(self, *, user: str, ask: int, preview: bool = False) -> AuditReport: ...
+
+    @overload
+    def audit(self, *, user: str, ask: int | None, preview: bool = False) -> list[AuditFinding] | AuditReport: ...
+
+    def audit(self, *, user: str, ask: int | None = None, preview: bool = False) -> list[AuditFinding] | AuditReport:
+        """Find near doubles, contradictions, memories without a living source, and loops; ``ask``: a model, too."""
+        return run(self.admin.audit(user=user, ask=ask, preview=preview))
 
     def start(self) -> None:
         """Consolidate and reflect in the background for all users: when a batch is full or a user falls silent."""

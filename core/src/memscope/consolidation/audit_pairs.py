@@ -1,0 +1,264 @@
+"""Pairs of facts that consolidate missed: found by rules, shown to the chat model, settled under the same vetoes.
+
+One call judges up to ``MAX_PAIRS`` pairs. They are near, so the vetoes alone would let many a guess pass: pairs that it
+gives a relation are shown once more, in the reverse order, and only what is said twice counts. That goes through
+``Settlement`` as a reply of extract does, and is applied before the next pairs. A pair that was answered is not asked
+again before one of its facts changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
+
+from pydantic import BaseModel, model_validator
+
+from memscope.consolidation.extract import clean, is_meant
+from memscope.consolidation.known_facts import fact_data
+from memscope.consolidation.known_names import known_aliases
+from memscope.consolidation.reply import Relation
+from memscope.errors import Conflict, ModelError
+from memscope.jobs.costs import (
+    Counts,
+    MeteredChat,
+    change_counters,
+    count_facts,
+    read_counters,
+    user_counters,
+)
+from memscope.models import Usage
+from memscope.reconciliation.insight_sentences import with_corrections
+from memscope.reconciliation.near_pairs import NearPair, near_pairs
+from memscope.reconciliation.settlement import FactRelation, Settlement, action
+from memscope.reconciliation.subjects import Aliases, user_names
+from memscope.records import ChangeSet, Json, Observation, Scope, Select, WorkReport, weaknesses
+from memscope.services import Services
+
+MAX_PAIRS = 20  # judged in one call
+MAX_AUDITED_FACTS = 2_000  # the newest of each agent
+WEAK_MODEL = "weak_model"  # code in a report: so many verdicts were refused that the others are guesses too
+AUDITED = "audited"  # among a user's counters: digests of the pairs that were answered
+NOT_WITHOUT_APPROVAL = "with approve a person decides: nothing was written; memscope forget removes what is outdated"
+
+
+class Judgement(BaseModel):
+    relations: list[Relation]
+    none: list[int]
+
+
+@lru_cache(64)
+def judgement(number: int) -> type[Judgement]:
+    """Return a ``Judgement`` in which each of the pairs has a relation, or is named among those that have none."""
+
+    class CompleteJudgement(Judgement):
+        @model_validator(mode="after")
+        def _complete(self) -> CompleteJudgement:
+            judged = {*self.none, *(one.k for one in self.relations)}
+            if missing := [str(pair) for pair in range(1, number + 1) if pair not in judged]:
+                raise ValueError(f"pair {', '.join(missing)} is neither in relations nor in none")
+            return self
+
+    CompleteJudgement.__name__ = CompleteJudgement.__qualname__ = "Judgement"
+    return CompleteJudgement
+
+
+@dataclass(frozen=True)
+class AgentPairs:
+    """Pairs of one agent, nearest first, with the names of the user and of others that its facts give."""
+
+    scope: Scope
+    own: frozenset[str]
+    aliases: Aliases
+    pairs: Sequence[NearPair]
+
+
+async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool = False) -> WorkReport:
+    """Ask about the nearest pairs, ``calls`` times at most. An error of the model, a spent budget, or guesses end it.
+
+    ``preview``: the model is asked, and nothing is written; with ``approve`` that is always so.
+    """
+    assert ctx.chat is not None
+    began, usage, errors = time.perf_counter(), Usage(), Counter[str]()
+    reason = NOT_WITHOUT_APPROVAL if ctx.settings.approve else ""
+    metered = replace(ctx, chat=MeteredChat(ctx, user, "audit"))
+    run = PairAudit(metered, user, preview or ctx.settings.approve, await _answered(ctx, user))
+    await run.find()
+    with usage.counting():
+        try:
+            while calls and run.left:
+                calls -= 1
+                await run.judge(run.left[0])
+                if guesses := weaknesses(run.judged).get("verdicts"):
+                    errors[WEAK_MODEL] += 1
+                    reason = f"{guesses}; try a larger chat.model"
+                    break
+        except (ModelError, Conflict) as error:
+            errors[error.code] += 1
+            reason = str(error)
+    return replace(
+        run.report(errors),
+        model=ctx.chat.name,
+        calls=usage.calls,
+        prompt_characters=usage.prompt_characters,
+        milliseconds=(time.perf_counter() - began) * 1000,
+        reason=reason,
+    )
+
+
+@dataclass
+class PairAudit:
+    """One run over a user's pairs. ``answered``: digests of pairs; ``left``: the pairs of each agent not answered."""
+
+    ctx: Services
+    user: str
+    preview: bool
+    answered: set[str]
+    left: list[AgentPairs] = field(default_factory=list)
+    possible: set[str] = field(default_factory=set)
+    actions: list[Mapping[str, Json]] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    judged: Counter[str] = field(default_factory=Counter)
+    done: int = 0
+
+    async def find(self) -> None:
+        """Find the pairs of all current facts."""
+        by_agent: dict[str | None, list[Observation]] = {}
+        async for page in self.ctx.store.scan(Select(self.user, kinds=frozenset({"observation"}), current=True)):
+            for one in page:
+                if isinstance(one, Observation) and one.current:
+                    by_agent.setdefault(one.scope.agent, []).append(one)
+        found = [await self._candidates(agent, facts) for agent, facts in by_agent.items()]
+        self.possible = {_digest(pair) for one in found for pair in one.pairs}
+        self._leave(found)
+
+    async def judge(self, candidates: AgentPairs) -> None:
+        """Ask about the nearest pairs of an agent, and apply what the rules let pass."""
+        pairs = candidates.pairs[:MAX_PAIRS]
+        first, wrong = await self._ask(pairs)
+        again, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
+        told = [one for pair, one in first.items() if pair in again and again[pair].verdict == one.verdict]
+        doubtful = [one for one in first.values() if one not in told]
+        settlement = Settlement({}, self.ctx.clock(), own=candidates.own, aliases=candidates.aliases)
+        settlement.settle(told)
+        changed = await self._apply(settlement)
+        refused = len(settlement.refused) + len(doubtful)
+        judged = {"verdicts": len(first) + wrong, "wrong_verdict": refused, "wrong_known": wrong}
+        await count_facts(self.ctx, judged)
+        self.judged += Counter(judged)
+        codes = {"wrong_verdict": len(settlement.refused), "not_said_twice": len(doubtful), "wrong_known": wrong}
+        self.rejected += Counter(codes)
+        self.actions += settlement.actions
+        self.actions += (_refused(one, "wrong_verdict") for one in settlement.refused)
+        self.actions += (_refused(one, "not_said_twice") for one in doubtful)
+        self.done += len(pairs)
+        await self._remember(pairs, settlement)
+        if changed:
+            await self.find()
+        else:
+            self._leave(self.left)
+
+    def report(self, errors: Mapping[str, int]) -> WorkReport:
+        counts = Counter(one["action"] for one in self.actions)
+        return WorkReport(
+            "audit",
+            model="",
+            actions=tuple(self.actions),
+            new=counts["new"],
+            merged=counts["merged"],
+            superseded=counts["superseded"],
+            rejected=dict(self.rejected),
+            done=self.done,
+            pending=sum(len(one.pairs) for one in self.left),
+            errors=dict(errors),
+            preview=self.preview,
+        )
+
+    # ---- inside
+
+    async def _ask(self, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
+        """Return the relations of pairs by their digest, and the number of those that fit none."""
+        if not pairs:
+            return {}, 0
+        texts = [fact.text for pair in pairs for fact in (pair.old, pair.new)]
+        wanted = await asyncio.to_thread(judgement, len(pairs))
+        return _told(await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, wanted), pairs)
+
+    async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
+        newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
+        scope, own = Scope(self.user, agent), user_names(newest)
+        aliases = await known_aliases(scope, [one.about for one in newest], self.ctx)
+        return AgentPairs(scope, own, aliases, await asyncio.to_thread(near_pairs, newest, own, aliases))
+
+    def _leave(self, found: Sequence[AgentPairs]) -> None:
+        left = [replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in self.answered]) for one in found]
+        self.left = [one for one in left if one.pairs]
+
+    async def _apply(self, settlement: Settlement) -> bool:
+        new = tuple(settlement.fresh.values())
+        changes = ChangeSet(new, tuple(settlement.closed.values()), tuple(settlement.revised.values()))
+        if self.preview or not (changes.new or changes.closed or changes.revised):
+            return False
+        store = self.ctx.store
+        await store.apply(self.user, await with_corrections(store, self.user, changes, self.ctx.clock()))
+        settlement.actions += (action("new", one) for one in new)
+        return True
+
+    async def _remember(self, pairs: Sequence[NearPair], settlement: Settlement) -> None:
+        """Note the pairs as answered, but for those of which a fact was to end beyond what one answer may."""
+        again = {(one.old.id, one.new.id) for one in settlement.beyond}
+        fresh = {_digest(pair) for pair in pairs if (pair.old.id, pair.new.id) not in again}
+        self.answered |= fresh
+        if self.preview:
+            self.answered |= {_digest(pair) for pair in pairs}
+            return
+
+        def note(counts: Counts) -> None:
+            kept = fresh | (counts.get(AUDITED, {}).keys() & self.possible)
+            counts[AUDITED] = dict.fromkeys(sorted(kept), 1)
+
+        await change_counters(self.ctx, await user_counters(self.ctx, self.user), note)
+
+
+async def _answered(ctx: Services, user: str) -> set[str]:
+    counts = await read_counters(ctx, await user_counters(ctx, user))
+    return set(counts.get(AUDITED, ()))
+
+
+def _digest(pair: NearPair) -> str:
+    """Return a name of the pair as it stands now: a fact that was revised makes another one."""
+    ids = "/".join(f"{one.id}/{one.version}" for one in (pair.old, pair.new))
+    return blake2b(ids.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def pairs_data(pairs: Sequence[NearPair]) -> list[dict[str, Json]]:
+    facts = ((fact_data(pair.old), fact_data(pair.new)) for pair in pairs)
+    return [{"k": number, "earlier": old, "later": new} for number, (old, new) in enumerate(facts, 1)]
+
+
+def _told(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
+    """Return one verdict a pair, and the number of those without a pair, or without words of its earlier fact."""
+    told: dict[str, FactRelation] = {}
+    wrong = 0
+    for one in reply.relations:
+        pair = pairs[one.k - 1] if 1 <= one.k <= len(pairs) else None
+        if pair is None or not is_meant(one, pair.old):
+            wrong += one.relation != "unrelated"
+        else:
+            told.setdefault(_digest(pair), FactRelation(pair.new, pair.old, one.relation, clean(one.rest)))
+    return {pair: one for pair, one in told.items() if one.verdict != "unrelated"}, wrong
+
+
+def _refused(one: FactRelation, why: str) -> Mapping[str, Json]:
+    """Return a line of the report for a verdict that was not applied, with the earlier fact."""
+    return {
+        "action": "rejected",
+        "kind": "observation",
+        "text": one.new.text,
+        "why": f"{why} ({one.verdict})",
+        "quotes": [one.old.text],
+    }

@@ -1,0 +1,79 @@
+"""Pairs of current facts that may repeat, refine or end each other, found by rules: what a model may be asked about.
+
+Both are of one agent and about one person or thing, are told apart, and are near in words, topic or meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from memscope.reconciliation.audit import may_contradict
+from memscope.reconciliation.similarity import closeness
+from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, may_meet, share_thing
+from memscope.reconciliation.supersession import by_saying
+from memscope.reconciliation.vetoes import are_other_events, keywords
+from memscope.records import Observation
+from memscope.text.vectors import sentence_vector
+
+if TYPE_CHECKING:
+    pass
+
+MIN_PAIR_NEARNESS = 0.5  # cosine, with a bonus for shared words and keywords
+WEIGHT_OF_SHARED_WORDS = 0.2
+NEAREST_FACTS = 4  # looked at for each fact
+MAX_LOOKED_AT = 40  # of the facts nearest in meaning to each
+
+
+class NearPair(NamedTuple):
+    """Two facts in the order of saying, and how near they are."""
+
+    old: Observation
+    new: Observation
+    nearness: float
+
+
+def near_pairs(
+    facts: Sequence[Observation], own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
+) -> list[NearPair]:
+    """Return the pairs, nearest first. ``own``: names of the user, ``aliases`` those of others."""
+    counted = [one for one in facts if one.current and one.name is None]
+    found: dict[frozenset[str], NearPair] = {}
+    for place, near in enumerate(_nearest(counted)):
+        one = counted[place]
+        pairs = (_pair(one, counted[int(other)], cosine) for other, cosine in near)
+        fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, own, aliases))
+        for pair in sorted(fit, key=lambda pair: -pair.nearness)[:NEAREST_FACTS]:
+            found[frozenset((pair.old.id, pair.new.id))] = pair
+    return sorted(found.values(), key=lambda pair: (-pair.nearness, pair.new.id, pair.old.id))
+
+
+def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
+    old, new = by_saying(one, other)
+    shared = closeness(
+        one.text, other.text, without=f"{one.about} {other.about}", topics=bool(keywords(one) & keywords(other))
+    )
+    nearness = 1.0 if may_contradict(old, new) else cosine + WEIGHT_OF_SHARED_WORDS * shared
+    return NearPair(old, new, nearness)
+
+
+def _may_be_related(pair: NearPair, own: frozenset[str], aliases: Aliases) -> bool:
+    old, new = pair.old, pair.new
+    if old.id == new.id or old.scope.agent != new.scope.agent or set(old.sources) == set(new.sources):
+        return False
+    return not are_other_events(new, old) and (may_meet(new, old, own, aliases) or share_thing(new, old, own))
+
+
+def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
+    """Yield for each fact those nearest in meaning, with the cosine."""
+    import numpy as np
+
+    from memscope.text.vectors import DIMENSIONS
+
+    none = np.zeros(DIMENSIONS, np.float32)
+    made = [sentence_vector(" ".join((one.text, *one.keywords))) for one in facts]
+    rows = np.stack([none if vector is None else vector for vector in made]) if facts else none[None]
+    for place in range(len(facts)):
+        cosines = rows @ rows[place]
+        cosines[place] = -1.0
+        yield [(int(other), float(cosines[other])) for other in np.argsort(-cosines, kind="stable")[:MAX_LOOKED_AT]]
