@@ -42,6 +42,22 @@ def test_a_wrong_end_closes_nothing(new, old):
     assert not closes(new, old)
 
 
+@pytest.mark.parametrize("verdict", ["repeats", "refines"])
+@pytest.mark.parametrize(
+    "new, old, merged",
+    [
+        (noted("The user has been married to Delphine since 2011.", "family", "marriage"),
+         noted("The user is expecting triplets.", "family", "triplets"), False),
+        (noted("用户结婚十年了。", "家人", "婚姻"), noted("用户的弟弟会游泳。", "家人", "弟弟"), False),
+        (noted("The wedding was in 2011.", "family", "marriage"),
+         noted("The user married Delphine.", "family", "marriage"), True),
+        (noted("The user has a wife, Delphine.", "family"), noted("The user has a wife.", "family"), True),
+    ],
+)  # fmt: skip
+def test_a_field_in_common_merges_nothing(verdict, new, old, merged):
+    assert (weighed(verdict, new, old) != "unrelated") == merged
+
+
 @pytest.mark.parametrize(
     "text, hearsay",
     [

@@ -71,10 +71,17 @@ def are_of_other_kinds(one: Observation, other: Observation, own: frozenset[str]
 
 
 def are_alike(one: Observation, other: Observation) -> bool:
-    """Return whether facts that are said to say the same have words in common, beside whom they are about."""
-    if keywords(one) & keywords(other):
+    """Return whether facts that are said to say the same have words in common, beside whom they are about.
+
+    That both begin with one keyword, which names the field ("family"), says nothing: the others name the thing.
+    """
+    if (keywords(one) & keywords(other)) - (_field(one) & _field(other)):
         return True
     return closeness(one.text, other.text, without=" ".join((one.about, other.about))) >= MIN_ALIKE_WORDS
+
+
+def _field(fact: Observation) -> set[str]:
+    return {fold(word) for word in fact.keywords[:1]}
 
 
 def keywords(fact: Observation) -> set[str]:
