@@ -8,7 +8,7 @@ from memscope import AsyncMemoryScope
 from memscope_testing.models import IdealChat
 
 TURNS = [{"text": "I live in Berlin."}, {"text": "Are you sure?"}, {"text": "I moved, my home is in Munich now."}]
-ABOUT = {"about": "user", "when": "", "keywords": ["home"], "level": 3}
+ABOUT = {"about": "user", "when": "", "keywords": ["home", "city"], "level": 3}
 FACTS = [
     {**ABOUT, "turns": [0], "text": "The user lives in Berlin.", "quote": "I live in Berlin"},
     {**ABOUT, "turns": [2], "text": "The user's home is in Munich.", "quote": "my home is in Munich"},

@@ -215,7 +215,7 @@ class SyncAdmin:
     def audit(self, *, user: str, ask: int | None, preview: bool = False) -> list[AuditFinding] | AuditReport: ...
 
     def audit(self, *, user: str, ask: int | None = None, preview: bool = False) -> list[AuditFinding] | AuditReport:
-        """Find near doubles, contradictions, memories without a living source, and loops; ``ask``: a model, too."""
+        """Find near doubles, contradictions, memories without a living source, and loops, by rules."""
         return run(self.admin.audit(user=user, ask=ask, preview=preview))
 
     def start(self) -> None:
