@@ -141,13 +141,13 @@ class IdealChat(ScriptedChat):
 
     def _judgement(self, pairs: Sequence[Mapping[str, Any]]) -> Json:
         texts = {pair["k"]: (pair["earlier"]["text"], pair["later"]["text"]) for pair in pairs}
-        told = {number: self._relation(old, new) for number, (old, new) in texts.items()}
+        relations = {number: self._relation(old, new) for number, (old, new) in texts.items()}
         related = [
             {"k": number, "words": last_words(texts[number][0]), "relation": relation, "rest": ""}
-            for number, relation in told.items()
+            for number, relation in relations.items()
             if relation != "unrelated"
         ]
-        return {"relations": related, "none": [number for number in told if told[number] == "unrelated"]}
+        return {"relations": related, "none": [number for number in relations if relations[number] == "unrelated"]}
 
     def _reflection(self, shown: Mapping[str, Any]) -> Json:
         related = [

@@ -132,19 +132,19 @@ class PairAudit:
             for one in page:
                 if isinstance(one, Observation) and one.current:
                     by_agent.setdefault(one.scope.agent, []).append(one)
-        found = [await self._candidates(agent, facts) for agent, facts in by_agent.items()]
-        self.possible = {_digest(pair) for one in found for pair in one.pairs}
-        self._leave(found)
+        by_agents = [await self._candidates(agent, facts) for agent, facts in by_agent.items()]
+        self.possible = {_digest(pair) for one in by_agents for pair in one.pairs}
+        self._leave(by_agents)
 
     async def judge(self, candidates: AgentPairs) -> None:
         """Ask about the nearest pairs of an agent, and apply what the rules let pass."""
         pairs = candidates.pairs[:MAX_PAIRS]
         first, wrong = await self._ask(pairs)
         again, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
-        told = [one for pair, one in first.items() if pair in again and again[pair].verdict == one.verdict]
-        doubtful = [one for one in first.values() if one not in told]
+        agreed = [one for pair, one in first.items() if pair in again and again[pair].verdict == one.verdict]
+        doubtful = [one for one in first.values() if one not in agreed]
         settlement = Settlement({}, self.ctx.clock(), own=candidates.own, aliases=candidates.aliases)
-        settlement.settle(told)
+        settlement.settle(agreed)
         changed = await self._apply(settlement)
         refused = len(settlement.refused) + len(doubtful)
         judged = {"verdicts": len(first) + wrong, "wrong_verdict": refused, "wrong_known": wrong}
@@ -190,12 +190,14 @@ class PairAudit:
 
     async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
         newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
-        scope, own = Scope(self.user, agent), user_names(newest)
+        scope, users = Scope(self.user, agent), user_names(newest)
         aliases = await known_aliases(scope, [one.about for one in newest], self.ctx)
-        return AgentPairs(scope, own, aliases, await asyncio.to_thread(near_pairs, newest, own, aliases))
+        return AgentPairs(scope, users, aliases, await asyncio.to_thread(near_pairs, newest, users, aliases))
 
-    def _leave(self, found: Sequence[AgentPairs]) -> None:
-        left = [replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in self.answered]) for one in found]
+    def _leave(self, candidates: Sequence[AgentPairs]) -> None:
+        left = [
+            replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in self.answered]) for one in candidates
+        ]
         self.left = [one for one in left if one.pairs]
 
     async def _apply(self, settlement: Settlement) -> bool:
@@ -218,8 +220,8 @@ class PairAudit:
             return
 
         def note(counts: Counts) -> None:
-            kept = fresh | (counts.get(AUDITED, {}).keys() & self.possible)
-            counts[AUDITED] = dict.fromkeys(sorted(kept), 1)
+            known = fresh | (counts.get(AUDITED, {}).keys() & self.possible)
+            counts[AUDITED] = dict.fromkeys(sorted(known), 1)
 
         await change_counters(self.ctx, await user_counters(self.ctx, self.user), note)
 
@@ -242,15 +244,15 @@ def pairs_data(pairs: Sequence[NearPair]) -> list[dict[str, Json]]:
 
 def _told(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
     """Return one verdict a pair, and the number of those without a pair, or without words of its earlier fact."""
-    told: dict[str, FactRelation] = {}
+    relations: dict[str, FactRelation] = {}
     wrong = 0
     for one in reply.relations:
         pair = pairs[one.k - 1] if 1 <= one.k <= len(pairs) else None
         if pair is None or not is_meant(one, pair.old):
             wrong += one.relation != "unrelated"
         else:
-            told.setdefault(_digest(pair), FactRelation(pair.new, pair.old, one.relation, clean(one.rest)))
-    return {pair: one for pair, one in told.items() if one.verdict != "unrelated"}, wrong
+            relations.setdefault(_digest(pair), FactRelation(pair.new, pair.old, one.relation, clean(one.rest)))
+    return {pair: one for pair, one in relations.items() if one.verdict != "unrelated"}, wrong
 
 
 def _refused(one: FactRelation, why: str) -> Mapping[str, Json]:

@@ -48,15 +48,15 @@ def _date_facts(batch: FactBatch) -> FactBatch:
     return replace(batch, facts=tuple(map(with_confirmed_dates, followed)))
 
 
-def _is_made_up(told: Observation, dated: Observation) -> bool:
+def _is_made_up(fact: Observation, dated: Observation) -> bool:
     """Return whether the words name another time than the one proposed, or none and it is far away.
 
     A time near the turn may follow from other turns: it is left out, and no sign of a weak model.
     """
-    proposed = told.happened
+    proposed = fact.happened
     if proposed is None or (dated.happened and dated.happened.overlaps(proposed)):
         return False
-    away = max(proposed.start - told.said, told.said - proposed.end)
+    away = max(proposed.start - fact.said, fact.said - proposed.end)
     return dated.happened is not None or away > FAR_FROM_SAYING
 
 

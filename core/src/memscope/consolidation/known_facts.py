@@ -130,8 +130,8 @@ def known_data(facts: Sequence[Observation]) -> list[dict[str, Json]]:
 
 
 def fact_data(fact: Observation) -> dict[str, Json]:
-    told: dict[str, Json] = {"said": f"{fact.said:%Y-%m-%d}"}
+    data: dict[str, Json] = {"said": f"{fact.said:%Y-%m-%d}"}
     when = brief(fact.happened) if fact.happened else ""
-    told |= {"when": when} if when and when not in fact.text else {}
-    told |= {"about": fact.about} if fact.about != USER_SUBJECT and fact.about not in fact.text else {}
-    return {**told, "text": fact.text[:MAX_KNOWN_FACT_CHARS]}
+    data |= {"when": when} if when and when not in fact.text else {}
+    data |= {"about": fact.about} if fact.about != USER_SUBJECT and fact.about not in fact.text else {}
+    return {**data, "text": fact.text[:MAX_KNOWN_FACT_CHARS]}

@@ -57,12 +57,12 @@ class Citation:
 def is_shown(text: str, cited: Sequence[Citation]) -> bool:
     """Return whether a fact stands in what people only show, and not in words of their own."""
     parts = [_parted(one) for one in cited if not one.context]
-    own, shown = (" ".join(part) for part in zip(*parts, strict=True))
+    spoken, shown = (" ".join(part) for part in zip(*parts, strict=True))
     if not shown.strip():
         return False
-    content, said = form(text).topics, form(own).topics
-    stated = len(content & said) > MIN_STATED_SHARE * len(content)
-    return not stated and content.isdisjoint(said - form(shown).topics)
+    content, words_spoken = form(text).topics, form(spoken).topics
+    stated = len(content & words_spoken) > MIN_STATED_SHARE * len(content)
+    return not stated and content.isdisjoint(words_spoken - form(shown).topics)
 
 
 def _parted(one: Citation) -> tuple[str, str]:
@@ -76,23 +76,23 @@ def _parted(one: Citation) -> tuple[str, str]:
 def _divided(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> tuple[str, str]:
     inside = [(max(start, first), min(end, last)) for first, last in spans if first < end and start < last]
     between = pairwise([start, *chain.from_iterable(inside), end])
-    own = [text[first:last] for first, last in list(between)[::2]]
-    return " ".join(own), " ".join(text[first:last] for first, last in inside)
+    outside = [text[first:last] for first, last in list(between)[::2]]
+    return " ".join(outside), " ".join(text[first:last] for first, last in inside)
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)  # asked for each fact of a turn
 def _shown_spans(text: str) -> list[tuple[int, int]]:
     """Return where a text shows words of others, in order and apart."""
-    found = [match.span() for match in _PASSAGE.finditer(text)]
-    found += [*_json(text), *_bracketed(text), *_quotations(text), *_spoken_lines(text)]
+    spans = [match.span() for match in _PASSAGE.finditer(text)]
+    spans += [*_json(text), *_bracketed(text), *_quotations(text), *_spoken_lines(text)]
     begun = [match.start() for one in registered() for match in one.requests.shows.finditer(text)]
     if brought := brought_along(text):
         begun.append(len(text) - len(brought))
-    starts = {start for start, _ in found}
-    found += [(start, len(text)) for start in begun if start not in starts]
+    starts = {start for start, _ in spans}
+    spans += [(start, len(text)) for start in begun if start not in starts]
     joined: list[tuple[int, int]] = []
-    for start, end in sorted(found):
+    for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:
@@ -119,14 +119,14 @@ def _bracketed(text: str) -> Iterator[tuple[int, int]]:
 
 def _quotations(text: str) -> list[tuple[int, int]]:
     """Return the sentences between quotation marks, but for those that the speaker says are their own."""
-    found = []
+    spans = []
     for match in _QUOTATION.finditer(text):
         least = MIN_QUOTED_CHARACTERS if has_cjk(match[0]) else MIN_QUOTED_WORDS
         before = text[max(match.start() - MAX_BEFORE_QUOTATION, 0) : match.start()]
-        own = any(one.requests.quotes_oneself.search(before) for one in registered())
-        if len(form(match[0]).tokens) >= least and not own:
-            found.append(match.span())
-    return found
+        by_speaker = any(one.requests.quotes_oneself.search(before) for one in registered())
+        if len(form(match[0]).tokens) >= least and not by_speaker:
+            spans.append(match.span())
+    return spans
 
 
 def _spoken_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -135,5 +135,5 @@ def _spoken_lines(text: str) -> Iterator[tuple[int, int]]:
     labels = [line[1].casefold() for line in lines]
     asks = any(line[0].rstrip().endswith(("?", "？")) for line in lines)
     if len(set(labels)) > 1 and (asks or len(set(labels)) < len(labels)):
-        own = {word for one in registered() for word in one.statements.first_person}
-        yield from (line.span() for line, label in zip(lines, labels, strict=True) if label not in own)
+        speakers_labels = {word for one in registered() for word in one.statements.first_person}
+        yield from (line.span() for line, label in zip(lines, labels, strict=True) if label not in speakers_labels)

@@ -1,4 +1,4 @@
-"""Whether people stand behind a fact that rests on a machine's words too: they said it, or answered what was asked."""
+"""Find whether people stand behind a fact that rests on a machine's words too: said it, or answered what was asked."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
     content = form(fact.text).topics
     parts = [part for one in cited if not one.context for part in _stated_parts(one)]
     denied = [part for part in parts if _denies(part)]
-    told = (parts if denied else []) if _denies(fact.text) else [part for part in parts if part not in denied]
-    return len(content & form(" ".join(told)).topics) > MIN_STATED_SHARE * len(content)
+    clauses = (parts if denied else []) if _denies(fact.text) else [part for part in parts if part not in denied]
+    return len(content & form(" ".join(clauses)).topics) > MIN_STATED_SHARE * len(content)
 
 
 def _stated_parts(one: Citation) -> Iterator[str]:
@@ -78,8 +78,8 @@ def _denies(text: str) -> bool:
 
 def _takes_up(text: str, words: str) -> bool:
     """Return whether somebody says that they do with what was spoken of what the fact tells: "I read it"."""
-    found = (one.takes_up.search(words) for one in wordings(words))
-    deeds = [match["deed"] for match in found if match]
+    matches = (one.takes_up.search(words) for one in wordings(words))
+    deeds = [match["deed"] for match in matches if match]
     return not _denies(words) and any(
         deed in text if has_cjk(deed) else form(deed).topics & form(text).topics for deed in deeds
     )
@@ -116,14 +116,14 @@ def _settles(text: str, asked: bool, question: str, around: str, answer: str) ->
     A mere no makes a fact only of what is not so. Words of the question alone say yes to them ("Tea or milk?", "Milk").
     ``around``: what was quoted with the question.
     """
-    content, said = form(text).topics, form(answer)
+    content, reply = form(text).topics, form(answer)
     if not of(f"{question} {answer}"):
-        return asked and len(said.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # in words that nobody knows
-    told = asked and (content & said.topics) - form(around).topics
-    if told and not requests(answer):
+        return asked and len(reply.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # in words that nobody knows
+    added = asked and (content & reply.topics) - form(around).topics
+    if added and not requests(answer):
         return True
     held, of_fact = _letters(form(question).topics), _letters(content)
-    repeated = _letters(said.topics)
+    repeated = _letters(reply.topics)
     echoed = asked and not _denies(answer) and repeated <= held and not repeated.isdisjoint(of_fact)
     affirmed = echoed or worded("affirms" if asked else "confirms", answer)
     if len(of_fact & held) < MIN_STATED_SHARE * len(of_fact):

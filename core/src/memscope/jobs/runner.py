@@ -218,8 +218,8 @@ async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool =
     )
     report = summary(job.stage, [result])
     if job.stage == "consolidate":
-        kept = {"kept": report.new + report.proposed + report.merged}
-        await count_facts(ctx, {**kept, **report.rejected, **change_set.report.get("judged", {})})
+        stored = {"kept": report.new + report.proposed + report.merged}
+        await count_facts(ctx, {**stored, **report.rejected, **change_set.report.get("judged", {})})
     await job.hooks.after(job.stage, report, scope=Scope(claim.user))
     return result
 

@@ -44,16 +44,16 @@ def as_read(insight: Insight, facts: Mapping[str, Observation], when: datetime) 
     if not insight.sentences:
         return _marked(insight, facts, when)
     held = [one for one in insight.sentences if not _outlived(insight, one, facts, when)]
-    told = [set(words(one.text)) for one in held]
+    vocabularies = [set(words(one.text)) for one in held]
     for one in insight.sentences:
         if one in held:
             continue
         for id in one.sources:
             fact = facts.get(id)
             rest = fact is not None and fact.current and not fact.ended(when)
-            if fact is not None and rest and not any(set(words(fact.text)) <= known for known in told):
+            if fact is not None and rest and not any(set(words(fact.text)) <= known for known in vocabularies):
                 held.append(Sentence(fact.text, (id,)))
-                told.append(set(words(fact.text)))
+                vocabularies.append(set(words(fact.text)))
     shown = tuple(_with_mark(one, facts, when) for one in held)
     if shown == insight.sentences:
         return insight
@@ -63,13 +63,13 @@ def as_read(insight: Insight, facts: Mapping[str, Observation], when: datetime) 
 def _outlived(insight: Insight, sentence: Sentence, facts: Mapping[str, Observation], when: datetime) -> bool:
     """Return whether the sentence says what has ended by then, and was not written in knowledge of the end."""
     ended = [fact for id in sentence.sources if (fact := facts.get(id)) and fact.ended(when)]
-    said = fold(sentence.text)
-    return any(fact.valid_to and (fact.valid_to > insight.recorded or fold(fact.text) in said) for fact in ended)
+    folded = fold(sentence.text)
+    return any(fact.valid_to and (fact.valid_to > insight.recorded or fold(fact.text) in folded) for fact in ended)
 
 
 def _with_mark(sentence: Sentence, facts: Mapping[str, Observation], when: datetime) -> Sentence:
-    own = [facts[id] for id in sentence.sources if id in facts]
-    if told_as_ahead(sentence.text) and any(past_plan(fact, when) for fact in own):
+    sources = [facts[id] for id in sentence.sources if id in facts]
+    if told_as_ahead(sentence.text) and any(past_plan(fact, when) for fact in sources):
         return replace(sentence, text=sentence.text + languages.main(sentence.text).phrases.past)
     return sentence
 
@@ -77,9 +77,9 @@ def _with_mark(sentence: Sentence, facts: Mapping[str, Observation], when: datet
 def _marked(insight: Insight, facts: Mapping[str, Observation], when: datetime) -> Insight:
     """Return an insight without sentences, of a person or an earlier version, with one mark for the whole."""
     phrases = languages.main(insight.text).phrases
-    own = [facts[id] for id in insight.sources if id in facts]
-    ends = [fact.valid_to for fact in own if fact.ended(when) and fact.valid_to]
+    sources = [facts[id] for id in insight.sources if id in facts]
+    ends = [fact.valid_to for fact in sources if fact.ended(when) and fact.valid_to]
     if ends:
         return replace(insight, text=insight.text + phrases.changed.format(date=f"{max(ends):%Y-%m-%d}"))
-    ahead = told_as_ahead(insight.text) and any(past_plan(fact, when) for fact in own)
+    ahead = told_as_ahead(insight.text) and any(past_plan(fact, when) for fact in sources)
     return replace(insight, text=insight.text + phrases.past) if ahead else insight

@@ -38,14 +38,14 @@ def near_pairs(
 ) -> list[NearPair]:
     """Return the pairs, nearest first. ``own``: names of the user, ``aliases`` those of others."""
     counted = [one for one in facts if one.current and one.name is None]
-    found: dict[frozenset[str], NearPair] = {}
+    by_ids: dict[frozenset[str], NearPair] = {}
     for place, near in enumerate(_nearest(counted)):
         one = counted[place]
         pairs = (_pair(one, counted[int(other)], cosine) for other, cosine in near)
         fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, own, aliases))
         for pair in sorted(fit, key=lambda pair: -pair.nearness)[:NEAREST_FACTS]:
-            found[frozenset((pair.old.id, pair.new.id))] = pair
-    return sorted(found.values(), key=lambda pair: (-pair.nearness, pair.new.id, pair.old.id))
+            by_ids[frozenset((pair.old.id, pair.new.id))] = pair
+    return sorted(by_ids.values(), key=lambda pair: (-pair.nearness, pair.new.id, pair.old.id))
 
 
 def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
@@ -71,8 +71,8 @@ def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
     from memscope.text.vectors import DIMENSIONS
 
     none = np.zeros(DIMENSIONS, np.float32)
-    made = [sentence_vector(" ".join((one.text, *one.keywords))) for one in facts]
-    rows = np.stack([none if vector is None else vector for vector in made]) if facts else none[None]
+    vectors = [sentence_vector(" ".join((one.text, *one.keywords))) for one in facts]
+    rows = np.stack([none if vector is None else vector for vector in vectors]) if facts else none[None]
     for place in range(len(facts)):
         cosines = rows @ rows[place]
         cosines[place] = -1.0

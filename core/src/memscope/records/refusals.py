@@ -35,10 +35,10 @@ def weaknesses(counts: Mapping[str, int]) -> dict[str, str]:
     """Return a sentence for each kind of what a model told, of which the rules refused many: "facts" (``refusals``),
     "verdicts" on known facts, "dates", and "replies" that were cut or did not fit.
     """
-    told = {"facts": refusals(counts.get("kept", 0), counts)}
+    sentences = {"facts": refusals(counts.get("kept", 0), counts)}
     for kind, (much, codes, sentence) in _JUDGED.items():
         number, refused = counts.get(kind, 0), {code: counts[code] for code in codes if counts.get(code)}
         share = min(sum(refused.values()) / max(number, 1), 1.0)
         if number >= MIN_JUDGED and share >= much:
-            told[kind] = sentence.format(round(100 * share), ", ".join(refused))
-    return {kind: words for kind, words in told.items() if words}
+            sentences[kind] = sentence.format(round(100 * share), ", ".join(refused))
+    return {kind: words for kind, words in sentences.items() if words}

@@ -51,11 +51,11 @@ def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHI
     return _before_stop(words, ", ".join(told)) if told else words
 
 
-def plan_is_past(words: str, said: datetime, when: datetime) -> bool:
+def plan_is_past(words: str, since: datetime, when: datetime) -> bool:
     """Return whether words tell a plan, and every time that they name is over by then."""
     if not told_as_ahead(words):
         return False
-    times = [time for one in dates.mentions(words, said) if (time := dates.event_time(one, said))]
+    times = [time for one in dates.mentions(words, since) if (time := dates.event_time(one, since))]
     return bool(times) and all(time.end <= when for time in times)
 
 

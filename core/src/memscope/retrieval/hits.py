@@ -171,9 +171,9 @@ def choose_facts(
 
     An observation that merely gained this turn as a source is printed at the turn that says it.
     """
-    told = [one for one in observations if tells(turn, one)]
-    answers = [one for one in told if _answers(query, one)]
-    met = [one for one in told if one in answers or _meets(one, query, attributed)]
+    facts = [one for one in observations if tells(turn, one)]
+    answers = [one for one in facts if _answers(query, one)]
+    met = [one for one in facts if one in answers or _meets(one, query, attributed)]
     if not met:
         return (), False
     if asking or any(corrected(query, turn, one) for one in met) or covers(met, turn):

@@ -34,7 +34,7 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
 
     A fact stays where its day is not in the words of the insight, or where the query asks for a day.
     """
-    kept, dropped = list[Hit](), list[Hit]()
+    left, dropped = list[Hit](), list[Hit]()
     insights: dict[str, set[str]] = {}
     for id, text in (pair for hit in hits for pair in _sentences(hit)):
         insights.setdefault(id, set()).update(words(text))
@@ -46,8 +46,8 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
         elif not hit.matched and _told_elsewhere(query, hit, insights, printed):
             dropped.append(hit)
         else:
-            kept.append(hit if len(matched) == len(hit.matched) else replace(hit, matched=matched))
-    return kept, dropped
+            left.append(hit if len(matched) == len(hit.matched) else replace(hit, matched=matched))
+    return left, dropped
 
 
 def _sentences(hit: Hit) -> Iterator[tuple[str, str]]:
@@ -69,6 +69,6 @@ def _told_elsewhere(query: Query, hit: Hit, insights: Mapping[str, set[str]], pr
     """Return whether the line has the bare words of a turn whose facts say nearly all of it, and are shown."""
     if hit.turn is None or hit.changed or query.asks_when:
         return False
-    own = [one for one in hit.observations if tells(hit.turn, one)]
-    shown = all(one.id in printed or _said(query, one, hit, insights) for one in own)
-    return bool(own) and shown and covers(own, hit.turn)
+    facts = [one for one in hit.observations if tells(hit.turn, one)]
+    shown = all(one.id in printed or _said(query, one, hit, insights) for one in facts)
+    return bool(facts) and shown and covers(facts, hit.turn)
