@@ -182,7 +182,7 @@ async def test_a_recap_renews_nothing():
         await memory.add_turns(given, user="alice", session="t")
         report = await memory.consolidate(user="alice")
         (berlin,) = await memory.list(user="alice", kinds=["observation"])
-        assert (report.merged, berlin.said, len(berlin.sources)) == (1, day("2026-06-01"), 1)
+        assert (report.new, berlin.said, len(berlin.sources)) == (0, day("2026-06-01"), 1)
 
 
 # -------------------------------------------------------------------------------------------------------- the rules

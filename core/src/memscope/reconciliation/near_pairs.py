@@ -34,15 +34,15 @@ class NearPair(NamedTuple):
 
 
 def near_pairs(
-    facts: Sequence[Observation], own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
+    facts: Sequence[Observation], users: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> list[NearPair]:
-    """Return the pairs, nearest first. ``own``: names of the user, ``aliases`` those of others."""
+    """Return the pairs, nearest first. ``users``: names of the user, ``aliases`` those of others."""
     counted = [one for one in facts if one.current and one.name is None]
     by_ids: dict[frozenset[str], NearPair] = {}
     for place, near in enumerate(_nearest(counted)):
         one = counted[place]
         pairs = (_pair(one, counted[int(other)], cosine) for other, cosine in near)
-        fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, own, aliases))
+        fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, users, aliases))
         for pair in sorted(fit, key=lambda pair: -pair.nearness)[:NEAREST_FACTS]:
             by_ids[frozenset((pair.old.id, pair.new.id))] = pair
     return sorted(by_ids.values(), key=lambda pair: (-pair.nearness, pair.new.id, pair.old.id))
@@ -57,11 +57,11 @@ def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
     return NearPair(old, new, nearness)
 
 
-def _may_be_related(pair: NearPair, own: frozenset[str], aliases: Aliases) -> bool:
+def _may_be_related(pair: NearPair, users: frozenset[str], aliases: Aliases) -> bool:
     old, new = pair.old, pair.new
     if old.id == new.id or old.scope.agent != new.scope.agent or set(old.sources) == set(new.sources):
         return False
-    return not are_other_events(new, old) and (may_meet(new, old, own, aliases) or share_thing(new, old, own))
+    return not are_other_events(new, old) and (may_meet(new, old, users, aliases) or share_thing(new, old, users))
 
 
 def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:

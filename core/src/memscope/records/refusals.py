@@ -39,6 +39,6 @@ def weaknesses(counts: Mapping[str, int]) -> dict[str, str]:
     for kind, (much, codes, sentence) in _JUDGED.items():
         number, refused = counts.get(kind, 0), {code: counts[code] for code in codes if counts.get(code)}
         share = min(sum(refused.values()) / max(number, 1), 1.0)
-        if number >= MIN_JUDGED and share >= much:
+        if number >= MIN_JUDGED and share > much:
             sentences[kind] = sentence.format(round(100 * share), ", ".join(refused))
     return {kind: words for kind, words in sentences.items() if words}

@@ -69,12 +69,12 @@ async def build_hits(query: Query, ctx: Services) -> Query:
 
 async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
     """Return the records of rows; the store is asked only for those that did not come with the search."""
-    found = candidates.brought or NO_RECORDS
-    missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in found.records]
+    fetched = candidates.brought or NO_RECORDS
+    missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in fetched.records]
     if missing:
-        found = both(found, await ctx.store.fetch(query.scope.user, missing))
+        fetched = both(fetched, await ctx.store.fetch(query.scope.user, missing))
     insights = [candidates.handle[row] for row in rows if candidates.kind[row] == INSIGHT]
-    return await with_insights_as_read(query, found, insights, ctx) if insights else found
+    return await with_insights_as_read(query, fetched, insights, ctx) if insights else fetched
 
 
 def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
