@@ -18,11 +18,13 @@ from memscope.records import Scope, Turn
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def refused(text: str, *said: tuple[str, str]) -> bool:
-    """Return whether a fact that quotes all that was said, by role and words, is refused as not the user's."""
+def refused(text: str, *said: tuple[str, str], quoted: int | None = None) -> bool:
+    """Return whether a fact that quotes what was said, by role and words, is refused as not the user's. ``quoted``:
+    characters of each that it quotes, by default all.
+    """
     turns = [Turn(f"t{place}", Scope("ann"), role, role, words, AT, AT) for place, (role, words) in enumerate(said)]
     lines = [TranscriptLine(turn, turn.text, turn.role == "assistant") for turn in turns]
-    quotes = [Words(turn=number, words=words) for number, (_, words) in enumerate(said, 1)]
+    quotes = [Words(turn=number, words=words[:quoted]) for number, (_, words) in enumerate(said, 1)]
     cited = cite_turns(Fact(text=text, about="user", level=3, when="", keywords=["other"], quotes=quotes), lines)
     return cited == "not_said_by_user"
 
@@ -137,3 +139,17 @@ def test_a_denial_does_not_state_what_it_denies():
     claim = "The user's doctor is Mr. Crook."
     assert refused(claim, ("assistant", f"NOTE: {claim}"), ("user", "My doctor is not Mr. Crook."))
     assert not refused(claim, ("assistant", f"NOTE: {claim}"), ("user", "Yes, my doctor is Mr. Crook."))
+
+
+@pytest.mark.parametrize(
+    ("fact", "told", "echo", "quoted"),
+    [
+        ("The user cannot eat mushrooms, they cause a rash.",
+         "Note that I can't eat mushrooms, a rash within the hour.", "Noted: no mushrooms.", 30),
+        ("用户对蘑菇过敏，会起疹子，眼睛也肿。",
+         "记一下我对蘑菇过敏 一吃就起疹子 眼睛都肿", "记下了，你对蘑菇过敏。", 9),
+    ],
+)  # fmt: skip
+def test_words_around_a_short_quote_vouch_for_the_fact_too(fact, told, echo, quoted):
+    assert not refused(fact, ("user", told), ("assistant", echo), quoted=quoted)
+    assert refused(fact, ("user", "Note that, please. 记一下"), ("assistant", echo), quoted=quoted)

@@ -65,6 +65,11 @@ def is_shown(text: str, cited: Sequence[Citation]) -> bool:
     return not stated and content.isdisjoint(words_spoken - form(shown).topics)
 
 
+def own_text(text: str) -> str:
+    """Return what of a turn its speaker does not only show."""
+    return _divided(text, 0, len(text), _shown_spans(text))[0]
+
+
 def _parted(one: Citation) -> tuple[str, str]:
     """Return what of a quote is its speaker's own, and what is shown; of several places the one that is own."""
     spans, text = _shown_spans(one.turn.text), one.turn.text

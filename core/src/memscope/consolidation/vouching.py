@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memscope.consolidation.own_words import MIN_STATED_SHARE, PEOPLE_ROLES, Citation
+from memscope.consolidation.own_words import MIN_STATED_SHARE, PEOPLE_ROLES, Citation, own_text
 from memscope.consolidation.reply import Fact
-from memscope.consolidation.transcript import TranscriptLine
+from memscope.consolidation.transcript import MAX_TRANSCRIPT_CHARS, TranscriptLine
 from memscope.languages.registry import of
 from memscope.languages.statements import is_filling, is_question, pattern_of_all, requests, sentences
 from memscope.languages.worded import worded, wordings
@@ -63,11 +63,13 @@ def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
 
 
 def _stated_parts(one: Citation) -> Iterator[str]:
-    """Yield the clauses of a person's quote that ask nothing: what is asked is stated by nobody."""
+    """Yield the clauses that ask nothing of a person's quote, and of the turn around it: models quote few words of
+    what they note. What is asked is stated by nobody.
+    """
     if is_asked(one):
         return
     contrast = pattern_of_all("but", "ALL")
-    for sentence in sentences(one.words):
+    for sentence in sentences(one.words if len(one.turn.text) > MAX_TRANSCRIPT_CHARS else own_text(one.turn.text)):
         if not is_question(sentence):
             yield from filter(None, _CLAUSE_ENDS.split(contrast.sub(",", sentence)))
 

@@ -33,11 +33,13 @@ from memscope.search.units import INSIGHT, MAX_WHOLE_CHARS
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
+from memscope.text.tokens import words
 
 NO_RECORDS = FetchResult({}, {})
 MAX_INSIGHTS = 2
 PLACES_PER_OWN = 2  # every second place is kept for the next best turn by its own words
 MAX_SHOWN_EVENT = timedelta(days=62)  # a longer interval is not the date of an event
+MAX_BARE_WORDS = 8  # of a turn that may say nothing without its question
 MIN_NEW_SHARE = 0.5  # share of a fact's words missing in the turn, from which both are printed
 
 
@@ -204,16 +206,19 @@ def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
 def _adding(
     query: Query, turn: Turn, facts: Sequence[Observation], answers: Sequence[Observation]
 ) -> list[Observation]:
-    """Return the facts that add to the turn: the answer to its question, a word asked for, or mostly new words."""
+    """Return the facts that add to the turn: a name asked for, or mostly new words; to a short one ("Five years!") also
+    what question it answers, or a word asked for that it lacks.
+    """
     text, adding = f"{turn.speaker} {turn.text}", []
-    bare = not share(query, turn.text)
+    short = len(words(turn.text)) <= MAX_BARE_WORDS
+    bare = short and not share(query, turn.text)
     for fact in sorted(facts, key=lambda one: -share(query, one.text)):
         content = set(terms(fact.text))
         new = len(content.difference(terms(text))) > MIN_NEW_SHARE * len(content)
         details = " ".join(NAME_OR_NUMBER.findall(f" {fact.text}"))
         named = share(query, f"{text} {details}") > share(query, text)
         worded = bare and share(query, f"{text} {fact.text}") > share(query, text)
-        if fact in answers or new or named or worded:
+        if (short and fact in answers) or new or named or worded:
             adding.append(fact)
             text = f"{text} {fact.text}"
     return adding

@@ -9,9 +9,7 @@ _SINGULAR = (
     r"|always|news|chess|tennis|\w+ss|\w+us|time)\b"
 )
 # after a verb: "What drives Jon?"; but "What books I read"
-_OBJECT = (
-    r"(?:(?-i:[A-ZÀ-Þ][\w'’])(?<!I['’])|(?:me|him|her|us|them|you|my|our|your|his|their|most|people|somebody)\b)"
-)
+_OBJECT = r"(?:(?-i:[A-ZÀ-Þ][\w'’])(?<!I['’])|(?:me|him|her|us|them|you|my|our|your|his|their|most|people|somebody)\b)"
 
 QUESTIONS = Questions(
     number=pattern(
@@ -51,7 +49,8 @@ QUESTIONS = Questions(
         r"|these days|as of (?:now|today))\b"
     ),
     list=pattern(
-        rf"(?i)\b(?!what \w+s {_OBJECT})(?:which|what|how many) (?:(?:kind|type|sort)s? of )?(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}"
+        rf"(?i)\b(?!what \w+s {_OBJECT})(?:which|what|how many) (?:(?:kind|type|sort)s? of )?"
+        rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}"
         rf"(?!{_SINGULAR})[\w-]+s\b(?!['’])"
         r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who) (?:have|has) \w"
