@@ -39,7 +39,7 @@ NO_RECORDS = FetchResult({}, {})
 MAX_INSIGHTS = 2
 PLACES_PER_OWN = 2  # every second place is kept for the next best turn by its own words
 MAX_SHOWN_EVENT = timedelta(days=62)  # a longer interval is not the date of an event
-MAX_BARE_WORDS = 8  # of a turn that may say nothing without its question
+MAX_BARE_WORDS, MAX_BARE_CHARACTERS = 8, 24  # of a turn that may say little without its question; in CJK
 MIN_NEW_SHARE = 0.5  # share of a fact's words missing in the turn, from which both are printed
 
 
@@ -210,7 +210,8 @@ def _adding(
     what question it answers, or a word asked for that it lacks.
     """
     text, adding = f"{turn.speaker} {turn.text}", []
-    short = len(words(turn.text)) <= MAX_BARE_WORDS
+    cjk = has_cjk(turn.text)
+    short = len(turn.text) <= MAX_BARE_CHARACTERS if cjk else len(words(turn.text)) <= MAX_BARE_WORDS
     bare = short and not share(query, turn.text)
     for fact in sorted(facts, key=lambda one: -share(query, one.text)):
         content = set(terms(fact.text))
