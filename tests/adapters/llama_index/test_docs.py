@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import threading
 import warnings
 
 from adapters.guide import BLOCK, ROOT, ExamplesSuite, execute, follow
@@ -28,6 +30,9 @@ async def test_the_guide(tmp_path, monkeypatch, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # LlamaIndex's clients are never closed
         gc.collect()
+    for thread in threading.enumerate():
+        if "_connection_worker_thread" in thread.name:  # of aiosqlite: it calls this loop once more when it ends
+            await asyncio.to_thread(thread.join, 1)
 
 
 class TestExamples(ExamplesSuite):
