@@ -19,10 +19,10 @@ from memscope.blocks.corrections import NO_LONGER, remove_outdated_lines
 from memscope.blocks.visible import View, visible
 from memscope.errors import Conflict
 from memscope.jobs.costs import change_counters, read_counters, user_counters
-from memscope.languages.insight_text import as_read
 from memscope.prompts import visible as visible_text
 from memscope.reconciliation.similarity import same, translated
-from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Observation, Select
+from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Select
+from memscope.retrieval.outlived import insights_as_read
 from memscope.stores.block_rules import by_key
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
     all_insights = [
         insight async for page in ctx.store.scan(select) for insight in page if isinstance(insight, Insight)
     ]
-    insights = await _as_read(ctx, user, [one for one in all_insights if one.namespace != SUMMARY_NAMESPACE])
+    stated = [one for one in all_insights if one.namespace != SUMMARY_NAMESPACE]
+    insights = [one for one in await insights_as_read(ctx.store, user, stated, ctx.clock()) if one]
     histories = by_key(await ctx.store.blocks(user, versions=True))
     actions: list[Mapping[str, Json]] = []
     counters = await user_counters(ctx, user)
@@ -85,14 +86,6 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
             actions += await _update(ctx, block_state(block, histories.get(block.key, ())), of_block)
             await change_counters(ctx, counters, partial(_note, key, digest))
     return actions
-
-
-async def _as_read(ctx: Services, user: str, insights: Sequence[Insight]) -> list[Insight]:
-    """Return the insights as they read today, those of which something holds."""
-    ids = {id for one in insights for id in one.sources}
-    records = (await ctx.store.fetch(user, sorted(ids))).records.values()
-    facts = {one.id: one for one in records if isinstance(one, Observation)}
-    return [read for one in insights if (read := as_read(one, facts, ctx.clock()))]
 
 
 def _maintained(

@@ -6,7 +6,7 @@ Both are of one agent and about one person or thing, are told apart, and are nea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memscope.reconciliation.audit import may_contradict
 from memscope.reconciliation.similarity import closeness
@@ -15,9 +15,6 @@ from memscope.reconciliation.supersession import by_saying
 from memscope.reconciliation.vetoes import are_other_events, keywords
 from memscope.records import Observation
 from memscope.text.vectors import sentence_vector
-
-if TYPE_CHECKING:
-    pass
 
 MIN_PAIR_NEARNESS = 0.5  # cosine, with a bonus for shared words and keywords
 WEIGHT_OF_SHARED_WORDS = 0.2

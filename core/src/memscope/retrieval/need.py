@@ -112,8 +112,10 @@ def _is_met(inputs: FeatureInputs) -> bool:
     if inputs.word_match_confidence < 1 or not inputs.query.asks_personally:
         return inputs.word_match_confidence >= 1
     words = ((inputs.occurs > 0) & (inputs.weights > 0)).sum(axis=1)
-    met = (inputs.coverage >= MIN_MET_SHARE) & ((words >= MIN_MET_WORDS) | _has_a_name(inputs))
-    return _is_in_a_statement(met, inputs)
+    covered = inputs.coverage >= MIN_MET_SHARE
+    if _is_in_a_statement(covered & (words >= MIN_MET_WORDS), inputs):
+        return True
+    return bool(covered.any()) and _is_in_a_statement(covered & _has_a_name(inputs), inputs)  # names are looked up last
 
 
 def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:

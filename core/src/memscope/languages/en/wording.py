@@ -16,6 +16,7 @@ _AFFIRMS = (
     r"|am|are|have|did|was|were|would|will|can|could)"
     r"|ja|oui|s[ií]|sim|da|tak"  # texts in Latin letters that are too short to tell are read by these rules
 )
+_ANSWERED = r"(?i)\A\W*(?:(?:oh|well|hm+|ah|why|hell|hi|hey)\W+)*(?:{})\b(?!['’]| not\b)"
 
 # Verbs that bid somebody at the beginning of a sentence: alone, or, where a name or a thing may be called so, before
 # what is bidden. The last ones act upon the world, which no wish for how answers should be does.
@@ -80,8 +81,8 @@ WORDING = Wording(
         r"(?P<source>\w[\w'’ -]{0,40}?) (?:says?|said|thinks?|thought|believes?|believed|claims?|claimed|heard"
         r"|suspects?|guess(?:es)?) (?:that )?(?!(?:yes|no|okay|goodbye|hello|thanks?|sorry|so)\b)(?=\w)"
     ),
-    affirms=pattern(rf"(?i)\A\W*(?:(?:oh|well|hm+|ah|why|hell|hi|hey)\W+)*(?:{_AFFIRMS})\b(?!['’]| not\b)"),
-    confirms=pattern(rf"(?i)\A\W*(?:(?:oh|well|hm+|ah|why|hell|hi|hey)\W+)*(?:{_CONFIRMS})\b(?!['’]| not\b)"),
+    affirms=pattern(_ANSWERED.format(_AFFIRMS)),
+    confirms=pattern(_ANSWERED.format(_CONFIRMS)),
     supposes=pattern(
         r"(?i)\A\W*(?:(?:oh|ah|ok|okay|well|hm+)\W+)*(?:so|then|i see|i take it|i assume|i gather|i suppose|it (?:seems"
         r"|looks|sounds)|sounds|you mean)\b[^.!?]{0,40}?\byour?\b"
