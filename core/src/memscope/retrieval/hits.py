@@ -24,7 +24,7 @@ from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, Left
 from memscope.retrieval.changes import changed, corrected, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.deduplicate import deduplicate, first_said, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
-from memscope.retrieval.outlived import with_insights_as_read
+from memscope.retrieval.outlived import insights_as_read
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import channels, lines, rank
 from memscope.retrieval.search import search
@@ -70,13 +70,22 @@ async def build_hits(query: Query, ctx: Services) -> Query:
 
 
 async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
-    """Return the records of rows; the store is asked only for those that did not come with the search."""
+    """Return the records of rows, insights as they read at the time of the query; one of which nothing holds is None.
+
+    The store is asked only for those that did not come with the search.
+    """
     fetched = candidates.brought or NO_RECORDS
     missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in fetched.records]
     if missing:
         fetched = both(fetched, await ctx.store.fetch(query.scope.user, missing))
-    insights = [candidates.handle[row] for row in rows if candidates.kind[row] == INSIGHT]
-    return await with_insights_as_read(query, fetched, insights, ctx) if insights else fetched
+    handles = (candidates.handle[row] for row in rows if candidates.kind[row] == INSIGHT)
+    insights = {handle: one for handle in handles if isinstance(one := fetched.records.get(handle), Insight)}
+    if not insights:
+        return fetched
+    when = query.as_of or query.now
+    read = zip(insights, await insights_as_read(ctx.store, query.scope.user, insights.values(), when), strict=True)
+    others: dict[Handle, Record | None] = {handle: new for handle, new in read if new is not insights[handle]}
+    return FetchResult(ChainMap(others, fetched.records), fetched.derived) if others else fetched  # type: ignore[arg-type]  # only read
 
 
 def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
