@@ -19,7 +19,7 @@ SAID = ["We painted the fence green.", "The fence in the yard is broken.", "Bo l
 
 
 def newest(inputs: FeatureInputs) -> Any:
-    return inputs.found.time / max(inputs.found.time.max(), 1) == 1
+    return inputs.candidates.time / max(inputs.candidates.time.max(), 1) == 1
 
 
 class Newest:
@@ -50,7 +50,8 @@ async def test_without_the_plugin_the_words_decide():
 
 
 @pytest.mark.parametrize(
-    "value", [lambda inputs: 1 / 0, lambda inputs: np.ones(1), lambda inputs: np.full(len(inputs.found.unit), np.nan)]
+    "value",
+    [lambda inputs: 1 / 0, lambda inputs: np.ones(1), lambda inputs: np.full(len(inputs.candidates.unit), np.nan)],
 )
 async def test_a_feature_that_makes_no_sense_is_named(value):
     class Bad:

@@ -78,25 +78,25 @@ class FeatureInputs:
     """The inputs of features; what several features need is computed once."""
 
     query: Query
-    found: Candidates
+    candidates: Candidates
 
     @cached_property
     def weights(self) -> Values:
         """[q] idf of each term times its weight in the query."""
-        rare = rarity(self.found.units, self.found.document_frequency)
+        rare = rarity(self.candidates.units, self.candidates.document_frequency)
         return (rare * np.array(self.query.weights, np.float32)).astype(np.float32)
 
     @cached_property
     def own(self) -> Values:
         """[n, q] term frequencies in the unit's body, plus a fifth of those in its header."""
-        return self.found.tf + HEADER_TERM_WEIGHT * self.found.tf_header
+        return self.candidates.tf + HEADER_TERM_WEIGHT * self.candidates.tf_header
 
     @cached_property
     def bm25_window(self) -> Values:
         """[2, n] BM25 of each unit with its neighbours: one on either side, and two."""
         candidates, lean = (
-            self.found,
-            NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + self.found.length),
+            self.candidates,
+            NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + self.candidates.length),
         )  # the neighbours of long units count less
         near, beside = candidates.tf_neighbours, candidates.length_neighbours
         window = self.own + lean[:, None] * (near[:, TURN_BEFORE] + near[:, TURN_BEFORE + 1])
@@ -110,17 +110,17 @@ class FeatureInputs:
     @cached_property
     def occurs(self) -> Values:
         """[n, q] 1 where the unit's body has the term, less where it has only a synonym."""
-        return np.minimum(self.found.tf, 1)
+        return np.minimum(self.candidates.tf, 1)
 
     @cached_property
     def presence(self) -> Values:
         """[n, q] as ``occurs``, but 1 also where the header has the term."""
-        return np.maximum(self.occurs, self.found.tf_header > 0)
+        return np.maximum(self.occurs, self.candidates.tf_header > 0)
 
     @cached_property
     def coverage(self) -> Values:
         """[n] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
-        rare = rarity(self.found.units, np.maximum(self.found.document_frequency, 0.5))
+        rare = rarity(self.candidates.units, np.maximum(self.candidates.document_frequency, 0.5))
         weights = rare * np.array(self.query.weights, np.float32)
         with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
             return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
@@ -147,16 +147,16 @@ class FeatureInputs:
         """[n] true for units with the subject of a Chinese question; if it is personal, with a name in it."""
         query = self.query.text
         subject = (named if self.query.asks_personally else subjects)(query) if has_cjk(query) else frozenset[int]()
-        about = [at for at, one in enumerate(self.found.terms) if one in subject]
-        return (self.found.tf[:, about] > 0).any(axis=1)
+        about = [at for at, one in enumerate(self.candidates.terms) if one in subject]
+        return (self.candidates.tf[:, about] > 0).any(axis=1)
 
     def has(self, flag: Flag) -> Values:
-        return (self.found.flags & int(flag)) != 0
+        return (self.candidates.flags & int(flag)) != 0
 
 
 def _session(e: FeatureInputs) -> Values:
     """BM25 of the pool's turns of a session, scored as one text of the session's length."""
-    candidates = e.found
+    candidates = e.candidates
     order = np.argsort(candidates.session, kind="stable")
     session, starts = candidates.session[order], np.ones(len(order), np.bool_)
     starts[1:] = session[1:] != session[:-1]
@@ -169,7 +169,7 @@ def _session(e: FeatureInputs) -> Values:
 
 
 def _answers(e: FeatureInputs) -> Values:
-    candidates, asked = e.found, (e.found.flags_before & int(Flag.QUESTION)) != 0
+    candidates, asked = e.candidates, (e.candidates.flags_before & int(Flag.QUESTION)) != 0
     if not asked.any():
         return asked
     alone = bm25(e.own, candidates.length, candidates.average_length, e.weights)
@@ -179,7 +179,7 @@ def _answers(e: FeatureInputs) -> Values:
 
 
 def _header(e: FeatureInputs) -> Values:
-    return (e.found.tf_header @ e.weights) / max(float(e.weights.sum()), 1e-9)
+    return (e.candidates.tf_header @ e.weights) / max(float(e.weights.sum()), 1e-9)
 
 
 def _covered(e: FeatureInputs) -> Values:
@@ -192,52 +192,54 @@ def _rare(e: FeatureInputs) -> Values:
 
 def _speaker(e: FeatureInputs) -> Values:
     """Counts if the query names exactly one speaker; more for a list question in a dialogue of two."""
-    named = [name for name in e.found.speakers.tolist() if name in e.query.names]
-    share = SPEAKER_LIST_WEIGHT if e.query.is_list_question and len(e.found.speakers) == SPEAKERS_IN_DIALOGUE else 1.0
-    return (e.found.speaker == named[0]) * share if len(named) == 1 else np.zeros(len(e.found.speaker))
+    named = [name for name in e.candidates.speakers.tolist() if name in e.query.names]
+    share = (
+        SPEAKER_LIST_WEIGHT if e.query.is_list_question and len(e.candidates.speakers) == SPEAKERS_IN_DIALOGUE else 1.0
+    )
+    return (e.candidates.speaker == named[0]) * share if len(named) == 1 else np.zeros(len(e.candidates.speaker))
 
 
 def _user(e: FeatureInputs) -> Values:
-    theirs = (e.found.role == USER_ROLE) | (e.found.kind == INSIGHT)
-    return theirs & (e.found.has_roles and not e.query.asks_assistant)
+    theirs = (e.candidates.role == USER_ROLE) | (e.candidates.kind == INSIGHT)
+    return theirs & (e.candidates.has_roles and not e.query.asks_assistant)
 
 
 def _cosine(e: FeatureInputs) -> Values:
     """0 if the embedder does not know the script, since unrelated texts then look alike to it."""
     if e.query.vector is None:
-        return np.zeros(len(e.found.unit), np.float32)
-    known = ~np.isnan(e.found.cosine) & (True if e.query.cjk_vectors else ~e.has(Flag.CJK))
-    return _of_best(np.where(known, np.maximum(e.found.cosine - COSINE_FLOOR, 0), 0))
+        return np.zeros(len(e.candidates.unit), np.float32)
+    known = ~np.isnan(e.candidates.cosine) & (True if e.query.cjk_vectors else ~e.has(Flag.CJK))
+    return _of_best(np.where(known, np.maximum(e.candidates.cosine - COSINE_FLOOR, 0), 0))
 
 
 def _period(e: FeatureInputs) -> Values:
     """Counts little for a time ahead: "Do I eat meat this week?" is answered by what was said before."""
     tells = e.query.said_then or e.query.asks_period
-    return (e.found.period == 1) * (1.0 if tells else FUTURE_PERIOD_SHARE)
+    return (e.candidates.period == 1) * (1.0 if tells else FUTURE_PERIOD_SHARE)
 
 
 def _event(e: FeatureInputs) -> Values:
     """Counts for a period ahead, or if nothing else is asked; for the past, the time of saying is the better sign."""
-    return e.found.event * (OPEN_PERIOD_WEIGHT if e.query.asks_period else e.query.asks_ahead)
+    return e.candidates.event * (OPEN_PERIOD_WEIGHT if e.query.asks_period else e.query.asks_ahead)
 
 
 def _lasting(e: FeatureInputs) -> Values:
     """Counts for a question about the user whose words memory lacks: up to twice if sure, half if the statement shares
     no word, topic or meaning with the question.
     """
-    if DURABLE_TERM not in e.found.terms or not e.query.asks_personally or e.query.asks_period:
-        return np.zeros(len(e.found.unit))
-    at = e.found.terms.index(DURABLE_TERM)
-    marked = (e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0)
-    related = (e.found.topic > 0) | (e.coverage > 0) | (np.fmax(e.found.meaning, 0) >= MIN_MEANING_COSINE)
-    sure = marked + (e.found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
+    if DURABLE_TERM not in e.candidates.terms or not e.query.asks_personally or e.query.asks_period:
+        return np.zeros(len(e.candidates.unit))
+    at = e.candidates.terms.index(DURABLE_TERM)
+    marked = (e.candidates.tf_header[:, at] > 0) | (e.candidates.tf[:, at] > 0)
+    related = (e.candidates.topic > 0) | (e.coverage > 0) | (np.fmax(e.candidates.meaning, 0) >= MIN_MEANING_COSINE)
+    sure = marked + (e.candidates.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
     return (1 - e.word_match_confidence) * sure * np.where(related, 1.0, UNRELATED_SHARE)
 
 
 def _kind(e: FeatureInputs) -> Values:
     """Counts for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
     asked = sum(weight > 0 for weight in e.query.weights)
-    return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * kind_asked(e.query, e.found)
+    return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * kind_asked(e.query, e.candidates)
 
 
 def kind_asked(query: Query, candidates: Candidates) -> Values:
@@ -253,15 +255,15 @@ def kind_asked(query: Query, candidates: Candidates) -> Values:
 
 
 def _meaning(e: FeatureInputs) -> Values:
-    return e.brevity * _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN (no vector) becomes 0
+    return e.brevity * _of_best(np.fmax(e.candidates.meaning - COSINE_FLOOR, 0))  # NaN (no vector) becomes 0
 
 
 def _topic(e: FeatureInputs) -> Values:
     """Counts up to twice for a question about the user whose words memory lacks."""
     if e.query.about_user:
-        return _of_best(e.found.topic)
+        return _of_best(e.candidates.topic)
     personal = e.query.asks_personally and not e.query.about_talk
-    return e.found.topic * (1 + (1 - e.word_match_confidence) * personal)
+    return e.candidates.topic * (1 + (1 - e.word_match_confidence) * personal)
 
 
 def _of_best(values: Values) -> Values:
@@ -299,16 +301,16 @@ FEATURES: tuple[Feature, ...] = tuple(
         Feature("covered", lambda e: e.word_match_confidence * _covered(e), "how many of the words it has"),
         Feature("rare", lambda e: e.word_match_confidence * _rare(e), "has the rarest word"),
         Feature("period", _period, "said in the period asked for"),
-        Feature("after", lambda e: e.found.period == 0.5, "said soon after the period asked for"),
+        Feature("after", lambda e: e.candidates.period == 0.5, "said soon after the period asked for"),
         Feature("speaker", _speaker, "said by the one the question names"),
         Feature("user", _user, "said by the user"),
-        Feature("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.found.has_roles, "a standing wish"),
-        Feature("length", lambda e: np.log1p(e.found.length) / 5, "its length"),
-        Feature("short", lambda e: e.brevity / (1 + e.found.length / 20), "its few words"),
+        Feature("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.candidates.has_roles, "a standing wish"),
+        Feature("length", lambda e: np.log1p(e.candidates.length) / 5, "its length"),
+        Feature("short", lambda e: e.brevity / (1 + e.candidates.length / 20), "its few words"),
         Feature("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
         Feature("number", lambda e: e.has(Flag.DIGIT) & e.query.asks_number, "has a number, as asked"),
         Feature("event", _event, "is about the period asked for"),
-        Feature("dated", lambda e: e.found.dated & e.query.asks_when, "names a day, as asked"),
+        Feature("dated", lambda e: e.candidates.dated & e.query.asks_when, "names a day, as asked"),
         Feature("lasting", _lasting, "a lasting statement about oneself, for a personal question"),
         Feature("kind", _kind, "a lasting statement of the kind asked for"),
         Feature("topic", _topic, "shares everyday topics"),
@@ -316,7 +318,7 @@ FEATURES: tuple[Feature, ...] = tuple(
         Feature("cosine", _cosine, "close in meaning"),
         Feature(
             "recent",
-            lambda e: (1 - e.brevity) / (1 + (e.found.time.max(initial=0) - e.found.time) / RECENT_US),
+            lambda e: (1 - e.brevity) / (1 + (e.candidates.time.max(initial=0) - e.candidates.time) / RECENT_US),
             "said lately, for a request told at length",  # such a request mostly continues what was done lately
         ),
     )
@@ -329,7 +331,7 @@ def features(evidence: FeatureInputs, more: Sequence[Feature] = ()) -> Values:
     Raises:
         PluginError: a plugin's feature failed, or gave something else than a number per candidate.
     """
-    matrix = np.empty((len(evidence.found.unit), len(FEATURES) + len(more)), np.float32)
+    matrix = np.empty((len(evidence.candidates.unit), len(FEATURES) + len(more)), np.float32)
     for i, column in enumerate(FEATURES):
         matrix[:, i] = column.value(evidence)
     for i, column in enumerate(more, len(FEATURES)):
@@ -342,7 +344,7 @@ def _checked(feature: Feature, evidence: FeatureInputs) -> Values:
         values = np.asarray(feature.value(evidence), np.float32)
     except Exception as error:  # its words may be those of a conversation
         raise PluginError(f"the ranking feature {feature.name!r} failed: {type(error).__name__}") from error
-    if values.shape != evidence.found.unit.shape or not np.isfinite(values).all():
+    if values.shape != evidence.candidates.unit.shape or not np.isfinite(values).all():
         message = f"the ranking feature {feature.name!r} gave an array of shape {values.shape}, or no finite numbers"
         raise PluginError(message, hint="give one number per candidate")
     return values

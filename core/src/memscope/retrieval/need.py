@@ -75,7 +75,7 @@ def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for.
     """
-    query, candidates = inputs.query, inputs.found
+    query, candidates = inputs.query, inputs.candidates
     if not query.order or query.scores is None:
         return query.order
     if query.asks_period:
@@ -96,7 +96,7 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines about the time asked for, about a day that comes again then, or that name it; for a time not
     all ahead those said then, too.
     """
-    query, candidates = inputs.query, inputs.found
+    query, candidates = inputs.query, inputs.candidates
     least = 2 if has_cjk(query.text) else 1  # one character is in many words
     named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonym: other months are some
     in_period = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
@@ -120,7 +120,7 @@ def _is_met(inputs: FeatureInputs) -> bool:
 
 def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
     """Return whether one of the rows [n] is a statement among those in the order."""
-    return bool((rows & (evidence_level(inputs.found) == STATEMENT_LEVEL))[list(inputs.query.order)].any())
+    return bool((rows & (evidence_level(inputs.candidates) == STATEMENT_LEVEL))[list(inputs.query.order)].any())
 
 
 def _is_answered(inputs: FeatureInputs) -> bool:
@@ -143,7 +143,7 @@ def _content_of(text: str) -> str:
 
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
-    query, candidates = inputs.query, inputs.found
+    query, candidates = inputs.query, inputs.candidates
     own = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (kind_asked(query, candidates) > 0)
     return np.asarray(own | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
@@ -200,7 +200,7 @@ def _people_topics() -> frozenset[int]:
 def _knows_a_name(inputs: FeatureInputs) -> bool:
     """Return whether the query names the user, a speaker, or something whose whole name a candidate has."""
     query = inputs.query
-    if not query.names.isdisjoint(inputs.found.speakers.tolist()):
+    if not query.names.isdisjoint(inputs.candidates.speakers.tolist()):
         return True
     users = query.scope.user.casefold()
     return any(name.text.casefold() == users for name in names(query.text)) or bool(_has_a_name(inputs).any())
@@ -208,8 +208,8 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
 
 def _has_a_name(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines that have the whole name of somebody or something in the query."""
-    place = {one: at for at, one in enumerate(inputs.found.terms)}
-    has = np.zeros(len(inputs.found.unit), np.bool_)
+    place = {one: at for at, one in enumerate(inputs.candidates.terms)}
+    has = np.zeros(len(inputs.candidates.unit), np.bool_)
     for name in names(inputs.query.text):
         parts = terms(name.text)
         if name.kind != "topic" and parts and place.keys() >= {*parts}:

@@ -35,7 +35,7 @@ def has_evidence(e: FeatureInputs) -> Values:
     proved ...?"): units found by words, period or vector. If memory has 30 units or more but knows neither a name in
     the query nor most of its words, those found by words must also name its subject.
     """
-    candidates = e.found
+    candidates = e.candidates
     words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
     if e.query.asks_personally:
         return words | (candidates.topic > 0) | (candidates.meaning >= MIN_MEANING_COSINE)
@@ -46,7 +46,7 @@ def has_evidence(e: FeatureInputs) -> Values:
 
 def _is_known(e: FeatureInputs) -> bool:
     """Return whether memory knows a name in the query, or most of its words, with many of them in one unit."""
-    query, candidates = e.query, e.found
+    query, candidates = e.query, e.candidates
     known = dict(zip(candidates.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
     named = any(known.get(one, 0) == 1 for name in _CAPITALISED.findall(query.text) for one in terms(name))
     if named or not query.names.isdisjoint(candidates.speakers.tolist()):
@@ -82,7 +82,7 @@ async def rank(query: Query, ctx: Services) -> Query:
         told = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
         values = features(told, ctx.features)
         scores = values @ np.array([one.weight for one in columns], np.float32)
-        fair = scores if query.asks_assistant else demote_restated(told.found, scores)
+        fair = scores if query.asks_assistant else demote_restated(told.candidates, scores)
     level = 0 * scores if query.about_talk else evidence_level(candidates)
     best_last = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))  # the latest among equals
     worst_first = best_last[has_evidence(evidence)[best_last]].tolist()
