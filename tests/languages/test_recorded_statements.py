@@ -23,7 +23,7 @@ from recorded import check, line, questions, read, turns
 
 HERE = Path(__file__).parent / "recorded"
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
-WORDINGS = ("plan", "future", "told_as_past", "formerly", "lasting", "state", "not_so")
+WORDINGS = ("plan", "future", "told_as_past", "formerly", "still_holds", "state", "not_so")
 WORDINGS_OF_QUESTIONS = ("number", "when", "past", "ahead", "assistant", "talk", "personal", "definite", "own", "works")
 
 

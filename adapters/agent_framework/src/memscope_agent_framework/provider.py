@@ -138,7 +138,7 @@ class _RunMiddleware(ChatMiddleware):
             turns, stored = turns_of(messages), self._shown is not None
             earlier = [turn.key for turn in await self.session.recent()] if stored else []
             self.memory = await kit.begin_run(
-                self.session, turns, exclude=[*earlier, *(self._shown or ())], lasting=stored
+                self.session, turns, exclude=[*earlier, *(self._shown or ())], permanent=stored
             )
         return self.memory
 

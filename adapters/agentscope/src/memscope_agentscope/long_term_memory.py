@@ -82,7 +82,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         session = self._session if limit is None else replace(self._session, k=limit, shared=self._session.handle)
         texts = {turn["content"] for turn in turns}
         recalled = await session.recall(
-            choose_query(turns), exclude=self._visible(), shown={*texts, self._core}, lasting=True
+            choose_query(turns), exclude=self._visible(), shown={*texts, self._core}, permanent=True
         )
         self._core = recalled.core
         self.shown += [hit.id for hit in recalled.hits]

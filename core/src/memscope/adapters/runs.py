@@ -29,7 +29,7 @@ async def begin_run(
     *,
     new: int | None = None,
     exclude: Collection[str] = (),
-    lasting: bool = False,
+    permanent: bool = False,
 ) -> RunMemory:
     """Record the turns of a run and recall for the newest.
 
@@ -39,14 +39,14 @@ async def begin_run(
         new: Index of the first turn said in this run; those before it are history shown again. By default
             ``first_unanswered(turns)``.
         exclude: Ids and keys of what the model sees beside ``turns``.
-        lasting: Whether the model keeps the block for good.
+        permanent: Whether the block stays in the conversation.
     """
     start = first_unanswered(turns) if new is None else new
     history, said = turns[:start][-MAX_REPLAYED_TURNS:], turns[start:]
     keys = (*await session.record(history, replay=True), *await session.record(said))
     texts = {turn["content"] for turn in (*history, *said)}
     recalled = await session.recall(
-        choose_query(said or history), exclude={*exclude, *filter(None, keys)}, shown=texts, lasting=lasting
+        choose_query(said or history), exclude={*exclude, *filter(None, keys)}, shown=texts, permanent=permanent
     )
     return RunMemory(recalled.text, tuple(hit.id for hit in recalled.hits), keys)
 

@@ -174,20 +174,20 @@ class MemorySession:
         exclude: Collection[str] = (),
         shown: Collection[str] = (),
         tokens: int | None = None,
-        lasting: bool = False,
+        permanent: bool = False,
     ) -> Recalled:
         """Return the block for ``query``; for an empty one what comes before the hits.
 
-        ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway. ``lasting``:
-        the model keeps the block for good, so that it gets nothing that changes with every turn.
+        ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway. ``permanent``:
+        the block stays in the conversation, so that it has nothing that changes with every turn.
         """
-        work = self._recall(query, exclude, frozenset(shown), tokens, lasting)
+        work = self._recall(query, exclude, frozenset(shown), tokens, permanent)
         return await self._open("retrieve", work, Recalled())
 
     async def _recall(
-        self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int | None, lasting: bool
+        self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int | None, permanent: bool
     ) -> Recalled:
-        core, room = await self.do(lambda memory: self._lead(memory, exclude, tokens, lasting))
+        core, room = await self.do(lambda memory: self._lead(memory, exclude, tokens, permanent))
         fresh = "" if core in shown else core
         if not query.strip():
             return Recalled(block("", fresh) if fresh else "", core=core)
@@ -202,7 +202,7 @@ class MemorySession:
         return await self.do(lambda memory: memory.blocks(self.user, agent=self.agent).text())
 
     async def _lead(
-        self, memory: AsyncMemoryScope, exclude: Collection[str], tokens: int | None, lasting: bool
+        self, memory: AsyncMemoryScope, exclude: Collection[str], tokens: int | None, permanent: bool
     ) -> tuple[str, int]:
         """Return what comes before the hits, and the tokens for these.
 
@@ -210,7 +210,7 @@ class MemorySession:
         the agent's window.
         """
         runtime, budget = memory.admin.runtime, memory.admin.runtime.services.settings.context.budget
-        if budget is None or lasting:
+        if budget is None or permanent:
             return await memory.blocks(self.user, agent=self.agent).text(), tokens or self.tokens
         where = Scope(self.user, self.agent, self.session)
         async with runtime.operation("retrieve"):

@@ -17,7 +17,7 @@ class Wording:
         future: what is to come.
         told_as_past: tells of a time that was over ("lived in", 曾).
         formerly: the same where no date is told ("used to").
-        lasting: began in the past and holds ("has worked", 至今).
+        still_holds: began in the past and holds ("has worked", 至今).
         state: a state told by verbs without a tense.
         state_words: words of such states as ``tokens.words`` gives them; alone they make no two facts alike.
         not_so: says that something is not so.
@@ -53,7 +53,7 @@ class Wording:
     future: re.Pattern[str] = MATCHES_NOTHING
     told_as_past: re.Pattern[str] = MATCHES_NOTHING
     formerly: re.Pattern[str] = MATCHES_NOTHING
-    lasting: re.Pattern[str] = MATCHES_NOTHING
+    still_holds: re.Pattern[str] = MATCHES_NOTHING
     state: re.Pattern[str] = MATCHES_NOTHING
     state_words: frozenset[str] = frozenset()
     not_so: re.Pattern[str] = MATCHES_NOTHING

@@ -83,7 +83,7 @@ def _is_history(old: Observation, new: Observation) -> bool:
 
 
 def _told_as_past(memory: Observation) -> bool:
-    return worded("told_as_past", memory.text) and not worded("lasting", memory.text)
+    return worded("told_as_past", memory.text) and not worded("still_holds", memory.text)
 
 
 def _tells_of_another_time(new: Observation, old: Observation, own: frozenset[str]) -> bool:
@@ -91,7 +91,7 @@ def _tells_of_another_time(new: Observation, old: Observation, own: frozenset[st
 
     "Lived in Paris in 2010" does not end "lives in Berlin"; "used to smoke" ends "smokes a lot".
     """
-    if _open(old) or worded("not_so", new.text) or worded("lasting", new.text):
+    if _open(old) or worded("not_so", new.text) or worded("still_holds", new.text):
         return False
     signs = ("told_as_past", "state") if new.happened else ("formerly",)
     over = new.happened is None or new.happened.end <= old.said
@@ -127,7 +127,7 @@ def _happened_before(new: Observation, old: Observation) -> bool:
 
 def _happened_long_before(new: Observation, old: Observation) -> bool:
     """Return whether ``new`` was over so long before ``old`` was said that it is history, and no late news."""
-    if new.happened is None or worded("lasting", new.text):
+    if new.happened is None or worded("still_holds", new.text):
         return False
     told_of_it = old.happened is not None and old.happened.overlaps(new.happened)
     return not told_of_it and new.happened.end < old.said - LATE_NEWS

@@ -34,7 +34,7 @@ def _may_have_changed(memory: Memory, now: datetime) -> bool:
         past = languages.main(text).phrases.past  # such a sentence says how it stands
         text = " ".join(one.text for one in memory.sentences if not one.text.endswith(past))
     happened = memory.happened is not None and memory.happened.end <= now
-    over = (worded("told_as_past", text) or happened) and not worded("lasting", text)
+    over = (worded("told_as_past", text) or happened) and not worded("still_holds", text)
     if over or memory.valid_to is not None:
         return False
     if any(worded(sign, text) for sign in ("changing", "plan", "future")):

@@ -53,7 +53,7 @@ WORDING = Wording(
     formerly=pattern(
         r"(?i)\b(?:used to|formerly|previously)\b|(?<!has )(?<!have )(?<!'ve )\b(?:lived|worked|studied)\b"
     ),
-    lasting=pattern(r"(?i)\b(?:has|have)(?: \w+)? \w+ed\b|'ve \w+ed\b|\bsince\b"),
+    still_holds=pattern(r"(?i)\b(?:has|have)(?: \w+)? \w+ed\b|'ve \w+ed\b|\bsince\b"),
     state_words=frozenset("live work studi us".split()),
     not_so=pattern(r"(?i)\bnever\b|\bnot\b|n't\b"),
     denial=pattern(r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|without|cannot)\b|n't\b"),

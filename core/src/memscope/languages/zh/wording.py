@@ -37,7 +37,7 @@ WORDING = Wording(
     future=pattern("将要|将会|即将|就要|快要|将于|將要|將會|即將"),
     told_as_past=pattern("曾|以前|当年|當年|(?:住|去|学|做|当|读|念|养|工作|上)过|时(?:住|在)"),
     formerly=pattern("曾|以前|当年|當年|(?:住|学|读|念|工作|上)过"),
-    lasting=pattern("至今|以来|起(?=[一就都]?[住在])|一直"),
+    still_holds=pattern("至今|以来|起(?=[一就都]?[住在])|一直"),
     state=pattern("住在|居住|在[^，。]{1,12}(?:工作|上班|上学|读书|念书|任职)"),
     state_words=frozenset("住在 居住 工作 上班 以前".split()),
     not_so=pattern("没|沒|不是|从未|並未|并未"),
