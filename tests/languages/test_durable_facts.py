@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.languages.durable_facts import (
-    KIND_TERMS,
-    asked_kinds,
-    kinds,
-    lasting,
-    marks,
-)
+from memscope.languages.durable_facts import KIND_TERMS, asked_kinds, durable_terms, kinds, statement_weight
 from memscope.languages.zh.facts import PATTERNS_ANYWHERE, chinese_patterns
 
 
@@ -137,7 +131,7 @@ from memscope.languages.zh.facts import PATTERNS_ANYWHERE, chinese_patterns
 )
 def test_what_lasts(sentence: str, kind: str) -> None:
     assert kind in kinds(sentence)
-    assert KIND_TERMS[kind] in marks(sentence)[0]
+    assert KIND_TERMS[kind] in durable_terms(sentence)[0]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +199,7 @@ def test_what_lasts(sentence: str, kind: str) -> None:
     ],
 )
 def test_what_passes(sentence: str) -> None:
-    assert not kinds(sentence) and lasting(sentence) == 0
+    assert not kinds(sentence) and statement_weight(sentence) == 0
 
 
 @pytest.mark.parametrize(
@@ -228,9 +222,13 @@ def test_training_is_work_only_for_a_trade() -> None:
 
 
 def test_more_kinds_tell_more_and_the_moment_less() -> None:
-    assert lasting("My name is Ada and I live in Oslo") > lasting("My name is Ada") > lasting("I want to rest")
-    assert lasting("I love this") > lasting("I love what someone did yesterday")
-    assert lasting("我喜欢狗") > lasting("昨天我喜欢的狗走了")
+    assert (
+        statement_weight("My name is Ada and I live in Oslo")
+        > statement_weight("My name is Ada")
+        > statement_weight("I want to rest")
+    )
+    assert statement_weight("I love this") > statement_weight("I love what someone did yesterday")
+    assert statement_weight("我喜欢狗") > statement_weight("昨天我喜欢的狗走了")
 
 
 @pytest.mark.parametrize("before", ["", "(", "_", "é", "Well - ", "Anna's here: "])

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from memscope.languages import of
-from memscope.languages.durable_facts import asked_kinds, is_durable, kinds, lasting, marks, statement_score
+from memscope.languages.durable_facts import (
+    asked_kinds,
+    durable_terms,
+    is_durable,
+    kinds,
+    statement_score,
+    statement_weight,
+)
 from memscope.languages.flags import flags
 from memscope.languages.names import names
 from memscope.languages.queries import asks_for_list, in_first_person
@@ -32,12 +39,12 @@ def of_statement(text: str, role: str) -> dict[str, object]:
     scores = [score for one in sentences(text) if (score := statement_score(one)) is not None]
     return {
         "kinds": sorted({kind for one in sentences(text) for kind in kinds(one)}),
-        "lasting": [round(lasting(one), 2) for one in sentences(text) if lasting(one)],
+        "weight": [round(statement_weight(one), 2) for one in sentences(text) if statement_weight(one)],
         "score": [round(score, 2) for score in scores],
         "durable": [is_durable(one) for one in sentences(text)].count(True),
         "asks": [is_question(one) for one in sentences(text)].count(True),
         "flags": flags(text, words(text), role),
-        "marks": len(marks(text)[0]),
+        "terms": len(durable_terms(text)[0]),
         "unknowing": unknowing(text),
         "requests": requests(text),
         "repeats": len(repeated_days(text, NOW)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.languages.durable_facts import DURABLE_TERM, TOLD_TERM, is_durable, kinds, marks
+from memscope.languages.durable_facts import DURABLE_TERM, TOLD_TERM, durable_terms, is_durable, kinds
 from memscope.languages.en.statement_score import signs
 
 
@@ -21,7 +21,7 @@ from memscope.languages.en.statement_score import signs
 )
 def test_sentences_without_a_known_phrase_tell_of_their_speaker(sentence: str) -> None:
     assert is_durable(sentence)
-    assert {TOLD_TERM, DURABLE_TERM} <= {*marks(sentence)[0]}
+    assert {TOLD_TERM, DURABLE_TERM} <= {*durable_terms(sentence)[0]}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_sentences_without_a_known_phrase_tell_of_their_speaker(sentence: str) -
 )
 def test_remarks_on_the_day_do_not(sentence: str) -> None:
     assert not is_durable(sentence)
-    assert TOLD_TERM not in marks(sentence)[0]
+    assert TOLD_TERM not in durable_terms(sentence)[0]
 
 
 def test_whoever_leaves_the_subject_out_speaks_of_themselves() -> None:
@@ -65,8 +65,11 @@ def test_a_chinese_sentence_goes_by_its_signs(lasts: str, passes: str) -> None:
 
 
 def test_without_vectors_a_score_brings_into_the_profile_alone() -> None:
-    assert TOLD_TERM in marks("双胞胎三月满六岁了")[0] and DURABLE_TERM not in marks("双胞胎三月满六岁了")[0]
-    assert TOLD_TERM not in marks("我住在上海。")[0] and DURABLE_TERM in marks("我住在上海。")[0]
+    assert (
+        TOLD_TERM in durable_terms("双胞胎三月满六岁了")[0]
+        and DURABLE_TERM not in durable_terms("双胞胎三月满六岁了")[0]
+    )
+    assert TOLD_TERM not in durable_terms("我住在上海。")[0] and DURABLE_TERM in durable_terms("我住在上海。")[0]
 
 
 def test_the_words_of_others_state_nothing() -> None:

@@ -1,7 +1,7 @@
 """Find lasting statements about oneself, the contents of a profile, by the rules of each sentence's language.
 
-Each kind of statement has a weight. Units of the user's turns carry a term per kind (``marks``), so that one search in
-any store finds them.
+Each kind of statement has a weight. Units of the user's turns carry a term per kind (``durable_terms``), so that one
+search in any store finds them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def asked_kinds(question: str) -> frozenset[str]:
     return frozenset(kind for sentence in sentences(question) for kind in rules.kinds(sentence))
 
 
-def lasting(sentence: str) -> float:
+def statement_weight(sentence: str) -> float:
     """Return the weight of a sentence's lasting statements about its speaker; 0 for none."""
     if not (stated := kinds(sentence)):
         return 0.0
@@ -89,7 +89,7 @@ def is_durable(sentence: str) -> bool:
     return score is not None and score >= MIN_STATEMENT_SCORE
 
 
-def marks(text: str) -> tuple[tuple[int, ...], int]:
+def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     """Return the terms under which a text's lasting statements are found, and its durability, 0 to ``MAX_DURABILITY``.
 
     The terms are those of its kinds, else the one of what is told; the durability grades the log odds of its likeliest

@@ -71,7 +71,7 @@ def _pairs(current: Sequence[Memory]) -> Iterator[AuditFinding]:
 
 
 def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
-    """Yield pairs, the older first, of one kind and agent that share a telling word or the form of a fact."""
+    """Yield pairs, the older first, of one kind and agent that share a content word or the form of a fact."""
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, one in enumerate(current):
         words = form(one.text).topics

@@ -143,13 +143,13 @@ async def _alike(store: Store, made: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
     words = tuple(dict.fromkeys(terms(made.text)))[:MAX_SEARCH_TERMS]
     wanted, observations = (
-        _gist(made.text),
+        _compared_words(made.text),
         await (_with_terms(store, made, words) if words else _with_text(store, made)),
     )
     return [
         one
         for one in observations
-        if one.current and one.happened is None and one.valid_to is None and _gist(one.text) == wanted
+        if one.current and one.happened is None and one.valid_to is None and _compared_words(one.text) == wanted
     ]
 
 
@@ -168,7 +168,7 @@ async def _with_text(store: Store, made: Observation) -> list[Observation]:
     return [one async for page in store.scan(select) for one in page if isinstance(one, Observation)]
 
 
-def _gist(text: str) -> tuple[str, ...]:
+def _compared_words(text: str) -> tuple[str, ...]:
     return content_words(text) or (text.strip(),)
 
 

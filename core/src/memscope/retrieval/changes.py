@@ -57,14 +57,14 @@ def changed(query: Query, turn: Turn, observations: Sequence[Observation]) -> da
     holding = [share(query, memory.text) for memory in observations if memory.id not in over]
     best = max(holding, default=0.0)
     unmet = best == 0 or share(query, turn.text) > best  # the query may have met the words before a correction
-    telling = (
+    marked = (
         when
         for memory, when in ended
         if not holding
         or (unmet and corrected(query, turn, memory))
         or ((part := share(query, memory.text)) and part >= best)
     )
-    return max(telling, default=None)
+    return max(marked, default=None)
 
 
 def _ended(query: Query, turn: Turn, memory: Observation, own: set[str]) -> datetime | None:
@@ -109,6 +109,6 @@ def restates(text: str, memory: str) -> bool:
     """Return whether a text has a name or number of the memory, or most of its words."""
     present, theirs = set(terms(text)), set(terms(memory))
     usual = usual_rules("latin")
-    telling = (name for name in _CHANGED_NAME.findall(memory) if not is_stop_word(name.casefold(), usual))
-    named = {one for name in telling for one in terms(name)}
+    names = (name for name in _CHANGED_NAME.findall(memory) if not is_stop_word(name.casefold(), usual))
+    named = {one for name in names for one in terms(name)}
     return bool(named & present) or len(theirs & present) >= MIN_RESTATED_SHARE * max(1, len(theirs))

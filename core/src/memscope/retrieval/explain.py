@@ -88,8 +88,8 @@ def _unlike(query: Query) -> int:
     candidates = query.candidates
     if candidates is None or query.about_user:
         return 0
-    telling = [at for at, weight in enumerate(query.weights) if weight]
-    worded = np.flatnonzero(candidates.tf[:, telling].any(axis=1)).tolist()
+    weighted = [at for at, weight in enumerate(query.weights) if weight]
+    worded = np.flatnonzero(candidates.tf[:, weighted].any(axis=1)).tolist()
     shown = {candidates.handle[row] for row in query.order}
     return max(0, len({candidates.handle[row] for row in worded} - shown) - query.repeated_questions)
 

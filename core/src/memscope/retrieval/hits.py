@@ -123,7 +123,7 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
         zone=query.now.tzinfo,
         asked=query.as_of or query.now,
         beside=beside,
-        words=telling_words(record.text) if facts and beside else "",
+        words=without_questions(record.text) if facts and beside else "",
     )
     return None if hit.id in query.exclude else hit  # stores exclude turns only
 
@@ -234,8 +234,8 @@ def _adding(
     return adding
 
 
-def telling_words(text: str) -> str:
+def without_questions(text: str) -> str:
     """Drop questions and filler from a short text; "" if nothing is dropped, or nothing left."""
     every = list(sentences(text)) if len(text) <= MAX_WHOLE_CHARS else []
-    telling = [one.strip() for one in every if not asks(one) and not is_filling(one)]
-    return ("" if has_cjk(text) else " ").join(telling) if 0 < len(telling) < len(every) else ""
+    parts = [one.strip() for one in every if not asks(one) and not is_filling(one)]
+    return ("" if has_cjk(text) else " ").join(parts) if 0 < len(parts) < len(every) else ""

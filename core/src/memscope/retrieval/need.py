@@ -40,7 +40,7 @@ MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the u
 MAX_WISHES = 2  # places kept for standing wishes
 # shares of the lines that are kept for lasting statements of the user: for a choice, and for a question about the user
 # whose words were not found
-CHOICE_SHARE, LASTING_SHARE = 0.7, 0.2
+CHOICE_SHARE, STATEMENT_SHARE = 0.7, 0.2
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
 # what durability, and health or a taste, count for beside topic and meaning, each at most about 1
 DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
@@ -100,7 +100,7 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     least = 2 if has_cjk(query.text) else 1  # one character is in many words
     named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonym: other months are some
     in_period = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
-    then = (candidates.event > 0) | in_period | _marked(candidates, query.days)
+    then = (candidates.event > 0) | in_period | _having(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 
 
@@ -157,31 +157,33 @@ def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates, m
     wishes = _standing_wishes(candidates)
     heeded: tuple[int, ...] = ()
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
-        heeded = _lasting(candidates, round(CHOICE_SHARE * query.k), MIN_CHOICE_DURABILITY, TASTE_TERMS)
+        heeded = _likeliest_statements(candidates, round(CHOICE_SHARE * query.k), MIN_CHOICE_DURABILITY, TASTE_TERMS)
     elif query.asks_personally and not query.asks_period and not met:
-        heeded = _lasting(candidates, round(LASTING_SHARE * query.k), MIN_DURABILITY)
+        heeded = _likeliest_statements(candidates, round(STATEMENT_SHARE * query.k), MIN_DURABILITY)
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
 
 
-def _lasting(candidates: Candidates, most: int, least: int, preferred: tuple[int, ...] = ()) -> tuple[int, ...]:
+def _likeliest_statements(
+    candidates: Candidates, most: int, least: int, preferred: tuple[int, ...] = ()
+) -> tuple[int, ...]:
     """Return at most ``most`` rows: the user's likeliest statements that have the durability ``least`` or a term of
     ``preferred``, which also makes them likelier; the likeliest with each of these terms comes first.
     """
-    tastes, durability = _marked(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
+    tastes, durability = _having(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
     near = candidates.topic + np.fmax(candidates.meaning, 0)
     likely = near + DURABILITY_WEIGHT * durability / MAX_DURABILITY + TASTE_WEIGHT * tastes
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
     rows = np.flatnonzero(theirs & (tastes | (durability >= least))).tolist()
     ordered = _one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)
-    marked = [_marked(candidates, (one,)) for one in preferred]
-    first = [row for row in [next(filter(one.__getitem__, ordered), None) for one in marked] if row is not None]
+    having = [_having(candidates, (one,)) for one in preferred]
+    first = [row for row in [next(filter(one.__getitem__, ordered), None) for one in having] if row is not None]
     return tuple(dict.fromkeys((*first, *ordered)))[:most]
 
 
-def _marked(candidates: Candidates, marks: Iterable[int]) -> NDArray[np.bool_]:
+def _having(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.bool_]:
     """[n] true for units that have one of the terms."""
-    at = [candidates.terms.index(one) for one in marks if one in candidates.terms]
+    at = [candidates.terms.index(one) for one in wanted if one in candidates.terms]
     return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 
@@ -219,8 +221,8 @@ def _has_a_name(inputs: FeatureInputs) -> NDArray[np.bool_]:
 
 def _standing_wishes(candidates: Candidates) -> tuple[int, ...]:
     """Return the newest standing wishes, whatever words they have."""
-    marked = np.flatnonzero(_marked(candidates, WISH_TERMS.values())).tolist()
-    newest = sorted(marked, key=lambda row: -int(candidates.time[row]))
+    rows = np.flatnonzero(_having(candidates, WISH_TERMS.values())).tolist()
+    newest = sorted(rows, key=lambda row: -int(candidates.time[row]))
     return tuple(_one_per_record(newest, candidates)[:MAX_WISHES])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
-from memscope.languages.durable_facts import is_durable, kinds, lasting, statement_score
+from memscope.languages.durable_facts import is_durable, kinds, statement_score, statement_weight
 from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import content_words, is_question, requests, sentences
 from memscope.pipeline import worker
@@ -132,7 +132,7 @@ def _telling(sentence: str) -> float:
         return 0.0
     named = any(one.weight and one.kind != "topic" for one in names(sentence))
     about = topics(sentence)
-    stated = lasting(sentence) * (1.0 if named or about else UNNAMED_WEIGHT)
+    stated = statement_weight(sentence) * (1.0 if named or about else UNNAMED_WEIGHT)
     return stated + NAMED_BONUS * named + PERSONAL_TOPIC_BONUS * (not _life().isdisjoint(about))
 
 

@@ -60,11 +60,11 @@ async def second_hop(query: Query, ctx: Services) -> Query:
     if not described:
         return query
     says_it = (candidates.tf[:, described] > 0).any(axis=1)
-    telling = says_it & (FeatureInputs(query, candidates).coverage >= MIN_HIT_COVERAGE)
+    usable = says_it & (FeatureInputs(query, candidates).coverage >= MIN_HIT_COVERAGE)
     if query.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
-        telling |= candidates.topic > 0
-    telling &= (candidates.length <= MAX_BRIDGE_HIT_TERMS) & (candidates.role != ASSISTANT_ROLE)
-    sources = [row for row in query.order[:MAX_FOLLOWED_HITS] if telling[row]]
+        usable |= candidates.topic > 0
+    usable &= (candidates.length <= MAX_BRIDGE_HIT_TERMS) & (candidates.role != ASSISTANT_ROLE)
+    sources = [row for row in query.order[:MAX_FOLLOWED_HITS] if usable[row]]
     if not sources:
         return query
     fetched = candidates.brought or await fetch(query, candidates, sources, ctx)

@@ -98,16 +98,16 @@ async def understand(query: Query, ctx: Services) -> Query:
     fillers = _terms_of("fillers", tuple(signs))
     weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in fillers else 1.0 for one in terms)
     personal = _has("personal", wording, signs) or _is_about_own(wording, signs, about)
-    lasting = personal and bool(terms)  # brings in the user's durable facts; as a word their term weighs nothing
-    kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
-    marks = _marks(query, wanted, kinds, lasting=lasting, asks_period=asks_period)
+    wants_durable = personal and bool(terms)  # durable facts, though their term weighs nothing as a word
+    kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
+    wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
     days = days_asked(one.interval for one in ahead)
     is_list_question = asks_for_list(query.text)
     widened = query.expand_lists and is_list_question
     return replace(
         query,
-        terms=(*terms, *marks, *days),
-        weights=(*weights, *(0.0 for _ in (*marks, *days))),
+        terms=(*terms, *wordless, *days),
+        weights=(*weights, *(0.0 for _ in (*wordless, *days))),
         told_terms=_count_told(ends, frozenset(terms)),
         undated=undated_terms(found, named),
         kinds_asked=kinds,
@@ -130,14 +130,16 @@ async def understand(query: Query, ctx: Services) -> Query:
     )
 
 
-def _marks(query: Request, wanted: Need, kinds: frozenset[int], *, lasting: bool, asks_period: bool) -> tuple[int, ...]:
-    """Return the terms of what is brought in whatever its words: durable facts for a ``lasting`` question, the standing
+def _wordless_terms(
+    query: Request, wanted: Need, kinds: frozenset[int], *, durable: bool, asks_period: bool
+) -> tuple[int, ...]:
+    """Return the terms of what is brought in whatever its words: durable facts for a ``durable`` question, the standing
     wishes that matter for the message, and tastes if it asks for a choice.
     """
-    durable = (DURABLE_TERM, *sorted(kinds)) if lasting else ()
+    facts = (DURABLE_TERM, *sorted(kinds)) if durable else ()
     heeds = wishes_heeded(query.text, wanted) if query.speak == "when_needed" else ()
     tastes = TASTE_TERMS if wanted == "user" and "content" in heeds and not asks_period else ()
-    return tuple(dict.fromkeys((*durable, *(WISH_TERMS[one] for one in heeds), *tastes)))
+    return tuple(dict.fromkeys((*facts, *(WISH_TERMS[one] for one in heeds), *tastes)))
 
 
 def profile_question(query: Query) -> Query:
@@ -192,9 +194,9 @@ def _terms_of(words_of: str, signs: tuple[Questions, ...]) -> frozenset[int]:
     return frozenset(term(word) for one in signs for word in words(getattr(one, words_of)))
 
 
-def _content(found: list[str], signs: Sequence[Questions]) -> list[str]:
-    telling = [word for word in found if not any(one.stop_characters.issuperset(word) for one in signs)]
-    return telling or found
+def _content(asked: list[str], signs: Sequence[Questions]) -> list[str]:
+    without_stops = [word for word in asked if not any(one.stop_characters.issuperset(word) for one in signs)]
+    return without_stops or asked
 
 
 def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], asking: Sequence[str]) -> bool:

@@ -259,10 +259,10 @@ def pool(
     if meaning is not None:
         channels[MEANING_CHANNEL] = meaning
     if evidence.topic is not None:
-        lasting = (index.column["flags"] & int(Flag.PERSONAL)) != 0
+        durable = (index.column["flags"] & int(Flag.PERSONAL)) != 0
         topical = keys & (evidence.topic > 0)
         channels[TOPIC_CHANNEL] = _best(
-            topical, evidence.topic * (1 + DURABLE_TOPIC_BONUS * lasting), time, POOL_SIZES[TOPIC_CHANNEL]
+            topical, evidence.topic * (1 + DURABLE_TOPIC_BONUS * durable), time, POOL_SIZES[TOPIC_CHANNEL]
         )
     bits = np.zeros(index.rows, np.uint8)
     for channel, members in channels.items():

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memscope import languages
-from memscope.languages.durable_facts import DURABLE_TERM, IMPORTANT_TERM, MAX_DURABILITY, WISH_TERMS, marks
+from memscope.languages.durable_facts import DURABLE_TERM, IMPORTANT_TERM, MAX_DURABILITY, WISH_TERMS, durable_terms
 from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags, wishes
 from memscope.languages.repetitions import repeated_days
 from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
@@ -203,8 +203,8 @@ def _memory_unit(
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
     date = date_text(memory.said, memory.text)
-    marked, further = _memory_marks(memory), (*repeated_days(memory.text, memory.said), *_keyword_terms(memory))
-    return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=marked, further=further)
+    durable, further = _profile_terms(memory), (*repeated_days(memory.text, memory.said), *_keyword_terms(memory))
+    return _unit(memory.text, analyse(memory.text), date, who, columns, state, durable=durable, further=further)
 
 
 def _keyword_terms(memory: Observation | Insight) -> list[int]:
@@ -214,12 +214,12 @@ def _keyword_terms(memory: Observation | Insight) -> list[int]:
     return [term for term in dict.fromkeys(terms(words)) if term not in known]
 
 
-def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
+def _profile_terms(memory: Observation | Insight) -> tuple[int, ...]:
     """Return the terms by which the profile finds a memory; for an observation those of the user's words too."""
     if isinstance(memory, Insight):
         return (IMPORTANT_TERM, DURABLE_TERM)
     serious = memory.level >= IMPORTANT_LEVEL and not memory.fiction
-    quoted = marks("\n".join(quote.text for quote in memory.quotes))[0] if memory.about == "user" else ()
+    quoted = durable_terms("\n".join(quote.text for quote in memory.quotes))[0] if memory.about == "user" else ()
     return (*dict.fromkeys((*quoted, IMPORTANT_TERM, DURABLE_TERM)),) if serious else quoted
 
 
@@ -238,25 +238,25 @@ def _header(text: str) -> bytes:
 
 def _unit(
     body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
-    *, marked: Sequence[int] | None = None, further: Sequence[int] = (),
+    *, durable: Sequence[int] | None = None, further: Sequence[int] = (),
 ) -> Unit:  # fmt: skip
-    """Complete ``columns``. ``marked``: the terms of a profile; for a turn those of its body, where the user says it.
+    """Complete ``columns``. ``durable``: the terms of a profile; for a turn those of its body, where the user says it.
 
     ``further``: terms of the days that it repeats and of a fact's keywords. Those of a turn are in its header.
     """
     role = columns["role"]
     unit_flags = flags(body, read.pieces, ROLES[role]) | state
-    told = marked is None and role != ASSISTANT_ROLE
-    lasting, durability = marks(body) if told else (marked or (), MAX_DURABILITY * bool(marked))
+    told = durable is None and role != ASSISTANT_ROLE
+    profile, durability = durable_terms(body) if told else (durable or (), MAX_DURABILITY * bool(durable))
     header, content = _header(f"{date} {speaker}"), read.terms
-    if marked is None:
+    if durable is None:
         wished = [WISH_TERMS[one] for one in wishes(body)] if unit_flags & _INSTRUCTION else ()
-        header += packed_terms((*((*lasting, *wished) if role == USER_ROLE else ()), *further))
+        header += packed_terms((*((*profile, *wished) if role == USER_ROLE else ()), *further))
     else:
-        content += packed_terms((*marked, *further))
+        content += packed_terms((*durable, *further))
     columns["part"] = min(columns["part"], _MOST)
     columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
-    columns["flags"] = unit_flags | _PERSONAL * bool(lasting) | durability << DURABILITY_SHIFT
+    columns["flags"] = unit_flags | _PERSONAL * bool(profile) | durability << DURABILITY_SHIFT
     columns["topics"], columns["more_topics"] = read.topics & _LOW, read.topics >> 64
     packed = UNIT_STRUCT.pack(*_in_order(columns), read.meaning)
     return Unit(columns["seq"], packed, header + content, _text(date, speaker, body))

@@ -181,9 +181,9 @@ def _nearest(vector: Body, count: int, filters: Sequence[Body]) -> Body:
 def _on_topics(query: Search, filters: list[Body]) -> Body:
     """Score hits by the rarity of the query's topics in them, with a bonus for durable statements."""
     named = [{"term": {"topics": str(topic)}} for topic in query.topics]
-    lasting = {"term": {"personal": {"value": True, "boost": DURABLE_TOPIC_WEIGHT}}}
+    durable = {"term": {"personal": {"value": True, "boost": DURABLE_TOPIC_WEIGHT}}}
     shared = {"bool": {"should": named, "minimum_should_match": 1}}
-    return {"bool": {"filter": filters, "must": [shared], "should": [lasting, *_named(query)]}}
+    return {"bool": {"filter": filters, "must": [shared], "should": [durable, *_named(query)]}}
 
 
 def _in_periods(query: Search, filters: list[Body], terms: list[Body]) -> Body:
