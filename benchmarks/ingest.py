@@ -34,7 +34,7 @@ from measuring.stalls import counted
 from memscope import AsyncMemoryScope
 from memscope.records import Scope, Turn
 from memscope.records.serialization import to_json
-from memscope.search.making import IDLE_S
+from memscope.search.unit_processes import IDLE_S
 from memscope.stores.sqlite import SQLiteStore, files
 from memscope.transfer.jsonl import EXPORT_FORMAT
 

@@ -24,7 +24,7 @@ from killing.stores import Place, SQLitePlace
 
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import ForgetReport, Select
-from memscope.stores import Store, unfinished
+from memscope.stores import Store, part_files
 from memscope.stores.sqlite import SQLiteStore, secure_erase
 from memscope.transfer.copy import copy
 
@@ -94,7 +94,7 @@ async def check(place: Place) -> Found:
         found.leaked += sum(kept[f"words of {key}"] for key in said["wiped"] | said["pending"])
         await store.compact()
         await store.close()
-    found.unfinished = len(list(place.folder.glob(f"*{unfinished.PART_SUFFIX}*")))
+    found.unfinished = len(list(place.folder.glob(f"*{part_files.PART_SUFFIX}*")))
     found.corrupt = await place.damage() + sum([await _is_broken(path) for path in place.folder.glob("*.backup")])
     return found
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.config import sections
 from memscope.errors import ModelTimeout
+from memscope.stores.part_files import PART_SUFFIX
 from memscope.stores.sqlite import SQLiteStore
-from memscope.stores.unfinished import PART_SUFFIX
 from memscope_cli.app import cli
 from memscope_cli.commands import doctor as ward
 

@@ -16,7 +16,7 @@ from memscope import AsyncMemoryScope, MemoryScope
 from memscope.config import sections
 from memscope.plugins import loader
 from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession
-from memscope.stores.unfinished import PART_SUFFIX
+from memscope.stores.part_files import PART_SUFFIX
 from memscope.sync import loop_thread
 from memscope_cli.commands import doctor as ward
 from memscope_testing.models import ScriptedChat

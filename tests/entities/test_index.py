@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memscope.entities.graph import make_graph, reach
 from memscope.entities.index import EntityIndex, EntityView
-from memscope.entities.reading import ReadRecords, read
+from memscope.entities.record_names import ReadRecords, read
 from memscope.records import Insight, Observation, Record, Scope, Turn
 
 T0 = datetime(2026, 6, 1, tzinfo=UTC)

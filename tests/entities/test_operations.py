@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.entities import cache, reading
+from memscope.entities import cache, record_names
 from memscope.entities.index import EntityIndex, EntityView, score
-from memscope.entities.reading import NameMention, ReadRecords, ReadTurn
+from memscope.entities.record_names import NameMention, ReadRecords, ReadTurn
 from memscope.errors import InputError, NotFound
 from memscope.records import ChangeSet, Insight, Observation, Scope
 from memscope_elasticsearch import ElasticsearchStore
@@ -191,7 +191,7 @@ async def test_a_repeated_call_reads_no_record_again(talk, monkeypatch):
     def refuse(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(reading, "_read_turn", refuse)
+    monkeypatch.setattr(record_names, "_read_turn", refuse)
     assert await talk.entities("u").list() == before
     await talk.forget(user="u", text="Hamburg")  # the other turns are known
     assert "Hamburg" not in await counts(talk)

@@ -25,7 +25,7 @@ from memscope.prompts.loader import Prompts
 from memscope.reconciliation.near_pairs import NearPair
 from memscope.records import Block, Insight, Interval, Observation, Scope, Turn
 from memscope.reflection.batch import TopicBatch
-from memscope.reflection.shown import shown as shown_facts
+from memscope.reflection.known_insights import shown as shown_facts
 from memscope.reflection.summary import Summary, summary_data
 from memscope.reflection.update import Updates
 from memscope.services import Services

@@ -10,7 +10,7 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Insight, Observation, Revision, Scope, Supersession
 from memscope.reflection.batch import TopicBatch
-from memscope.reflection.shown import shown
+from memscope.reflection.known_insights import shown
 from memscope_testing.models import data
 from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, answer, insights, know, reflected, told
 

@@ -15,7 +15,7 @@ from benchmarks.measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import Turn
-from memscope.search import making
+from memscope.search import unit_processes
 from memscope.search.units import Unit
 from memscope.stores.sqlite import SQLiteStore
 
@@ -45,8 +45,8 @@ async def test_another_user_is_answered_before_its_units_are_made(
         assert released.wait(PATIENCE_S)
         yield from made(turn)
 
-    made = making.turn_units
-    monkeypatch.setattr(making, "turn_units", held)
+    made = unit_processes.turn_units
+    monkeypatch.setattr(unit_processes, "turn_units", held)
     async with AsyncMemoryScope(tmp_path / "memory.db") as memory:
         adding = asyncio.create_task(memory.add_turns(megabyte("I met Ana in Lisbon. "), user="bob"))
         try:

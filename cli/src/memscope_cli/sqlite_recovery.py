@@ -21,8 +21,8 @@ from memscope import validation
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records.serialization import to_json
 from memscope.stores import checksummed
+from memscope.stores.part_files import part_of
 from memscope.stores.sqlite import SQLiteStore, files
-from memscope.stores.unfinished import part_of
 from memscope.transfer import Progress, jsonl
 from memscope_cli import page_reader
 from memscope_cli.page_reader import RawRow, Value

@@ -17,7 +17,7 @@ from memscope import AsyncMemoryScope, __version__
 from memscope.errors import MemscopeError
 from memscope.reconciliation.audit import AuditFinding
 from memscope.records import AddReport, ForgetReport, Kind, WorkReport
-from memscope.text.pieces import joined
+from memscope.text.surrogates import joined
 from memscope_server import schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from memscope import errors
 from memscope.errors import MemscopeError
-from memscope.text.pieces import joined
+from memscope.text.surrogates import joined
 from memscope_server.schemas import Problem
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"

@@ -18,7 +18,7 @@ from memscope.languages.worded import worded
 from memscope.reconciliation.insight_sentences import details, says, with_corrections
 from memscope.reconciliation.similarity import form
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
-from memscope.records.entities import CORRECTED
+from memscope.records.stored import CORRECTED
 from memscope.stores.block_rules import by_key
 from memscope.text.tokens import fold
 

@@ -22,7 +22,7 @@ from memscope.jobs.costs import change_counters, read_counters, user_counters
 from memscope.prompts import visible as visible_text
 from memscope.reconciliation.similarity import same, translated
 from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Select
-from memscope.retrieval.outlived import insights_as_read
+from memscope.retrieval.insights_as_of import insights_as_read
 from memscope.stores.block_rules import by_key
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
 from memscope.retrieval.window import recent_turns
-from memscope.text.pieces import whole_characters
+from memscope.text.surrogates import whole_characters
 from memscope.text.terms import terms
 from memscope.text.tokens import estimate_tokens
 

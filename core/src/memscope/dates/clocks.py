@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from memscope.dates.calendar import FIRST_DAY, LAST_DAY, SECONDS, Clock, Length, Now, Period, Shape, Span, then
-from memscope.dates.written import clock
+from memscope.dates.figure_readers import clock
 
 HALF_DAY = 12 * 3600
 

@@ -24,8 +24,8 @@ from memscope.dates.calendar import (
     wall,
     year_of,
 )
+from memscope.dates.figure_readers import short_year
 from memscope.dates.numbers import ordinal
-from memscope.dates.written import short_year
 
 
 def yearly(find: Callable[[int], Span | None], grain: Grain) -> Period:

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from memscope.dates import written
+from memscope.dates import figure_readers
 from memscope.dates.cascade import Token
 from memscope.dates.languages import Further, meaning
 from memscope.dates.vocabulary import VOCABULARY, lines
@@ -25,7 +25,7 @@ PUNCTUATION_ROLES = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=":
 PUNCTUATION_ROLES |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
 # Characters that Chinese dates and numbers begin with, and those that may be in them.
-_STARTS = rf"\d{written.NUMERALS}每上{''.join(sorted({era[0] for era in written.ERAS}))}"
+_STARTS = rf"\d{figure_readers.NUMERALS}每上{''.join(sorted({era[0] for era in figure_readers.ERAS}))}"
 
 
 class Figures(NamedTuple):
@@ -39,14 +39,14 @@ class Figures(NamedTuple):
 
 def _figures() -> Iterator[Figures]:
     begin = ""
-    eras = {"OLD_ERAS": "|".join(written.OLD_ERAS), "NEW_ERAS": "|".join(written.NEW_ERAS)}
+    eras = {"OLD_ERAS": "|".join(figure_readers.OLD_ERAS), "NEW_ERAS": "|".join(figure_readers.NEW_ERAS)}
     for line in lines("figures.txt", CHINESE=f"[{_STARTS}]", **eras):
         kind, _, rest = line.partition(": ")
         if kind == "at":
             begin = "" if rest == "anywhere" else f"(?={rest})"
             continue
         pattern, _, reader = rest.partition(" -> ")
-        yield Figures(begin, kind, pattern, getattr(written, reader) if reader else lambda text, east: True)
+        yield Figures(begin, kind, pattern, getattr(figure_readers, reader) if reader else lambda text, east: True)
 
 
 FIGURE_PATTERNS = {f"figures{n}": one for n, one in enumerate(_figures())}  # by the name of the group in the lexicon
@@ -70,7 +70,7 @@ def lexicon() -> re.Pattern[str]:
     latin = "|".join(words for start, words in alike.items() if start.isascii())
     others = "|".join(words for start, words in alike.items() if not start.isascii())
     blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"
-    known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{written.NUMERALS}]+)"
+    known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{figure_readers.NUMERALS}]+)"
     own = r"(?P<own>(?P<meaning>[\U000F0000-\U000FFFFD])(?P=meaning)*)"
     return re.compile(
         rf"{blank}|{own}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
@@ -162,7 +162,7 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     if name == "own":
         return meaning(text)
     if name == "numerals":
-        number = written.numeral(text)
+        number = figure_readers.numeral(text)
         return ("number", number) if number is not None else ("word", None)
     if name in FIGURE_PATTERNS:
         figures = FIGURE_PATTERNS[name]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from memscope.entities.index import EntityIndex, EntityView
-from memscope.entities.reading import ReadRecords, read
+from memscope.entities.record_names import ReadRecords, read
 from memscope.records import Handle, Record, Select
 from memscope.stores import Store
 from memscope.stores.rules import record_id

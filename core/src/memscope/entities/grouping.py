@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from memscope.entities.reading import NameMention
+from memscope.entities.record_names import NameMention
 from memscope.languages.name_rules import NAME_KINDS
 from memscope.languages.registry import of_sentence
 

@@ -18,7 +18,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from memscope.entities.grouping import NameGroup, Spelling, group
-from memscope.entities.reading import NameMention, ReadMemory, ReadRecords, ReadTurn
+from memscope.entities.record_names import NameMention, ReadMemory, ReadRecords, ReadTurn
 from memscope.entities.results import Entity, EntityMention, Neighbour
 from memscope.languages.name_rules import NAME_KINDS
 from memscope.languages.names import name_form

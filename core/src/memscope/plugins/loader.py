@@ -23,7 +23,7 @@ import pluggy
 from memscope import languages
 from memscope.errors import ConfigError, InputError, PluginError, install_hint, nearest
 from memscope.languages import names as recognisers
-from memscope.plugins import hookspecs, replies
+from memscope.plugins import hook_replies, hookspecs
 from memscope.plugins.registry import Register, Registry, one_line, register_tool
 from memscope.validation import Limits
 
@@ -263,7 +263,7 @@ class Plugins:
 
     def _check_reply(self, plugin: str, operation: str, value: object, reply: object) -> None:
         try:
-            replies.check(operation, value, reply, self._limits)
+            hook_replies.check(operation, value, reply, self._limits)
         except Exception as error:
             reason = str(error) if isinstance(error, InputError) else type(error).__name__
             message = f"plugin {plugin!r} returned an invalid value from before_{operation}: {reason}"

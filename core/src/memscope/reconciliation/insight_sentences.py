@@ -28,8 +28,8 @@ from memscope.records import (
     Sentence,
     Supersession,
 )
-from memscope.records.entities import CORRECTED
 from memscope.records.identity import memory_id
+from memscope.records.stored import CORRECTED
 from memscope.stores import Store
 from memscope.text.language import has_cjk
 from memscope.text.tokens import fold

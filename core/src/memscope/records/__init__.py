@@ -1,13 +1,44 @@
 """The records of memscope as frozen dataclasses, validated once as input (``validation.py``).
 
-Turn ──▶ Observation ──▶ Insight            every memory names its sources            entities.py
+Turn ──▶ Observation ──▶ Insight            every memory names its sources            stored.py
   └────────────┴────────────┴──▶ Unit       the searched pieces (``search/units.py``)
                                   └──▶ Hit  a query's results, and the reports        results.py
-                                            between the operations and a store        messages.py
-Block                                       core memory, with its history             entities.py
+                                            between the operations and a store     store_messages.py
+Block                                       core memory, with its history             stored.py
 """
 
-from memscope.records.entities import (
+from memscope.records.refusals import refusals, weaknesses
+from memscope.records.results import (
+    FACT_SEPARATOR,
+    AddReport,
+    FeatureValue,
+    ForgetReport,
+    FoundBy,
+    Hit,
+    LeftOut,
+    Receipt,
+    Repeats,
+    Retrieval,
+    Speak,
+    Stats,
+    WorkReport,
+)
+from memscope.records.store_messages import (
+    MAX_WAIT_S,
+    AppendOutcome,
+    AppendResult,
+    Candidates,
+    ChangeSet,
+    Claim,
+    FetchResult,
+    Revision,
+    Search,
+    Select,
+    Supersession,
+    TurnInsert,
+    VectorSpace,
+)
+from memscope.records.stored import (
     AUTHORS,
     BLOCK_LABEL,
     BLOCK_LIMIT,
@@ -34,37 +65,6 @@ from memscope.records.entities import (
     Stage,
     Turn,
     in_zone,
-)
-from memscope.records.messages import (
-    MAX_WAIT_S,
-    AppendOutcome,
-    AppendResult,
-    Candidates,
-    ChangeSet,
-    Claim,
-    FetchResult,
-    Revision,
-    Search,
-    Select,
-    Supersession,
-    TurnInsert,
-    VectorSpace,
-)
-from memscope.records.refusals import refusals, weaknesses
-from memscope.records.results import (
-    FACT_SEPARATOR,
-    AddReport,
-    FeatureValue,
-    ForgetReport,
-    FoundBy,
-    Hit,
-    LeftOut,
-    Receipt,
-    Repeats,
-    Retrieval,
-    Speak,
-    Stats,
-    WorkReport,
 )
 
 __all__ = [

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from memscope.errors import InputError, LimitError
-from memscope.records.entities import Insight, Json, Record, Turn
+from memscope.records.stored import Insight, Json, Record, Turn
 
 AND, OR, NOT = "$and", "$or", "$not"
 ABOUT_FIELD, KEYWORD_FIELD = "$about", "$keyword"

@@ -8,8 +8,8 @@ from datetime import datetime, tzinfo
 from typing import Literal, NamedTuple, overload
 
 from memscope.records import printing
-from memscope.records.entities import Insight, Interval, Json, Observation, Scope, Turn, in_zone
-from memscope.records.messages import VectorSpace
+from memscope.records.store_messages import VectorSpace
+from memscope.records.stored import Insight, Interval, Json, Observation, Scope, Turn, in_zone
 
 FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
 

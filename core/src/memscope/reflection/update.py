@@ -31,7 +31,7 @@ from memscope.reconciliation.similarity import translated
 from memscope.reconciliation.supersession import Verdict
 from memscope.records import Insight, Observation, Sentence
 from memscope.reflection.batch import Topic, TopicBatch
-from memscope.reflection.shown import ShownFacts, shown
+from memscope.reflection.known_insights import ShownFacts, shown
 from memscope.services import Services
 from memscope.text.tokens import fold
 

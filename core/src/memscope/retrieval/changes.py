@@ -12,7 +12,7 @@ from datetime import datetime
 
 from memscope.imports import pattern
 from memscope.records import Hit, Memory, Observation, Turn
-from memscope.records.entities import CORRECTED
+from memscope.records.stored import CORRECTED
 from memscope.retrieval.query import Query
 from memscope.text.language import usual_rules
 from memscope.text.terms import terms

@@ -24,7 +24,7 @@ from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, Left
 from memscope.retrieval.changes import changed, corrected, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.deduplicate import deduplicate, first_said, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
-from memscope.retrieval.outlived import insights_as_read
+from memscope.retrieval.insights_as_of import insights_as_read
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import channels, lines, rank
 from memscope.retrieval.search import search

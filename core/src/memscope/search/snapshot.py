@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from memscope.languages.flags import Flag
 from memscope.records import VectorSpace
 from memscope.search.changes import Changes
-from memscope.search.growing import Growing
+from memscope.search.growing_array import GrowingArray
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, NEVER_US, OBSERVATION, TURN, UNIT_COLUMNS
 from memscope.search.vectors import GrowingVectors, VectorMatrix
 from memscope.text.terms import TERM_BYTES
@@ -176,22 +176,22 @@ class ScopeIndex:
     """Build the snapshots of one user, each from the previous one; one call at a time."""
 
     def __init__(self) -> None:
-        self._columns = {name: Growing(np.zeros(0, ROW_DTYPE[name])) for name in _SNAPSHOT_COLUMNS}
-        self._terms = Growing(np.zeros(0, np.uint32))
-        self._starts = Growing(np.zeros(1, np.int64))
-        self._length = Growing(np.zeros(0, np.float32))
-        self._lean = Growing(np.zeros(0, np.float32))
-        self._header = Growing(np.zeros(0, np.int32))
-        self._header_terms = Growing(np.zeros(0, np.uint32))
-        self._header_of = Growing(np.zeros(0, np.int32))
+        self._columns = {name: GrowingArray(np.zeros(0, ROW_DTYPE[name])) for name in _SNAPSHOT_COLUMNS}
+        self._terms = GrowingArray(np.zeros(0, np.uint32))
+        self._starts = GrowingArray(np.zeros(1, np.int64))
+        self._length = GrowingArray(np.zeros(0, np.float32))
+        self._lean = GrowingArray(np.zeros(0, np.float32))
+        self._header = GrowingArray(np.zeros(0, np.int32))
+        self._header_terms = GrowingArray(np.zeros(0, np.uint32))
+        self._header_of = GrowingArray(np.zeros(0, np.int32))
         self._headers: defaultdict[bytes, int] = defaultdict()
         self._headers.default_factory = self._headers.__len__
         self._last: dict[int, int] = {}  # session -> its last row
         self._vectors = GrowingVectors()
-        self._packed = Growing(np.zeros((0, DIMENSIONS), np.int8))
-        self._norm = Growing(np.zeros(0, np.float32))
-        self._coarse = Growing(np.zeros((0, COARSE_DIMENSIONS), np.float32))
-        self._vector_row = Growing(np.zeros(0, np.int32))
+        self._packed = GrowingArray(np.zeros((0, DIMENSIONS), np.int8))
+        self._norm = GrowingArray(np.zeros(0, np.float32))
+        self._coarse = GrowingArray(np.zeros((0, COARSE_DIMENSIONS), np.float32))
+        self._vector_row = GrowingArray(np.zeros(0, np.int32))
         self._live = np.zeros(0, np.bool_)
         nothing, ended = np.zeros(0, np.int32), np.full(1, -1, np.int32)
         self._links = Links(ended, ended, nothing, np.zeros(0, np.float32), nothing)

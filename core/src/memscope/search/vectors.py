@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.search.growing import Growing
+from memscope.search.growing_array import GrowingArray
 
 MAX_INT8 = 127
 NUMBERS_PER_BLOCK = 1 << 18  # numbers cast at once, to fit the processor's cache
@@ -75,8 +75,8 @@ class GrowingVectors:
     """The growing vectors of an index, all int8 or all floats."""
 
     def __init__(self) -> None:
-        self._rows = Growing(np.zeros((0, 0), np.float32))
-        self._scale: Growing | None = None  # of vectors packed
+        self._rows = GrowingArray(np.zeros((0, 0), np.float32))
+        self._scale: GrowingArray | None = None  # of vectors packed
 
     @property
     def matrix(self) -> VectorMatrix:
@@ -86,15 +86,15 @@ class GrowingVectors:
         first = not len(self._rows.view)
         if first and simsimd() is not None:
             self._rows, self._scale = (
-                Growing(np.zeros((0, vectors.shape[1]), np.int8)),
-                Growing(np.zeros(0, np.float32)),
+                GrowingArray(np.zeros((0, vectors.shape[1]), np.int8)),
+                GrowingArray(np.zeros(0, np.float32)),
             )
         if self._scale is not None:
             packed, scale = pack(vectors)
             self._rows.extend(packed)
             self._scale.extend(scale)
         elif first:
-            self._rows = Growing(vectors if vectors.size > WIDE_AT_ONCE else widened(vectors))
+            self._rows = GrowingArray(vectors if vectors.size > WIDE_AT_ONCE else widened(vectors))
         else:
             self.adopt(self.matrix.widened())
             self._rows.extend(vectors)
@@ -102,7 +102,7 @@ class GrowingVectors:
     def adopt(self, wide: VectorMatrix) -> None:
         """Replace float16 rows by the same rows as float32, unless rows were added meanwhile."""
         if self.matrix.is_half and len(wide) == len(self.matrix):
-            self._rows = Growing(wide.rows)
+            self._rows = GrowingArray(wide.rows)
 
 
 def pack(vectors: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -25,7 +25,7 @@ from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import Memory, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, in_parts
 from memscope.transfer.checks import check_record
-from memscope.transfer.lines import UNLIMITED_LINE_BYTES, checked, count_lines, replacing, usable
+from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing, usable
 from memscope.validation import Limits
 
 EXPORT_FORMAT = 4

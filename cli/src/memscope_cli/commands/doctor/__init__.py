@@ -26,7 +26,7 @@ import click
 
 from memscope import AsyncMemoryScope, __version__
 from memscope.errors import DISTRIBUTIONS, ConfigError, MemscopeError, PluginError, install_hint
-from memscope.stores import unfinished
+from memscope.stores import part_files
 from memscope_cli.commands.doctor.checks import (
     Check,
     Examination,
@@ -185,7 +185,7 @@ async def place(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding("permissions", "warn", say("others on this machine can read the store"), mend)
     elif parts:
         yield Finding("permissions", "ok", say("only you can read the store"))
-    if left := unfinished.abandoned(file.resolve().parent):
+    if left := part_files.abandoned(file.resolve().parent):
         names = join(ascii(part.name) for part in left)
         told = say("unfinished backups or exports, with what was said: {names}", names=names)
         yield Finding("permissions", "warn", told, exam.command("compact"))

@@ -41,7 +41,7 @@ from memscope.records import (
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
-from memscope.search.making import Made, Makers, make
+from memscope.search.unit_processes import Made, Makers, make
 from memscope.search.units import microseconds, units_version
 from memscope.stores import RecordKey, block_rules, removal
 from memscope.stores.local import jobs, records

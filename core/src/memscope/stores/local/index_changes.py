@@ -50,14 +50,14 @@ def _changes(
 ) -> Changes:
     import numpy as np
 
-    from memscope.search.growing import Growing
+    from memscope.search.growing_array import GrowingArray
 
     columns, terms, numbers = bytearray(), bytearray(), list[int]()
     for some_columns, some_terms in _pages(units):
         columns += b"".join(some_columns)
         terms += b"".join(some_terms)
     dims, most = space.dims if space is not None else 0, len(columns) // UNIT_STRUCT.size if whole else 0
-    growing = Growing(np.empty((most, dims), np.float16), used=0)
+    growing = GrowingArray(np.empty((most, dims), np.float16), used=0)
     for seqs, rows in _pages(vectors):
         if set(map(len, rows)) != {2 * dims}:
             raise StoreCorrupt("a stored vector has the wrong length", hint="run 'memscope reembed' to make all again")

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from memscope.errors import ClosedError, StoreError, StoreFull, StoreGone
 from memscope.records import ForgetReport, Json, Select, Stats
 from memscope.search.units import units_version
-from memscope.stores import ATOMIC, BACKUP, unfinished
+from memscope.stores import ATOMIC, BACKUP, part_files
 from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, keep_receipt, utc_now
 from memscope.stores.local.records import LocalRemoval, select_all
 from memscope.stores.removal import total
@@ -167,7 +167,7 @@ class SQLiteStore(LocalStore):
         return await self._alone(lambda db: self._swept(secure_erase.rebuild(db, self.path)))
 
     def _swept(self, report: ForgetReport) -> ForgetReport:
-        if unfinished.sweep(unfinished.abandoned(self.path.parent)):
+        if part_files.sweep(part_files.abandoned(self.path.parent)):
             return report
         return secure_erase.pending("an unfinished copy beside the store cannot be removed")
 

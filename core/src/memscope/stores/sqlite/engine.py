@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, StoreBusy, StoreFull
-from memscope.stores import unfinished
+from memscope.stores import part_files
 from memscope.stores.sqlite import files
 from memscope.stores.sqlite.files import Connect, FileLock
 from memscope.stores.sqlite.reserve import Reserve
@@ -105,7 +105,7 @@ class Engine:
                 files.migrate(self._writer, self.path)
                 self._reserve.keep()
             files.drop_copies(self.path)
-            unfinished.sweep(unfinished.old(self.path.parent))
+            part_files.sweep(part_files.old(self.path.parent))
 
     # ---- writing
 

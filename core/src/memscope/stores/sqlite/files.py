@@ -27,8 +27,8 @@ from memscope.errors import (
     StoreUnavailable,
 )
 from memscope.shared_file import try_lock, unlock
+from memscope.stores.part_files import part_of
 from memscope.stores.sqlite import schema
-from memscope.stores.unfinished import part_of
 
 log = logging.getLogger("memscope")
 

@@ -12,8 +12,8 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import Select
-from memscope.stores import unfinished
-from memscope.stores.unfinished import PART_SUFFIX, STALE_AFTER_S, part_of
+from memscope.stores import part_files
+from memscope.stores.part_files import PART_SUFFIX, STALE_AFTER_S, part_of
 from stores.sqlite_file import made, needs_posix, opened
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ async def test_an_earlier_process_with_this_id_writes_no_more(path: Path) -> Non
     """The case of a container, where the first process has the id 1 each time."""
     part_of(path).touch()
     os.utime(part_of(path), times=(0, time.time() - 3600))
-    assert unfinished.abandoned(path.parent) == [part_of(path)]
+    assert part_files.abandoned(path.parent) == [part_of(path)]
 
 
 async def test_a_part_that_cannot_be_removed_is_pending(path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Growing:
+class GrowingArray:
     """An append-only array whose earlier views stay valid. Appended rows are cast.
 
     ``used``: number of valid rows; the rest is spare room.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from memscope.records.entities import Handle, Insight, Interval, Json, Kind, Observation, Record, Scope, Stage, Turn
+from memscope.records.stored import Handle, Insight, Interval, Json, Kind, Observation, Record, Scope, Stage, Turn
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import INJECTED, Scope, Turn
-from memscope.search import making
-from memscope.search.making import Makers, make
+from memscope.search import unit_processes
+from memscope.search.unit_processes import Makers, make
 from memscope.stores import local
 
 TEXTS = (
@@ -36,8 +36,8 @@ TURNS = [None if number == 3 else said(number) for number in range(24)]
 
 @pytest.fixture
 def makers(monkeypatch):
-    monkeypatch.setattr(making, "IDLE_S", 0.2)
-    monkeypatch.setattr(making, "MAX_PROCESSES", 2)
+    monkeypatch.setattr(unit_processes, "IDLE_S", 0.2)
+    monkeypatch.setattr(unit_processes, "MAX_PROCESSES", 2)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     makers = Makers()
     yield makers
@@ -48,8 +48,10 @@ def makers(monkeypatch):
 
 def made_by_process(monkeypatch):
     """Return the answers of processes; one is None that came from this one."""
-    answers, ask = [], making._Process.made
-    monkeypatch.setattr(making._Process, "made", lambda self, turns: answers.append(ask(self, turns)) or answers[-1])
+    answers, ask = [], unit_processes._Process.made
+    monkeypatch.setattr(
+        unit_processes._Process, "made", lambda self, turns: answers.append(ask(self, turns)) or answers[-1]
+    )
     return answers
 
 
@@ -60,25 +62,25 @@ def test_a_process_makes_the_same_units(makers, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "getpriority"), reason="this system has no niceness")
 def test_a_process_lets_the_calls_of_other_users_go_first(makers):
-    process = making._Process.start()
+    process = unit_processes._Process.start()
     assert process.made(TURNS) is not None
     niceness = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, process._process.pid)]
     process.end()
-    assert niceness[1] == min(niceness[0] + making.NICENESS, 19)
+    assert niceness[1] == min(niceness[0] + unit_processes.NICENESS, 19)
 
 
 def test_without_its_process_the_units_are_made_here(makers, monkeypatch):
     answers = made_by_process(monkeypatch)
-    monkeypatch.setattr(making, "_COMMAND", (making.sys.executable, "-c", "raise SystemExit(1)"))
+    monkeypatch.setattr(unit_processes, "_COMMAND", (unit_processes.sys.executable, "-c", "raise SystemExit(1)"))
     assert makers.submit(TURNS).result(60) == make(TURNS)
     assert answers == [None]
 
 
 def test_a_language_that_the_process_does_not_know_is_read_here(makers, monkeypatch):
     answers = made_by_process(monkeypatch)
-    known = making.named_places()
+    known = unit_processes.named_places()
     asked = iter([known])
-    monkeypatch.setattr(making, "named_places", lambda: next(asked, [*known, ("xx", "some.module:XX")]))
+    monkeypatch.setattr(unit_processes, "named_places", lambda: next(asked, [*known, ("xx", "some.module:XX")]))
     assert makers.submit(TURNS).result(60) == make(TURNS)
     assert answers == [None]
 

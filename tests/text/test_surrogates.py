@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.text.pieces import joined, whole_characters
+from memscope.text.surrogates import joined, whole_characters
 
 HIGH, LOW = "\ud83d", "\ude00"
 

@@ -31,7 +31,7 @@ IDLE_S = 5.0
 NICENESS = 10  # of a process: calls of other users go before an import
 SLICE_S, PAUSE_S = 0.003, 0.001
 _LENGTHS = struct.Struct("<2Q")
-_COMMAND = (sys.executable, "-P", "-c", "from memscope.search.making import serve; serve()")
+_COMMAND = (sys.executable, "-P", "-c", "from memscope.search.unit_processes import serve; serve()")
 
 TurnsToMake: TypeAlias = Sequence[Turn | None]
 Made: TypeAlias = list[list[Unit]]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Generic, Protocol, TypeVar
 
 from memscope.errors import InputError, LimitError, MemscopeError
-from memscope.stores.unfinished import part_of
+from memscope.stores.part_files import part_of
 
 UNLIMITED_LINE_BYTES = 1 << 40
 FIRST_WITH_END = 4  # format
