@@ -28,12 +28,6 @@ SOURCE = Path(memscope.__file__).parent
 ROOT = Path(__file__).parents[1]
 FORBIDDEN = ("Returns ", "Yields ", "Raises ", "What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ",
              "How ", "Whether ", "For ", "As ", "It ", "All ")  # fmt: skip
-OLD_WORDING = {  # to be reworded when their files are next changed
-    "How facts are worded in English.", "How facts are worded in Chinese.",
-    "How facts are worded that a model wrote: in the third person, in the language of what was said.",
-    "How much a word match means, 0 to 1: little if no candidate has the subject or enough of the words.",
-    "Whether the vectors in the store are those of the embedder.",
-}  # fmt: skip
 PLACES = [*SOURCE.iterdir(), *ROOT.glob("adapters/*/src"), *ROOT.glob("stores/*/src"),
           ROOT / "cli/src", ROOT / "server/src", ROOT / "testing/src",
           ROOT / "examples", ROOT / "benchmarks", ROOT / "tests"]  # fmt: skip
@@ -51,12 +45,7 @@ def docstrings(path: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.relative_to(ROOT)))
 def test_docstrings_begin_with_the_thing_or_the_act(place):
     paths = [place] if place.suffix == ".py" else list(place.rglob("*.py"))
-    assert not [
-        line
-        for path in paths
-        for line, text in docstrings(path)
-        if text.startswith(FORBIDDEN) and text not in OLD_WORDING
-    ]
+    assert not [line for path in paths for line, text in docstrings(path) if text.startswith(FORBIDDEN)]
 
 
 def variables(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:

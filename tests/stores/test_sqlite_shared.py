@@ -304,13 +304,13 @@ async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monke
     async with opened(path) as store:
         await store.append("alice", inserts("a", "b"))
         await store.append("alice", [TurnInsert(turn("canary", words.decode()))])
-    marks, clean = secure_erase._hashes(words, secure_erase.PIECE_BYTES), path.read_bytes()
-    assert not secure_erase.traces(path, [marks])  # its own cell is no gap
+    fingerprints, clean = secure_erase._hashes(words, secure_erase.PIECE_BYTES), path.read_bytes()
+    assert not secure_erase.traces(path, [fingerprints])  # its own cell is no gap
     gap = next(
         at + 2048 for at in range(8192, len(clean), 8192) if clean[at] == 0x0D and not any(clean[at + 2048 : at + 4096])
     )
     path.write_bytes(clean[:gap] + words[5:] + clean[gap + len(words) - 5 :])
-    assert secure_erase.traces(path, [marks])
+    assert secure_erase.traces(path, [fingerprints])
     async with opened(path) as store:
         report = await store.forget(Select("alice", ids=frozenset({"canary"})))
         assert report.physical == "wiped"

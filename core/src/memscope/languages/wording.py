@@ -1,4 +1,4 @@
-"""How facts are worded that a model wrote: in the third person, in the language of what was said."""
+"""The wording of facts that a model wrote: in the third person, in the language of what was said."""
 
 from __future__ import annotations
 

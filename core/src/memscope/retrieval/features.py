@@ -139,7 +139,7 @@ class FeatureInputs:
 
     @cached_property
     def word_match_confidence(self) -> float:
-        """How much a word match means, 0 to 1: little if no candidate has the subject or enough of the words."""
+        """The weight of a word match, 0 to 1: little if no candidate has the subject or enough of the words."""
         return 1.0 if self.known >= 1 or self.on_subject.any() else self.known**2
 
     @cached_property

@@ -211,7 +211,7 @@ async def _served(model: Any) -> list[str] | None:
 
 
 def _space(exam: Examination, ctx: Services) -> list[Finding]:
-    """Whether the vectors in the store are those of the embedder."""
+    """Check that the vectors in the store are those of the embedder."""
     space = exam.status["space"]
     if not space:
         return []

@@ -1,4 +1,4 @@
-"""How facts are worded in English."""
+"""The wording of English facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How facts are worded in Chinese."""
+"""The wording of Chinese facts."""
 
 from __future__ import annotations
 

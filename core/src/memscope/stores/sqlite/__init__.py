@@ -95,37 +95,39 @@ class SQLiteStore(LocalStore):
 
     async def _remove(self, select: Select) -> ForgetReport:
         """Remove, then wipe the bytes; a failure to wipe them is a reason in the report, not an error."""
-        marks: list[secure_erase.Marks] = []
+        fingerprints: list[secure_erase.Fingerprints] = []
         try:
-            report = await self._remove_rows(select, marks)
+            report = await self._remove_rows(select, fingerprints)
         except StoreFull:
             ids = await self._selected(select)
             if len(ids) < 2:
                 raise
-            return await self._remove_parts(select, ids, marks)
-        return await self._wiped(report, marks)
+            return await self._remove_parts(select, ids, fingerprints)
+        return await self._wiped(report, fingerprints)
 
     async def _remove_rows(
-        self, select: Select, marks: list[secure_erase.Marks], *, receipt: bool = True
+        self, select: Select, fingerprints: list[secure_erase.Fingerprints], *, receipt: bool = True
     ) -> ForgetReport:
         def mark(user: UserTransaction, removal: LocalRemoval) -> None:
             assert isinstance(user, SQLiteUser)
-            marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
+            fingerprints.append(secure_erase.fingerprints(user, removal.rows.values(), removal.blocks.texts))
 
         return await self._write(lambda tx: forget(tx, select, before=mark, receipt=receipt), last_room=True)
 
-    async def _remove_parts(self, select: Select, ids: list[str], marks: list[secure_erase.Marks]) -> ForgetReport:
+    async def _remove_parts(
+        self, select: Select, ids: list[str], fingerprints: list[secure_erase.Fingerprints]
+    ) -> ForgetReport:
         """Remove in parts what a full disk cannot remove at once; ``StoreFull`` says how many records remain."""
-        done, failure = await self._halves(select, ids, marks), None
+        done, failure = await self._halves(select, ids, fingerprints), None
         left = {*await self._selected(select)}.intersection(ids)
         try:
             if not left:  # blocks go with all of a user
-                done.append(await self._remove_rows(select, marks, receipt=False))
+                done.append(await self._remove_rows(select, fingerprints, receipt=False))
         except StoreFull as error:
             failure = error
         if not done:
             raise StoreFull(f"no room left for {str(self.path)!r}", hint="make room and try again")
-        report = await self._wiped(total(done), marks)
+        report = await self._wiped(total(done), fingerprints)
         gone = [id for id in ids if id not in left]
         await self._write(lambda tx: keep_receipt(tx.user(select.user), select, report, gone, tx.now), last_room=True)
         if left or failure:
@@ -135,14 +137,16 @@ class SQLiteStore(LocalStore):
             ) from failure
         return report
 
-    async def _halves(self, select: Select, ids: list[str], marks: list[secure_erase.Marks]) -> list[ForgetReport]:
+    async def _halves(
+        self, select: Select, ids: list[str], fingerprints: list[secure_erase.Fingerprints]
+    ) -> list[ForgetReport]:
         """Remove by recursive halves, turns before the memories that fall with them; skip records too large alone."""
         done: list[ForgetReport] = []
         for some in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
             try:
-                done.append(await self._remove_rows(replace(select, ids=frozenset(some)), marks, receipt=False))
+                done.append(await self._remove_rows(replace(select, ids=frozenset(some)), fingerprints, receipt=False))
             except StoreFull:
-                done += await self._halves(select, some, marks) if len(some) > 1 else []
+                done += await self._halves(select, some, fingerprints) if len(some) > 1 else []
         return done
 
     async def _selected(self, select: Select) -> list[str]:
@@ -151,9 +155,9 @@ class SQLiteStore(LocalStore):
             select.user, lambda tx: [record_id(row.record) for row in select_all(tx, select)], nothing
         )
 
-    async def _wiped(self, report: ForgetReport, marks: list[secure_erase.Marks]) -> ForgetReport:
+    async def _wiped(self, report: ForgetReport, fingerprints: list[secure_erase.Fingerprints]) -> ForgetReport:
         try:
-            wiped = await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, marks)))
+            wiped = await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, fingerprints)))
         except StoreError as error:
             wiped = secure_erase.pending(error.code)
         return replace(report, physical=wiped.physical, reason=wiped.reason)

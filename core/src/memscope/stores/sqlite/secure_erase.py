@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Marks: TypeAlias = NDArray[np.uint64]
+    Fingerprints: TypeAlias = NDArray[np.uint64]
 
 # ---- pieces to search for
 
 
-def marks(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> Marks:
+def fingerprints(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> Fingerprints:
     """Hash the pieces of all content to be removed: texts, terms, vectors, saved replies."""
     import numpy as np
 
@@ -68,7 +68,7 @@ def _words(record: Record) -> Iterator[bytes]:
         yield json.dumps(extra, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _hashes(data: bytes, step: int) -> Marks:
+def _hashes(data: bytes, step: int) -> Fingerprints:
     """Hash ``PIECE_BYTES`` bytes at every ``step`` bytes."""
     import numpy as np
 
@@ -83,11 +83,11 @@ def _hashes(data: bytes, step: int) -> Marks:
 # ---- gaps of the file
 
 
-def traces(path: Path, marks: Sequence[Marks]) -> bool:
+def traces(path: Path, fingerprints: Sequence[Fingerprints]) -> bool:
     """Return whether a gap of the file contains a piece of removed content. The WAL must be empty."""
     import numpy as np
 
-    wanted = np.unique(np.concatenate(marks))
+    wanted = np.unique(np.concatenate(fingerprints))
     for gaps in _gaps(path):
         hashes = _hashes(gaps, 1)
         at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
@@ -120,13 +120,13 @@ def _gap(page: bytes, start: int) -> bytes:
 # ---- wiping
 
 
-def wipe(db: sqlite3.Connection, path: Path, marks: Sequence[Marks]) -> ForgetReport:
-    """Truncate the WAL and check that nothing of ``marks`` is left in the file. Call it outside a transaction."""
+def wipe(db: sqlite3.Connection, path: Path, fingerprints: Sequence[Fingerprints]) -> ForgetReport:
+    """Truncate the WAL and check that nothing of ``fingerprints`` is left in the file; outside a transaction only."""
     if _size(db) - path.stat().st_size > _room(path):  # the attempt alone would fill the disk
         return pending("the disk is full")
     if not _fold(db, path):
         return pending("another connection reads an older state")
-    if traces(path, marks):
+    if traces(path, fingerprints):
         if path.stat().st_size > MAX_REBUILT_BYTES:
             return pending("the file is large and has to be rebuilt")
         return rebuild(db, path)
