@@ -288,11 +288,12 @@ class LeftOutOut(Shown):
 
 
 class RetrievalOut(Shown):
-    """The hits, best first; ``reason`` says why there are none."""
+    """The hits, best first; ``reason`` says why there are none, ``why`` is its code."""
 
     hits: list[HitOut]
     profile: list[HitOut]
     reason: str
+    why: str | None
     notes: list[str]
     considered: int
     left_out: list[LeftOutOut]

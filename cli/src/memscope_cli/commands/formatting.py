@@ -230,6 +230,7 @@ def retrieval_json(query: str, retrieval: Retrieval) -> dict[str, Any]:
     return {
         "query": query,
         "reason": retrieval.reason,
+        "why": retrieval.why,
         "periods": [[period.start.isoformat(), period.end.isoformat()] for period in retrieval.periods],
         "considered": retrieval.considered,
         "hits": [{"rank": rank, **hit_json(hit)} for rank, hit in enumerate(retrieval, 1)],

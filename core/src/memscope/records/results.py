@@ -15,6 +15,10 @@ FACT_SEPARATOR = " — "  # between a turn's words and what its observations add
 
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 
+#: Why there is no hit.
+WhyNothing = Literal["not_needed", "not_searched", "see_profile", "nothing_stored", "gone", "repeated_questions",
+                     "nothing_lasting", "too_few_words", "no_words"]  # fmt: skip
+
 #: Whether a context shows what it has only where the message needs it.
 Speak = Literal["when_needed", "always"]
 
@@ -102,6 +106,8 @@ class Hit:
 class Retrieval(Sequence[Hit]):
     """The hits, best first; ``reason`` says why there are none and what to do, and repeats the ``notes``.
 
+    ``why``: the code of the reason why there are none, for programs; None with hits.
+
     ``notes`` name failures on the way (of an embedder, say). ``profile`` summarizes the user, what lasts before what is
     recent: filled when the query asks for it, or when a question or a request finds nothing. ``left_out``: not shown.
     """
@@ -114,6 +120,7 @@ class Retrieval(Sequence[Hit]):
     profile: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    why: WhyNothing | None = None
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -18,7 +18,7 @@ from memscope.errors import DeadlineExceeded
 from memscope.pipeline import Worker, run
 from memscope.records import Retrieval
 from memscope.retrieval.context import context, profile_lines
-from memscope.retrieval.explain import explanation, log_narrowed, unread_language, why_nothing
+from memscope.retrieval.explain import explanation, log_narrowed, reason_of, unread_language, why_nothing
 from memscope.retrieval.hits import build_hits
 from memscope.retrieval.list_coverage import list_coverage
 from memscope.retrieval.need import limit_lines
@@ -54,15 +54,16 @@ async def retrieve(request: Request, ctx: Services, steps: Sequence[Worker[Query
             raise
         hint = "try again, or raise retrieve_s"
         raise DeadlineExceeded(f"retrieve took longer than {ctx.settings.retrieve_s:g} s", hint=hint) from None
+    why = None if done.hits else why_nothing(done)
+    nothing = [reason_of(why, done, ctx)] if why else []
     return Retrieval(
         hits=done.hits,
-        reason="; ".join(
-            [*(() if done.hits else (why_nothing(done, ctx),)), *unread_language(request.text), *ctx.notes]
-        ),
+        why=why,
+        reason="; ".join([*nothing, *unread_language(request.text), *ctx.notes]),
         periods=done.periods,
         considered=len(done.order),
         profile=done.profile,
         notes=tuple(ctx.notes),
         left_out=done.left_out,
-        explanation=explanation(done) if request.explain else "",
+        explanation=explanation(done, ctx) if request.explain else "",
     )

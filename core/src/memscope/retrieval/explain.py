@@ -10,8 +10,8 @@ import numpy as np
 
 from memscope import languages
 from memscope.records import FoundBy, Hit, Retrieval
+from memscope.records.results import WhyNothing
 from memscope.retrieval.query import Query
-from memscope.retrieval.understand import NOT_NEEDED
 from memscope.services import Services
 from memscope.text.tokens import fold, has_words
 
@@ -31,33 +31,51 @@ BROUGHT_BY: Mapping[FoundBy, str] = {
 }
 
 
-def explanation(query: Query) -> str:
-    return "\n".join(_lines(query))
+_SENTENCES: Mapping[WhyNothing, str] = {
+    "not_needed": "this message asks nothing about the user",
+    "see_profile": "the question is about the user: see the profile",
+    "gone": "what matched has expired or was forgotten",
+    "repeated_questions": "only earlier turns that ask the same question match: nothing that was said answers it",
+    "nothing_lasting": "nothing lasting is known about the user yet: what they say about themselves will be found",
+}
 
 
-def why_nothing(query: Query, ctx: Services) -> str:
-    """Return the reason why there is no hit, and a way to get one."""
+def explanation(query: Query, ctx: Services) -> str:
+    return "\n".join(_lines(query, ctx))
+
+
+def why_nothing(query: Query) -> WhyNothing:
+    """Return the code of the reason why there is no hit."""
     candidates = query.candidates
+    if query.limited or query.need == "nothing":
+        return "not_needed"
     if candidates is None:
-        return query.reason or "nothing was searched"
-    if query.limited:
-        return NOT_NEEDED
+        return "not_searched"
     if query.about_user and query.profile:
-        return "the question is about the user: see the profile"
+        return "see_profile"
     if not candidates.units:
-        return _nothing_there(query)
+        return "nothing_stored"
     if query.gone:
-        return "what matched has expired or was forgotten"
+        return "gone"
     if query.repeated_questions:
-        return "only earlier turns that ask the same question match: nothing that was said answers it"
+        return "repeated_questions"
     if query.about_user:
-        return "nothing lasting is known about the user yet: what they say about themselves will be found"
+        return "nothing_lasting"
+    return "too_few_words" if _unlike(query) else "no_words"
+
+
+def reason_of(why: WhyNothing, query: Query, ctx: Services) -> str:
+    """Say why there is no hit, and how to get one."""
+    if why == "not_searched":
+        return query.reason or "nothing was searched"
+    if why == "nothing_stored":
+        return _nothing_there(query)
     hint = "" if ctx.embedder else ", or an embedding model would find what is near in meaning"
-    if _unlike(query):
+    if why == "too_few_words":
         return f"nothing that was said has enough of these words; use more of the words that were said, or a name{hint}"
-    if narrowed := _narrowed(query):
+    if why == "no_words" and (narrowed := _narrowed(query)):
         return f"nothing that was said within {narrowed} has these words; leave one out to search more"
-    return f"nothing that was said has these words; try other words{hint}"
+    return _SENTENCES.get(why, f"nothing that was said has these words; try other words{hint}")
 
 
 def unread_language(text: str) -> Iterator[str]:
@@ -103,10 +121,10 @@ def log_narrowed(memory: object, user: str, session: str | None, hits: Retrieval
     log.info("nothing was found within session %r; leave session out to search all of the user's sessions", session)
 
 
-def _lines(query: Query) -> Iterator[str]:
+def _lines(query: Query, ctx: Services) -> Iterator[str]:
     candidates = query.candidates
     if candidates is None:
-        yield f"nothing searched: {query.reason}"
+        yield f"nothing searched: {reason_of(why_nothing(query), query, ctx)}"
         return
     known = int((candidates.document_frequency > 0).sum())
     pool = len(candidates.unit)

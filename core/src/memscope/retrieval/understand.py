@@ -46,7 +46,6 @@ EDGE_SENTENCES = 2  # sentences at each end of a long query in which its questio
 # characters of a long query read for names and dates: half from its beginning, half from its end
 MAX_ANALYSED_CHARS = 2000
 
-NOT_NEEDED = "this message asks nothing about the user"
 FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
 _CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words tell nothing
 _ASKS = pattern(r"[?？]\W*$")
@@ -66,7 +65,7 @@ _LIFE_TOPICS = (
     reads=("text", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile"),
     writes=("terms", "weights", "told_terms", "undated", "kinds_asked", "names", "periods", "asks_number", "asks_when",
             "asks_assistant", "asks_personally", "asks_ahead", "is_list_question", "asks_period", "said_then", "days",
-            "topics", "meaning", "about_talk", "about_user", "list_k", "need", "reason"),
+            "topics", "meaning", "about_talk", "about_user", "list_k", "need"),
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
     text = searched(query.text)
@@ -78,7 +77,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         return profile_question(query)
     wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if wanted == "nothing":
-        return replace(query, need=wanted, reason=NOT_NEEDED)
+        return replace(query, need=wanted)
     reference = query.as_of or query.now
     signs = [one.questions for one in languages.of(ends)]
     named = _named(ends, signs, reference)
