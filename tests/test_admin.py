@@ -208,7 +208,7 @@ async def test_limits_that_are_set_hold_for_imports(memory, tmp_path):
     await memory.add_turns([{"role": "user", "content": "x" * 3000}], user="alice")
     await memory.admin.export(tmp_path / "all.jsonl")
     async with AsyncMemoryScope(":memory:", settings={"limits": {"text": 2000}}) as other:
-        with pytest.raises(InputError, match=r"line 2 .* at most 2000, got 3000"):
+        with pytest.raises(InputError, match=r"line 2 .*2000.*3000"):
             await other.admin.import_(tmp_path / "all.jsonl")
     async with AsyncMemoryScope(":memory:", settings={"limits": {"text": 4000}}) as other:
         assert (await other.admin.import_(tmp_path / "all.jsonl"))["turn_stored"] == 1
@@ -217,7 +217,7 @@ async def test_limits_that_are_set_hold_for_imports(memory, tmp_path):
 async def test_an_export_of_a_newer_format_is_named_as_such(memory, tmp_path):
     path = tmp_path / "all.jsonl"
     path.write_text(json.dumps({"memscope": jsonl.EXPORT_FORMAT + 1, "secret": "00" * 32}))
-    with pytest.raises(InputError, match=r"line 1 .* unknown format \d; known: 1 to \d; update memscope"):
+    with pytest.raises(InputError, match=r"line 1 .*update memscope"):
         await memory.admin.import_(path, strict=False)
 
 

@@ -103,8 +103,7 @@ async def test_agent_and_session_narrow_a_read(memory):
 async def test_a_query_without_words_finds_nothing_and_says_so(memory, query):
     await memory.add_turns([BERLIN], user="alice")
     found = await memory.retrieve(query, user="alice")
-    assert len(found) == 0
-    assert found.reason == "empty query"
+    assert (len(found), found.why) == (0, "not_searched")
 
 
 @pytest.mark.parametrize(

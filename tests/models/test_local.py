@@ -169,7 +169,7 @@ async def test_a_query_does_not_wait_for_a_model_that_is_being_loaded(folder, mo
 
     monkeypatch.setattr(local, "_loaded", slow)
     embedder = FastEmbedder(NAME, parameters={"specific_model_path": str(folder)}, query_deadline_s=0.05)
-    with pytest.raises(ModelUnavailable, match="being loaded"):
+    with pytest.raises(ModelUnavailable):
         await embedder.embed_query("pet")
     with pytest.raises(ModelTimeout):
         await embedder.embed(["cat"], deadline_s=0.05)

@@ -116,7 +116,7 @@ def test_a_list_that_is_missing_is_never_an_empty_one() -> None:
 
 
 def test_refuses_a_reply_beyond_the_limit() -> None:
-    with pytest.raises(ModelReplyError, match="longer than"):
+    with pytest.raises(ModelReplyError):
         parse(TEXT + " " * MAX_REPLY_CHARS, Facts)
 
 

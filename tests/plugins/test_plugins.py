@@ -155,7 +155,7 @@ def test_the_same_object_twice():
     class Mine:
         pass
 
-    with pytest.raises(PluginError, match="two plugins are named 'Mine'"):
+    with pytest.raises(PluginError, match="'Mine'"):
         Plugins(extra=[Mine(), Mine()])
 
 
@@ -167,7 +167,7 @@ def test_a_name_registered_twice_names_both(installed):
     class Yours(Mine):
         pass
 
-    with pytest.raises(PluginError, match=r"'Yours' registers the name 'autogenous' in adapters, which 'Mine' has"):
+    with pytest.raises(PluginError, match=r"'Yours'.*'autogenous'.*'Mine'"):
         Plugins(extra=[Mine(), Yours()])
 
 
@@ -187,7 +187,7 @@ def test_allow_and_block(installed):
 
 def test_required_plugins(installed):
     installed("dist-req", redaction="import a_module_that_is_not_there")
-    with pytest.raises(PluginError, match="'redaction' is required and broken: ModuleNotFoundError"):
+    with pytest.raises(PluginError, match=r"'redaction'.*ModuleNotFoundError"):
         Plugins(PluginSettings(require=("redaction",)))
     with pytest.raises(PluginError, match="'redaction' is required and blocked"):
         Plugins(PluginSettings(require=("redaction",), block=("redaction",)))
@@ -288,7 +288,7 @@ async def test_an_exception_before_refuses_the_call():
         async def memscope_before_add_turns(self, turns):
             raise ValueError("secret words")
 
-    with pytest.raises(PluginError, match="'Strict' refused add_turns: ValueError; nothing was stored") as caught:
+    with pytest.raises(PluginError, match=r"'Strict'.*add_turns.*ValueError") as caught:
         await Plugins(extra=[Strict()]).before("add_turns", (), scope=SCOPE)
     assert "secret words" not in str(caught.value) and isinstance(caught.value.__cause__, ValueError)
 

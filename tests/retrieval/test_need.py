@@ -32,7 +32,7 @@ def memory():
 def test_small_talk_is_shown_nothing(memory, message):
     assert memory.context(message, user="alice") == ""
     found = memory.retrieve(message, user="alice", speak="when_needed")
-    assert not found and not found.profile and "this message asks nothing about the user" in found.reason
+    assert found.why == "not_needed" and not found.profile
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_explain_says_what_was_cut(memory):
 
 
 def test_another_word_for_speak_is_refused(memory):
-    with pytest.raises(InputError, match="speak must be"):
+    with pytest.raises(InputError, match="speak"):
         memory.context("hi", user="alice", speak="never")
-    with pytest.raises(ConfigError, match="speak must be one of"):
+    with pytest.raises(ConfigError, match="speak"):
         MemorySession("alice", memory=memory, speak="never")
 
 

@@ -113,20 +113,20 @@ async def test_the_profile_keeps_to_its_tokens_and_its_user(memory: AsyncMemoryS
 
 
 @pytest.mark.parametrize(
-    ("query", "given", "reason"),
+    ("query", "given", "why", "hint"),
     [
-        ("Where is Rome?", {"user": "nobody"}, "add_turns"),
-        ("Where is Rome?", {"user": "u", "session": "other"}, "within session"),
-        ("Where is Rome?", {"user": "u"}, "other words"),
-        ("", {"user": "u"}, "empty query"),
+        ("Where is Rome?", {"user": "nobody"}, "nothing_stored", "add_turns"),
+        ("Where is Rome?", {"user": "u", "session": "other"}, "nothing_stored", "session"),
+        ("Where is Rome?", {"user": "u"}, "no_words", "words"),
+        ("", {"user": "u"}, "not_searched", "query"),
     ],
 )
 async def test_the_reason_says_why_and_what_would_help(
-    memory: AsyncMemoryScope, query: str, given: dict[str, Any], reason: str
+    memory: AsyncMemoryScope, query: str, given: dict[str, Any], why: str, hint: str
 ) -> None:
     await say(memory, "The tea was cold")
     found = await memory.retrieve(query, **given)
-    assert not found.hits and reason in found.reason
+    assert found.why == why and hint in found.reason
 
 
 # ---- in chat, MCP and adapters

@@ -74,7 +74,7 @@ async def test_where_one_lives_is_found_among_strays_of_the_same_words(memory: A
 async def test_only_askings_are_no_evidence_and_the_reason_says_so(memory: AsyncMemoryScope, asked: str) -> None:
     await say(memory, asked)
     found = await memory.retrieve(asked, user="u", explain=True)
-    assert not found.hits and "ask the same question" in found.reason
+    assert found.why == "repeated_questions"
     assert "(question)" in found.explanation
 
 

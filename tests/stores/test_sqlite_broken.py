@@ -134,5 +134,5 @@ async def test_a_vector_of_another_length_is_a_typed_error(path: Path) -> None:
         db.execute("UPDATE vector SET data = x'00' WHERE seq = 1")
         db.commit()
     async with opened(path) as store:
-        with pytest.raises(StoreCorrupt, match="wrong length"):
+        with pytest.raises(StoreCorrupt):
             await store.changes("alice", 0)

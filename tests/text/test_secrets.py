@@ -167,6 +167,6 @@ async def test_it_looks_last():
 
 
 def test_an_unknown_kind_is_named():
-    with pytest.raises(ConfigError, match=r"redaction\.mask has no kind 'cards'; known: private_key"):
+    with pytest.raises(ConfigError, match=r"redaction\.mask.*'cards'.*private_key"):
         load({"redaction": {"mask": ["cards"]}}, environ={})
     assert load(environ={"MEMSCOPE_REDACTION__MASK": "api_key, email"}).redaction.mask == {"api_key", "email"}

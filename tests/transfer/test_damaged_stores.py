@@ -32,7 +32,7 @@ async def test_a_schema_that_is_no_utf8_is_damage(tmp_path):
     """SQLite quotes the name of a table in its error, which Python then cannot decode."""
     sound = await filled(tmp_path / "sound.db")
     (tmp_path / "backup.db").write_bytes(sound.replace(b"CREATE TABLE users", b"CREATE TABLE \x80\x80\x80rs", 1))
-    with pytest.raises(StoreCorrupt, match="is damaged"):
+    with pytest.raises(StoreCorrupt):
         await restore(tmp_path / "backup.db", tmp_path / "sound.db")
     assert (tmp_path / "sound.db").read_bytes() == sound
 

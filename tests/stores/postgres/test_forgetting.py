@@ -130,7 +130,7 @@ async def test_a_login_outside_the_role_for_all_users_serves_one_user_at_a_time(
         lambda store: store.adopt_secret(b"s" * 32),
     ]
     for call in over_all_users:
-        with pytest.raises(StoreReadOnly, match="may not do that"):
+        with pytest.raises(StoreReadOnly):
             await call(agent)
         await call(worker)
     assert await worker.users() == ["alice", "bob"]
