@@ -220,9 +220,12 @@ class OneUser(Tables):
         if asked := list(items):
             self.mine(query, stage, asked, batched)
 
-    def waiting(self, stage: Stage, limit: int) -> list[int]:
-        query = "SELECT item FROM item WHERE user_name = ? AND stage = ? AND batch IS NULL ORDER BY item LIMIT ?"
-        return self.column(query, self.name, stage, limit)
+    def waiting(self, stage: Stage, limit: int, *, by_said: bool = False) -> list[int]:
+        query = "SELECT item FROM item WHERE user_name = ? AND stage = ? AND batch IS NULL ORDER BY item"
+        items: list[int] = self.column(query, self.name, stage)
+        if by_said and (rows := self.find(items)):
+            items.sort(key=lambda item: record_key(item, rows[item].record).said)
+        return items[:limit]
 
     def batches(self) -> list[Batch]:
         query = "SELECT id, stage, token, until, attempt, code, not_before, parked FROM batch WHERE user_name = ?"

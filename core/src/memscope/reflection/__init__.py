@@ -35,7 +35,6 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]]
     current = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
     chosen = [one for one in current if one.scope.agent == current[0].scope.agent]
     gone = frozenset(claim.items) - {one.id for one in current}
-    chosen.sort(key=lambda one: one.said)  # what was said at one time keeps the order in which it was noted
     given = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
     if not given:
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))

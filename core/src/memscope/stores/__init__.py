@@ -346,6 +346,7 @@ class Store(Protocol):
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
         """Lease at most one batch per user: the oldest unfinished one, else a new one of pending items.
 
+        A new batch of observations has those said first, in that order; turns and units are in the order of storing.
         Consolidate and reflect share one live lease per user. Failed batches wait for their ``not_before``. A lease or
         ``not_before`` more than ``MAX_WAIT_S`` ahead was written by a wrong clock and is void (``rules.holds``).
 

@@ -221,8 +221,11 @@ class UserData:
         for work in [work for work in self.work if batched and work.batch.stage == stage]:
             work.items = [item for item in work.items if item not in left]
 
-    def waiting(self, stage: Stage, limit: int) -> list[int]:
-        return sorted(self.pending[stage])[:limit]
+    def waiting(self, stage: Stage, limit: int, *, by_said: bool = False) -> list[int]:
+        items = sorted(self.pending[stage])
+        if by_said:
+            items.sort(key=lambda item: record_key(item, self.rows[item].record).said)
+        return items[:limit]
 
     def batches(self) -> list[Batch]:
         return [copy(work.batch) for work in self.work]

@@ -228,7 +228,8 @@ async def _form(session: Session, user: str, stage: Stage, limit: int, state: Us
         return formed
     await session.settle()
     items: list[str] = []
-    async for hits in session.walk(user, session.vectors.waiting(stage), "number", size=limit, _source=["rid"]):
+    order = ("time", "number") if stage == "reflect" else ("number",)
+    async for hits in session.walk(user, session.vectors.waiting(stage), *order, size=limit, _source=["rid"]):
         free = [hit["_source"]["rid"] for hit in hits if hit["_source"]["rid"] not in taken]
         records = await session.load(user, free)
         items += [

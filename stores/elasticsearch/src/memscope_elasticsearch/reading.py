@@ -154,7 +154,7 @@ async def changed(session: Session, user: str, since: int) -> AsyncIterator[Reco
     scope = scope_hash(user)
     query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": [*sorted(DOCUMENT_KINDS), GONE]}}]}
     fields: dict[str, Any] = {"seq_no_primary_term": True, "_source": {"excludes": BULKY.split(",")}}
-    async for hits in session.walk(user, query, "_seq_no", after=max(-1, since - OVERLAP), **fields):
+    async for hits in session.walk(user, query, "_seq_no", search_after=[max(-1, since - OVERLAP)], **fields):
         written = [entry.record for hit in hits if (entry := stored(hit, scope)) is not None]
         gone = [hit["_source"]["rid"] for hit in hits if hit["_source"]["kind"] == GONE]
         yield RecordChanges(hits[-1]["sort"][0], written, gone)

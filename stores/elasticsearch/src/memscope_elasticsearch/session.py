@@ -203,14 +203,13 @@ class Session:
     # ---- searches of records
 
     def walk(
-        self, user: str, query: Body, by: str, *, size: int = HITS_PER_PAGE, after: int = -1, **more: Any
+        self, user: str, query: Body, *by: str, size: int = HITS_PER_PAGE, **more: Any
     ) -> AsyncIterator[list[Body]]:
-        """Yield all pages of a user's hits, ordered by a field. ``query``: the parts of a bool query."""
+        """Yield all pages of a user's hits, ordered by these fields. ``query``: the parts of a bool query."""
         scope = scope_hash(user)
         mine = {"bool": {**query, "filter": [{"term": {"scope": scope}}, *query["filter"]]}}
-        body = {"size": max(1, min(size, HITS_PER_PAGE)), "sort": [{by: "asc"}], "query": mine,
-                "track_total_hits": False,
-                "search_after": [after], **more}  # fmt: skip
+        body = {"size": max(1, min(size, HITS_PER_PAGE)), "sort": [{field: "asc"} for field in by],
+                "query": mine, "track_total_hits": False, **more}  # fmt: skip
         return self.cluster.walk(self.names.memory, body, routing=scope)
 
     def pages(

@@ -175,8 +175,10 @@ class SmallTables(UserRows):
         if asked := list(items):
             self.mine(f"DELETE FROM item WHERE user_id = %s AND stage = %s AND item = ANY(%s){which}", stage, asked)
 
-    def waiting(self, stage: Stage, limit: int) -> list[int]:
-        query = "SELECT item FROM item WHERE user_id = %s AND stage = %s AND batch IS NULL ORDER BY item LIMIT %s"
+    def waiting(self, stage: Stage, limit: int, *, by_said: bool = False) -> list[int]:
+        saying = "SELECT time FROM record WHERE record.user_id = item.user_id AND number = item"
+        order = f"({saying}), item" if by_said else "item"
+        query = f"SELECT item FROM item WHERE user_id = %s AND stage = %s AND batch IS NULL ORDER BY {order} LIMIT %s"
         return [item for (item,) in self.mine(query, stage, limit)]
 
     def batches(self) -> list[Batch]:

@@ -63,6 +63,32 @@ class Leases(Chapter):
         await store.apply("alice", ChangeSet(new=(observation("o", "a"), observation("p", "a")), done=("o",)))
         assert (await claim_one(store, "reflect")).items == ("p",)
 
+    async def test_observations_are_claimed_in_the_order_of_saying(self, store: Store) -> None:
+        """An old conversation that is imported late is reflected on before what was said after it."""
+        await store.append("alice", inserts("a"))
+        minutes = {"today": 900, "noon": 500, "same": 500, "past": -60 * 525_960, "dawn": 300, "night": 950}
+        await remember(store, *(observation(id, "a", said=at(minute)) for id, minute in minutes.items()))
+        batches = [(await self._placed(store, limit)).items for limit in (1, 1, 2, 9)]
+        assert batches == [("past",), ("dawn",), ("noon", "same"), ("today", "night")]
+
+    async def test_a_batch_keeps_its_observations_when_older_ones_are_stored(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        minutes = {"p": 20, "q": 10, "r": 30}
+        await remember(store, *(observation(id, "a", said=at(minute)) for id, minute in minutes.items()))
+        claim = await claim_one(store, "reflect", limit=2)
+        await remember(store, observation("late", "a", said=at(0)))
+        await expire(store, claim)
+        again = await claim_one(store, "reflect", limit=1)
+        assert (again.id, again.items) == (claim.id, claim.items)
+        assert again.items == ("q", "p")
+        await store.complete(again, ChangeSet(done=("p",)))
+        assert [(await self._placed(store, limit=1)).items for _ in range(3)] == [("late",), ("q",), ("r",)]
+
+    async def _placed(self, store: Store, limit: int) -> Claim:
+        claim = await claim_one(store, "reflect", limit)
+        await store.complete(claim, ChangeSet(done=claim.items))
+        return claim
+
     async def test_nothing_pending_nothing_claimed(self, store: Store) -> None:
         assert await store.claim(CONSOLIDATE, 10, 60) == []
         assert await store.claim(CONSOLIDATE, 10, 60, user="nobody") == []

@@ -15,7 +15,7 @@ from memscope.search.units import microseconds, unit_texts
 from memscope.stores import rules
 from memscope.stores.local import records
 from memscope.stores.local.transaction import Transaction, UserTransaction
-from memscope.stores.rules import STAGES, Batch, check_user, record_id
+from memscope.stores.rules import STAGES, Batch, check_user, record_id, record_key
 from memscope.stores.spaces import Spaces, check_declared, checked_vectors
 
 USERS_PER_CLAIM = 8
@@ -39,9 +39,11 @@ def _claim(tx: UserTransaction, name: str, stage: Stage, limit: int, now: dateti
     if batch is None:
         return None
     items = tx.items(batch)
-    ids = {row.number: record_id(row.record) for row in tx.find(items).values()} if stage != "embed" else {}
+    claimed = {row.number: row.record for row in tx.find(items).values()} if stage != "embed" else {}
+    if stage == "reflect":
+        items.sort(key=lambda item: (record_key(item, claimed[item]).said, item))
     texts = _texts(tx, items) if stage == "embed" else ()
-    named = tuple(ids[item] for item in items) if stage != "embed" else tuple(map(str, items))
+    named = tuple(record_id(claimed[item]) for item in items) if stage != "embed" else tuple(map(str, items))
     return Claim(batch.id, stage, name, batch.token, until, batch.attempt, named, texts, tx.reply(batch))
 
 
@@ -51,7 +53,7 @@ def _lease(tx: UserTransaction, stage: Stage, limit: int, now: int, until: int) 
         return None
     batch = rules.unfinished(batches, stage)
     if batch is None:
-        items = tx.waiting(stage, limit)
+        items = tx.waiting(stage, limit, by_said=stage == "reflect")
         batch = tx.form(stage, items) if items else None
     for changed in rules.lease(batches, batch, until) if batch is not None else ():
         tx.save(changed)

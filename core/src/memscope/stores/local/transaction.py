@@ -148,8 +148,8 @@ class UserTransaction(RecordRows, Protocol):
     def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
         """Remove items; those in a batch only with ``batched``."""
 
-    def waiting(self, stage: Stage, limit: int) -> list[int]:
-        """Return the first items in no batch."""
+    def waiting(self, stage: Stage, limit: int, *, by_said: bool = False) -> list[int]:
+        """Return the first items in no batch, by number; ``by_said``: the records that were said first."""
 
     def batches(self) -> list[Batch]:
         """Return unfinished batches, oldest first."""

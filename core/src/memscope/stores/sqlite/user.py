@@ -240,8 +240,9 @@ class SQLiteUser(BlockTable):
         query = f"DELETE FROM item WHERE user = ? AND stage = ? AND item = ?{which}"
         self.db.executemany(query, [(self.user, stage, item) for item in items])
 
-    def waiting(self, stage: Stage, limit: int) -> list[int]:
-        query = "SELECT item FROM item WHERE user = ? AND stage = ? AND batch IS NULL ORDER BY item LIMIT ?"
+    def waiting(self, stage: Stage, limit: int, *, by_said: bool = False) -> list[int]:
+        order = "(SELECT time FROM record WHERE record.user = item.user AND number = item), item" if by_said else "item"
+        query = f"SELECT item FROM item WHERE user = ? AND stage = ? AND batch IS NULL ORDER BY {order} LIMIT ?"
         return [item for (item,) in self.db.execute(query, (self.user, stage, limit))]
 
     def batches(self) -> list[Batch]:
@@ -253,9 +254,9 @@ class SQLiteUser(BlockTable):
 
     def form(self, stage: Stage, items: Sequence[int]) -> Batch:
         insert = "INSERT INTO batch(user, stage, first, last) VALUES (?, ?, ?, ?)"
-        batch = self.db.execute(insert, (self.user, stage, items[0], items[-1])).lastrowid
-        assign = "UPDATE item SET batch = ? WHERE user = ? AND stage = ? AND batch IS NULL AND item BETWEEN ? AND ?"
-        self.db.execute(assign, (batch, self.user, stage, items[0], items[-1]))
+        batch = self.db.execute(insert, (self.user, stage, min(items), max(items))).lastrowid
+        assign = "UPDATE item SET batch = ? WHERE user = ? AND stage = ? AND item = ?"
+        self.db.executemany(assign, [(batch, self.user, stage, item) for item in items])
         return Batch(str(batch), stage)
 
     def items(self, batch: Batch) -> list[int]:
