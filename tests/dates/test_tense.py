@@ -154,6 +154,9 @@ def test_an_open_time_and_a_time_without_a_day_date_no_event(text: str) -> None:
     ("text", "days"),
     [
         ("We postpone it until next week.", "2026-11-23 to 2026-11-29"),
+        ("The exhibition is on until Sunday.", "2026-11-22"),
+        ("Kavi is staying til Tuesday.", "2026-11-24"),
+        ("I stayed there til Tuesday.", ""),
         ("We postpone it until next year.", ""),
         ("The draft has to be ready by the end of November.", "2026-11-30"),
         ("月底前要交报告。", "2026-11-30"),

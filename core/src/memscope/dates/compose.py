@@ -297,7 +297,8 @@ def now_to_time(now: Now, _: str, time: Clock) -> Period | None:
 
 def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
     """Since, after, before or until (that is, not after) a period."""
-    span = place(period, now) if period.cycle in ("week", "day") and not period.coming else None
+    begun = shape in ("since", "after") and period.cycle in ("week", "day") and not period.coming
+    span = place(period, now) if begun else None
     return then(fixed(span) if span else period, lambda each: opened(each, shape))
 
 
