@@ -116,6 +116,26 @@ async def test_the_day_that_a_fact_knows_stands_in_the_place_of_what_rules_make_
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "fact", "query"),
+    [
+        ("The welding course starts next Tuesday.", "The welding class moved from Tuesdays to Wednesdays.",
+         "The welding course started on 2026-03-10 and is on Wednesdays.", "When is welding moved to?"),
+        ("焊接课下周二开始。", "焊接课从周二改到周三了。", "焊接课2026年3月10日开始。", "我的焊接课改到周几了？"),
+    ],
+)  # fmt: skip
+async def test_a_turn_is_not_dated_by_a_day_that_another_turn_of_its_fact_names(
+    memory: AsyncMemoryScope, first: str, second: str, fact: str, query: str
+) -> None:
+    start, moved = await say(memory, first), await say(memory, second, day=20)
+    day = datetime(2026, 3, 10, tzinfo=UTC)
+    quotes = (Quote(start, first), Quote(moved, second))
+    await note(memory, "o", fact, moved, happened=Interval(day, day + timedelta(days=1)), quotes=quotes)
+    lines = (await memory.context(query, user="u")).splitlines()
+    (line,) = [one for one in lines if second[:-1] in one]
+    assert "2026-03-10" not in line.partition(second[:-1])[2].partition(" — ")[0]
+
+
+@pytest.mark.parametrize(
     ("other", "fact", "plain", "query"),
     [
         ("Nice weather, item {n}.", "The boat in the harbour was painted by crew {n}.",

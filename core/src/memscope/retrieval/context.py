@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from memscope import languages
 from memscope.languages.insight_text import past_plan
-from memscope.records import FACT_SEPARATOR, Hit, Observation, Retrieval, in_zone
+from memscope.records import FACT_SEPARATOR, Hit, Interval, Observation, Retrieval, Turn, in_zone
 from memscope.retrieval.ages import age_mark
-from memscope.retrieval.events import with_dates, with_event
+from memscope.retrieval.events import may_mean, with_dates, with_event
 from memscope.search.units import chunks
 from memscope.text.tokens import estimate_tokens
 
@@ -84,9 +84,17 @@ def _told(hit: Hit, lines: Lines) -> str:
         )
     words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
     more = f"{FACT_SEPARATOR}{facts}" if hit.beside and facts and lines == "memories" else ""
-    dated = [(one.happened, quote) for one in hit.observations if one.happened for quote in one.quotes]
-    noted = {quote.text: when for when, quote in dated if quote.turn == hit.turn.key}
-    return f"{hit.turn.speaker}: {with_dates(words, hit.time, noted)}{more}{_mark(hit, words)}"
+    return f"{hit.turn.speaker}: {with_dates(words, hit.time, dict(_noted(hit, hit.turn)))}{more}{_mark(hit, words)}"
+
+
+def _noted(hit: Hit, turn: Turn) -> Iterator[tuple[str, Interval]]:
+    """Yield the turn's words that a fact quotes, and its time; that of a fact of several turns may be another's."""
+    dated = [(fact.happened, fact.quotes) for fact in hit.observations if fact.happened]
+    for time, quotes in dated:
+        alone = len({quote.turn for quote in quotes}) == 1
+        for quote in quotes:
+            if quote.turn == turn.key and (alone or may_mean(quote.text, hit.time, time)):
+                yield quote.text, time
 
 
 def _mark(hit: Hit, words: str) -> str:

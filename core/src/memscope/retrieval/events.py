@@ -51,6 +51,12 @@ def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHI
     return _before_stop(words, ", ".join(told)) if told else words
 
 
+def may_mean(words: str, reference: datetime, time: Interval) -> bool:
+    """Return whether a time that the words name, said at the reference, may be this one."""
+    named = [one for mention in dates.mentions(words, reference) for one in dates.readings(mention)]
+    return any(map(time.overlaps, named))
+
+
 def plan_is_past(words: str, since: datetime, when: datetime) -> bool:
     """Return whether words tell a plan, and every time that they name is over by then."""
     if not told_as_ahead(words):
