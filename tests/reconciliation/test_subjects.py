@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memscope.reconciliation.settlement import remainder, with_details
 from memscope.reconciliation.subjects import covers, meet, user_names
-from memscope.records import Observation, Scope
+from memscope.records import Interval, Observation, Scope
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -71,6 +72,18 @@ def test_the_rest_of_a_list_is_a_fact_of_its_own_with_the_same_source():
         True,
     )
     assert remainder(old, "The repository has 5 branches.", NOW) == rest
+
+
+@pytest.mark.parametrize(
+    "rest, dated", [("The rent is 1,150.", False), ("The rent is to be 1,290 from January 2027.", True)]
+)
+def test_the_rest_of_a_plan_has_its_day_only_where_it_names_a_time(rest, dated):
+    begin = datetime(2027, 1, 1, tzinfo=UTC)
+    text = "The rent is 1,150; it is to be 1,290 from January 2027."
+    plan = replace(about("user", text), happened=Interval(begin, begin + timedelta(days=31)), valid_from=begin)
+    kept = remainder(plan, rest, NOW)
+    assert kept is not None
+    assert (kept.happened is not None, kept.valid_from is not None) == (dated, dated)
 
 
 @pytest.mark.parametrize("rest", ["", "The user lives in Rome.", "The repository has 80 commits and 5 branches."])
