@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from memscope.languages.registry import registered
-from memscope.languages.worded import calls_user, wordings
+from memscope.languages.worded import calls_user, worded, wordings
 from memscope.reconciliation.similarity import form
 from memscope.records import Observation
 from memscope.records.filters import has_name
@@ -38,9 +38,10 @@ def subjects(about: str, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALI
     return frozenset(USER_SUBJECT if name in own else known.get(name, name) for name in names)
 
 
-def meet(one: Observation, other: Observation) -> bool:
+def meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
     """Return whether both facts are about one person or thing, by its names."""
-    return any(_same_name(a, b) for a in subjects(one.about) for b in subjects(other.about))
+    told = subjects(other.about, own, aliases)
+    return any(_same_name(a, b) for a in subjects(one.about, own, aliases) for b in told)
 
 
 def may_meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
@@ -60,9 +61,21 @@ def _name_each_other(one: Observation, other: Observation) -> bool:
 def covers(new: Observation, old: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
     """Return whether ``new`` speaks of everybody that ``old`` is about."""
     told, wanted = subjects(new.about, own, aliases), subjects(old.about, own, aliases)
+    if tells_end_for(new, old, own):
+        return True
     if told and ((len(wanted) == 1 and share_thing(new, old, own)) or _name_each_other(new, old)):
         return True
     return bool(told) and all(any(_same_name(a, b) or _alike(a, b) for a in told) for b in wanted)
+
+
+def tells_end_for(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
+    """Return whether ``new`` says that something is over with people whom ``old`` names: "Ben has moved out" ends
+    "the user shares a flat with Ben", which is about the user.
+    """
+    if not worded("over", new.text):
+        return False
+    people = subjects(new.about, own) - {USER_SUBJECT}
+    return bool(people) and all(has_name(old.text, name) for name in people)
 
 
 def share_thing(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:

@@ -8,9 +8,19 @@ from collections.abc import Iterator
 from memscope.languages.names import names
 from memscope.languages.worded import calls_user, every, wordings
 from memscope.reconciliation.similarity import closeness, form
-from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, USER_SUBJECT, Aliases, may_meet, share_thing, subjects
+from memscope.reconciliation.subjects import (
+    NO_ALIASES,
+    NOBODY,
+    USER_SUBJECT,
+    Aliases,
+    may_meet,
+    share_thing,
+    subjects,
+    tells_end_for,
+)
 from memscope.reconciliation.supersession import Verdict
 from memscope.records import Observation
+from memscope.records.filters import has_name
 from memscope.text.tokens import fold
 from memscope.text.topics import topics
 
@@ -29,14 +39,15 @@ def weighed(
     """Return the verdict that counts.
 
     Facts of two subjects, two events of different days, and facts of different kinds are unrelated; so is what is said
-    to repeat or refine in other words altogether. Hearsay ends nothing. What repeats a fact and has a number, name or
-    day besides refines it.
+    to repeat or refine in other words altogether. Hearsay ends only what names its source. What repeats a
+    fact and has a number, name or day besides refines it.
     """
-    if not (may_meet(new, old, own, aliases) or share_thing(new, old, own)):
+    met = may_meet(new, old, own, aliases) or share_thing(new, old, own)
+    if not met and not (verdict == "ends" and tells_end_for(new, old, own)):
         return "unrelated"
     if verdict in ("repeats", "refines") and (are_other_events(new, old) or not are_alike(new, old)):
         return "unrelated"
-    if verdict == "ends" and (is_hearsay(new, own) or are_of_other_kinds(new, old, own)):
+    if verdict == "ends" and (is_hearsay(new, old, own) or are_of_other_kinds(new, old, own)):
         return "unrelated"
     if verdict == "repeats" and has_more(new, old, own):
         return "refines"
@@ -49,12 +60,12 @@ def are_other_events(one: Observation, other: Observation) -> bool:
     return bool(dated) and RECURS not in one.data and RECURS not in other.data
 
 
-def is_hearsay(fact: Observation, own: frozenset[str] = NOBODY) -> bool:
-    """Return whether somebody else is said to say it of the fact's subject."""
-    for match in (one.hearsay.match(fact.text) for one in wordings(fact.text)):
+def is_hearsay(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
+    """Return whether somebody else is said to say it of the new fact's subject, of whom the old one says nothing."""
+    for match in (one.hearsay.match(new.text) for one in wordings(new.text)):
         if match:
             source = USER_SUBJECT if calls_user(match["source"]) else fold(match["source"])
-            return source not in subjects(fact.about, own)
+            return source not in subjects(new.about, own) and not has_name(old.text, source)
     return False
 
 

@@ -96,7 +96,8 @@ WORDING = Wording(
     ),
     over=pattern(
         r"(?i)\b(?:stopped|quit|gave up|given up|ended|finished|former(?:ly)?|ex|used to|sold|lost|left|broke up"
-        r"|divorced|resigned|retired|cancell?ed|dropped|any ?more)\b"
+        r"|divorced|resigned|retired|cancell?ed|dropped|any ?more|no longer"
+        r"|(?:moved?|moving) (?:out|away)|died|passed away)\b"
     ),
     instruction=pattern(
         r"(?i)\A(?:please|from now on|you (?:must|should|shall|have to|are to))\b"
