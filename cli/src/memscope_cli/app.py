@@ -76,17 +76,17 @@ class Program(Group):
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any
     ) -> Any:
-        given = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
         standalone = more.pop("standalone_mode", True)
-        with speaking(_asked_language(given)):
+        with speaking(_asked_language(arguments)):
             try:
-                code = super().main(given, prog_name, standalone_mode=False, **more)
+                code = super().main(arguments, prog_name, standalone_mode=False, **more)
             except OSError:
                 raise
             except Exception as error:
                 if not standalone:
                     raise
-                code = _report(error, machine="--json" in given, debug="--debug" in given)
+                code = _report(error, machine="--json" in arguments, debug="--debug" in arguments)
         if not standalone:
             return code
         sys.exit(code if isinstance(code, int) else 0)
@@ -123,8 +123,8 @@ def _report(error: Exception, *, machine: bool, debug: bool) -> int:
     if debug and not isinstance(error, click.ClickException | click.Abort):
         traceback.print_exception(error)
     if machine:
-        told = {"code": "usage", "message": "", "hint": "", "retryable": False} | about
-        click.echo(json_line({"error": told}, ascii_only=True), err=True)
+        details = {"code": "usage", "message": "", "hint": "", "retryable": False} | about
+        click.echo(json_line({"error": details}, ascii_only=True), err=True)
     else:
         see = say(" ({hint})", hint=about["hint"]) if isinstance(error, click.UsageError) and "hint" in about else ""
         print_error(f"memscope: {about['message']}{see}")

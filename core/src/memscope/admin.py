@@ -420,8 +420,8 @@ class AsyncAdmin:
         async with self._runtime.operation("copy") as services:
             if not isinstance(target, str | PathLike):
                 return await copy.copy(services.store, target, user=user, progress=progress)
-            made = await asyncio.to_thread(self._runtime.plugins.make_store, str(target), services.settings)
-            place = self._runtime.redaction.store(made)
+            opened = await asyncio.to_thread(self._runtime.plugins.make_store, str(target), services.settings)
+            place = self._runtime.redaction.store(opened)
             try:
                 await place.open()
                 return await copy.copy(services.store, place, user=user, progress=progress)

@@ -54,21 +54,21 @@ def openai_model(kind: Literal["chat", "embed", "rerank"], section: ModelSetting
     from memscope.models import clients
     from memscope.models.endpoint import endpoint
 
-    made = {"chat": clients.OpenAIChat, "embed": clients.OpenAIEmbedder, "rerank": clients.OpenAIReranker}
-    return made[kind](endpoint(kind, **section.options()))
+    classes = {"chat": clients.OpenAIChat, "embed": clients.OpenAIEmbedder, "rerank": clients.OpenAIReranker}
+    return classes[kind](endpoint(kind, **section.options()))
 
 
 def local_embedding(section: ModelSettings, settings: Settings) -> FastEmbedder:
     """ONNX models of fastembed. ``ConfigError`` for a setting of a server, which it would ignore."""
     from memscope.models.local import FastEmbedder
 
-    given = section.model_dump(exclude_none=True, exclude={"provider"})
-    own = ("model", "parameters", "languages", "query_prefix", "deadline_s", "query_deadline_s", "batch_texts")
-    if strange := [name for name, value in given.items() if value and name not in own]:
-        raise ConfigError(f"embedding.{strange[0]} means nothing to fastembed", hint=f"it takes {', '.join(own)}")
+    options = section.model_dump(exclude_none=True, exclude={"provider"})
+    known = ("model", "parameters", "languages", "query_prefix", "deadline_s", "query_deadline_s", "batch_texts")
+    if strange := [name for name, value in options.items() if value and name not in known]:
+        raise ConfigError(f"embedding.{strange[0]} means nothing to fastembed", hint=f"it takes {', '.join(known)}")
     if not section.model:
         raise ConfigError("embedding needs the name of its model", hint="set embedding.model: BAAI/bge-small-en-v1.5")
-    return FastEmbedder(**{name: value for name, value in given.items() if name in own})
+    return FastEmbedder(**{name: value for name, value in options.items() if name in known})
 
 
 def memscope_register_models(register: Register) -> None:

@@ -257,26 +257,26 @@ def hint_arguments(cls: type[C]) -> type[C]:
 
 def _hinting(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    async def call(*args: Any, **given: Any) -> Any:
-        with _naming_arguments(method, given):
-            return await method(*args, **given)
+    async def call(*args: Any, **arguments: Any) -> Any:
+        with _naming_arguments(method, arguments):
+            return await method(*args, **arguments)
 
     @functools.wraps(method)
-    def call_sync(*args: Any, **given: Any) -> Any:
-        with _naming_arguments(method, given):
-            return method(*args, **given)
+    def call_sync(*args: Any, **arguments: Any) -> Any:
+        with _naming_arguments(method, arguments):
+            return method(*args, **arguments)
 
     return call if inspect.iscoroutinefunction(method) else call_sync
 
 
 @contextmanager
-def _naming_arguments(method: Callable[..., Any], given: Mapping[str, object]) -> Iterator[None]:
+def _naming_arguments(method: Callable[..., Any], arguments: Mapping[str, object]) -> Iterator[None]:
     try:
         yield
     except TypeError:
         known = inspect.signature(method).parameters.keys() - {"self"}
         name = method.__name__ if method.__name__ != "__init__" else method.__qualname__.partition(".")[0]
-        for strange in given.keys() - known:
+        for strange in arguments.keys() - known:
             hint = "every call has a user=" if name[0].isupper() and strange[:4] == "user" else nearest(strange, known)
             raise TypeError(f"{name}() has no argument {strange!r}; {hint}") from None
         raise

@@ -73,8 +73,8 @@ def assemble(
         if name not in known:
             raise ConfigError(f"{operation} has no worker {name!r}", hint=f"known: {', '.join(sorted(known))}")
         if not isinstance(known[name], Worker):
-            said = f"{operation}.{name} is no worker but {type(known[name]).__name__}"
-            raise PluginError(said, hint="make it one with memscope.pipeline.worker")
+            message = f"{operation}.{name} is no worker but {type(known[name]).__name__}"
+            raise PluginError(message, hint="make it one with memscope.pipeline.worker")
         strange = {*known[name].reads, *known[name].writes} - columns
         if strange:
             raise ConfigError(f"worker {name!r} names {sorted(strange)}, which {batch.__name__} does not have")
@@ -90,18 +90,18 @@ async def run(steps: Sequence[Worker[B]], batch: B, ctx: Services) -> B:
     """
     for step in steps:
         view = batch if step.built_in else _copy(_view(type(batch), step), batch)  # type: ignore[arg-type]
-        made: object = await _result(step, view, ctx)
-        if type(made) is type(view):
-            made = made if step.built_in else _copy(type(batch), made)
-        if type(made) is not type(batch):
-            said = f"worker {step.name!r} returned {type(made).__name__} instead of {type(batch).__name__}"
-            raise WorkerError(said, hint="it returns the batch, altered by dataclasses.replace")
+        result: object = await _result(step, view, ctx)
+        if type(result) is type(view):
+            result = result if step.built_in else _copy(type(batch), result)
+        if type(result) is not type(batch):
+            problem = f"worker {step.name!r} returned {type(result).__name__} instead of {type(batch).__name__}"
+            raise WorkerError(problem, hint="it returns the batch, altered by dataclasses.replace")
         names, values = _unwritten(type(batch), step)  # type: ignore[arg-type]
-        if made is not batch and not all(map(is_, values(made), values(batch))):
-            name = next(name for name in names if getattr(made, name) is not getattr(batch, name))
+        if result is not batch and not all(map(is_, values(result), values(batch))):
+            name = next(name for name in names if getattr(result, name) is not getattr(batch, name))
             message = f"worker {step.name!r} writes {name!r}, which it does not declare"
             raise WorkerError(message, hint="add it to writes")
-        batch = made
+        batch = result
     return batch
 
 

@@ -135,12 +135,12 @@ class Runtime:
         return report
 
     async def check_statement(
-        self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
+        self, statement: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
     ) -> tuple[Turn, bool]:
         """Validate one statement and pass it through the hooks; also returns whether its time was given."""
         limits = replace(self.services.limits, text=self.services.limits.memory)
         valid = validation.turns(
-            [given], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless
+            [statement], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless
         )
         hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
         if len(hooked) != 1:
@@ -261,9 +261,9 @@ def assemble(
     loaded = Plugins(configured.plugins, extra=[*redaction.hooks, *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
-    made = redaction.store(loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place)
+    opened = redaction.store(loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place)
     services = Services(
-        store=made,
+        store=opened,
         settings=configured,
         clock=checked_clock(clock),
         usage=Usage(),

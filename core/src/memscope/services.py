@@ -42,7 +42,7 @@ if TYPE_CHECKING:
             self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False
         ) -> AddReport: ...
         async def check_statement(
-            self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
+            self, statement: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
         ) -> tuple[Turn, bool]: ...
         async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport: ...
 
@@ -141,14 +141,14 @@ def _import(names: Sequence[str]) -> None:
             import_module(name)
 
 
-async def _trusted(given: Awaitable[Any], count: int, embedder: Embedder) -> NDArray[np.float32]:
+async def _trusted(vectors: Awaitable[Any], count: int, embedder: Embedder) -> NDArray[np.float32]:
     import numpy as np
 
     from memscope.models.embedding_batches import normalised
 
     dims = embedder.space.dims  # 0 where not known yet
     try:
-        rows = np.atleast_2d(np.asarray(await given, np.float32))
+        rows = np.atleast_2d(np.asarray(await vectors, np.float32))
     except MemscopeError:
         raise
     except Exception as error:  # its words may be those of a conversation

@@ -306,62 +306,62 @@ def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
 # ---------------------------------------------------------------------------------------------------------------- turns
 
 
-def turns(given: object, where: Scope, now: datetime, default_zone: tzinfo | None = None, limits: Limits | None = None,
-          *, textless: bool = False) -> ValidatedTurns:  # fmt: skip
+def turns(messages: object, where: Scope, now: datetime, default_zone: tzinfo | None = None,
+          limits: Limits | None = None, *, textless: bool = False) -> ValidatedTurns:  # fmt: skip
     """Check a whole call: all of it is taken, or ``InputError`` names the turn and nothing is."""
     limits = limits or Limits()
-    if isinstance(given, str | bytes | Mapping | Turn) or not isinstance(given, Sequence):
+    if isinstance(messages, str | bytes | Mapping | Turn) or not isinstance(messages, Sequence):
         raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
-    if len(given) > limits.turns:
-        raise LimitError("turns in one call", limit=limits.turns, got=len(given), hint="import_ takes any number")
-    parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
-    kept = tuple(textless or bool(turn.text.strip()) for turn, *_ in parsed)
-    if parsed and not any(kept):
+    if len(messages) > limits.turns:
+        raise LimitError("turns in one call", limit=limits.turns, got=len(messages), hint="import_ takes any number")
+    parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(messages)]
+    has_text = tuple(textless or bool(turn.text.strip()) for turn, *_ in parsed)
+    if parsed and not any(has_text):
         raise InputError("turns have no text", hint="give one of them a content that is not empty")
-    made = tuple(turn for turn, *_ in compress(parsed, kept))
-    ahead = sum(turn.time > now + MAX_CLOCK_SKEW for turn in made)
+    stored = tuple(turn for turn, *_ in compress(parsed, has_text))
+    ahead = sum(turn.time > now + MAX_CLOCK_SKEW for turn in stored)
     return ValidatedTurns(
-        made,
-        timed=tuple(timed for _, timed, _, _ in compress(parsed, kept)),
-        kept=kept,
+        stored,
+        timed=tuple(timed for _, timed, _, _ in compress(parsed, has_text)),
+        kept=has_text,
         repaired=sum(repaired for _, _, repaired, _ in parsed),
         skipped_parts=sum(skipped for *_, skipped in parsed),
-        clock_suspect=ahead + sum(after.time < before.time for before, after in pairwise(made)),
+        clock_suspect=ahead + sum(after.time < before.time for before, after in pairwise(stored)),
     )
 
 
 def _turn(
-    path: str, given: object, where: Scope, now: datetime, default_zone: tzinfo | None, limits: Limits
+    path: str, message: object, where: Scope, now: datetime, default_zone: tzinfo | None, limits: Limits
 ) -> tuple[Turn, bool, bool, int]:
-    if isinstance(given, Turn):
-        given = {"id": given.key or None, "role": given.role, "speaker": given.speaker, "content": given.text,
-                 "time": given.time, "session": given.scope.session, "metadata": given.metadata}  # fmt: skip
-    if not isinstance(given, Mapping):
-        raise InputError(f"{path} must be a dict or a Turn, got {type(given).__name__}")
-    role = _role(path, given.get("role"))
-    words, skipped = _text_of(path, given)
-    kept = text(f"{path}.content", words, limits.text)
-    time = _time(path, given, default_zone)
-    session = given.get("session")
+    if isinstance(message, Turn):
+        message = {"id": message.key or None, "role": message.role, "speaker": message.speaker, "content": message.text,
+                 "time": message.time, "session": message.scope.session, "metadata": message.metadata}  # fmt: skip
+    if not isinstance(message, Mapping):
+        raise InputError(f"{path} must be a dict or a Turn, got {type(message).__name__}")
+    role = _role(path, message.get("role"))
+    words, skipped = _text_of(path, message)
+    content = text(f"{path}.content", words, limits.text)
+    time = _time(path, message, default_zone)
+    session = message.get("session")
     turn = Turn(
-        key="" if given.get("id") is None else identifier(f"{path}.id", given["id"]),
+        key="" if message.get("id") is None else identifier(f"{path}.id", message["id"]),
         scope=where if session is None else replace(where, session=identifier(f"{path}.session", session)),
         role=role,
-        speaker=identifier(f"{path}.speaker", given.get("speaker") or given.get("name") or role),
-        text=kept,
+        speaker=identifier(f"{path}.speaker", message.get("speaker") or message.get("name") or role),
+        text=content,
         time=now if time is None else time,
         recorded=now,
-        metadata=json_object(f"{path}.metadata", given.get("metadata"), limits),
+        metadata=json_object(f"{path}.metadata", message.get("metadata"), limits),
     )
-    return turn, time is not None, kept != words, skipped
+    return turn, time is not None, content != words, skipped
 
 
-def _time(path: str, given: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
+def _time(path: str, message: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
     """Return the time given as ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
-    name = "timestamp" if given.get("time") is None else "time"
-    value = given.get(name)
+    name = "timestamp" if message.get("time") is None else "time"
+    value = message.get(name)
     if value is None:
-        named = (key for key, one in given.items() if isinstance(key, str) and one is not None)
+        named = (key for key, one in message.items() if isinstance(key, str) and one is not None)
         if (strange := next((key for key in named if TIME_LIKE.fullmatch(key)), None)) is not None:
             raise InputError(f"{path} has no time, but the unknown key {strange!r}", hint="did you mean 'time'?")
         return None
@@ -386,15 +386,15 @@ def _role(path: str, value: object) -> Role:
     raise InputError(f"{path}.role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
 
 
-def _text_of(path: str, given: Mapping[Any, Any]) -> tuple[str, int]:
+def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
     """Return a message's text (of typed parts the text parts, "" for null) and the number of other parts."""
-    content = given.get("content", given.get("text"))
+    content = message.get("content", message.get("text"))
     if isinstance(content, str):
         return content, 0
-    if content is None and not MAY_BE_SILENT.isdisjoint(given):
+    if content is None and not MAY_BE_SILENT.isdisjoint(message):
         return "", 0
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise InputError(f"{path}.content must be text or a list of parts, got {type(content).__name__}")
     texts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
-    kept = [part for part in texts if isinstance(part, str)]
-    return "\n".join(kept), len(content) - len(kept)
+    plain = [part for part in texts if isinstance(part, str)]
+    return "\n".join(plain), len(content) - len(plain)

@@ -42,9 +42,9 @@ class Sessions:
         """Sign a browser in; returns the value of its cookie. The oldest browsers of the same token give way."""
         key = secrets.token_urlsafe(32)
         self._sessions[key] = Session(token.id)
-        own = self._keys.setdefault(token.id, [])
-        own.append(key)
-        for old in own[:-MOST_SESSIONS]:
+        keys = self._keys.setdefault(token.id, [])
+        keys.append(key)
+        for old in keys[:-MOST_SESSIONS]:
             self.close(old)
         return key
 
@@ -52,9 +52,9 @@ class Sessions:
         session = self._sessions.pop(key, None)
         if session is None:
             return
-        own = self._keys[session.token_id]
-        own.remove(key)
-        if not own:
+        keys = self._keys[session.token_id]
+        keys.remove(key)
+        if not keys:
             del self._keys[session.token_id]
 
     def find(self, key: str) -> tuple[Token, Session] | None:
@@ -102,8 +102,8 @@ def caller(request: Request) -> Caller:
     if caller is None:
         raise Unauthorized("a valid token is needed", hint="Authorization: Bearer TOKEN; memscope token add makes one")
     if caller.csrf and request.method not in SAFE:
-        given = request.headers.get("x-csrf-token") or request.state.form.get("csrf", "")
-        if not secrets.compare_digest(given.encode(), caller.csrf.encode()):
+        csrf_token = request.headers.get("x-csrf-token") or request.state.form.get("csrf", "")
+        if not secrets.compare_digest(csrf_token.encode(), caller.csrf.encode()):
             raise Forbidden(
                 "this form was not made for you, or you have signed in again since", hint="load the page again"
             )

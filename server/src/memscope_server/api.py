@@ -73,37 +73,33 @@ async def status(request: Request, caller: Operator, user: str | None = None) ->
 
 
 @router.post("/users/{user:path}/turns", tags=["writing"])
-async def add_turns(request: Request, caller: Anyone, user: str, given: schemas.TurnsIn) -> AddReport:
+async def add_turns(request: Request, caller: Anyone, user: str, body: schemas.TurnsIn) -> AddReport:
     """Keep turns: durable and searchable when this answers."""
-    turns = [turn.model_dump(exclude_none=True) for turn in given.turns]
-    scope = caller.scope(user, given.agent)
-    return await memory_of(request).add_turns(
-        turns, **scope, session=given.session, replay=given.replay, zone=given.zone
-    )
+    turns = [turn.model_dump(exclude_none=True) for turn in body.turns]
+    scope = caller.scope(user, body.agent)
+    return await memory_of(request).add_turns(turns, **scope, session=body.session, replay=body.replay, zone=body.zone)
 
 
 @router.post("/users/{user:path}/memories", tags=["writing"])
-async def add_memory(request: Request, caller: Anyone, user: str, given: schemas.MemoryIn) -> schemas.RecordOut:
+async def add_memory(request: Request, caller: Anyone, user: str, body: schemas.MemoryIn) -> schemas.RecordOut:
     """Remember a statement as it is. A second one under the same name supersedes the first."""
-    values = given.model_dump(exclude={"agent", "text"}, exclude_none=True)
-    return record_of(await memory_of(request).add_memory(given.text, **caller.scope(user, given.agent), **values))
+    values = body.model_dump(exclude={"agent", "text"}, exclude_none=True)
+    return record_of(await memory_of(request).add_memory(body.text, **caller.scope(user, body.agent), **values))
 
 
 @router.patch("/users/{user:path}/memories/{id:path}", tags=["writing"])
-async def update(
-    request: Request, caller: Anyone, user: str, id: str, given: schemas.MemoryChange
-) -> schemas.RecordOut:
+async def update(request: Request, caller: Anyone, user: str, id: str, body: schemas.MemoryChange) -> schemas.RecordOut:
     """Correct a memory under its id; its history keeps the old version."""
-    values = given.model_dump(exclude_none=True)
+    values = body.model_dump(exclude_none=True)
     return record_of(await memory_of(request).update(id, **caller.scope(user), **values))
 
 
 @router.post("/users/{user:path}/forget", tags=["writing"])
-async def forget(request: Request, caller: Anyone, user: str, given: schemas.ForgetIn) -> ForgetReport:
+async def forget(request: Request, caller: Anyone, user: str, body: schemas.ForgetIn) -> ForgetReport:
     """Remove what is selected and all that was derived from it, for good; a receipt without content."""
-    values = given.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
-    period = (given.since, given.until)
-    return await memory_of(request).forget(**caller.scope(user, given.agent), period=period, **values)
+    values = body.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
+    period = (body.since, body.until)
+    return await memory_of(request).forget(**caller.scope(user, body.agent), period=period, **values)
 
 
 @router.post("/users/{user:path}/sweep", tags=["writing"])
@@ -134,17 +130,17 @@ async def reflect(request: Request, caller: Operator, user: str) -> WorkReport:
 
 
 @router.post("/users/{user:path}/retrieve", tags=["reading"])
-async def retrieve(request: Request, caller: Anyone, user: str, given: schemas.RetrieveIn) -> schemas.RetrievalOut:
+async def retrieve(request: Request, caller: Anyone, user: str, body: schemas.RetrieveIn) -> schemas.RetrievalOut:
     """Return the best hits for a query, with why they were found if ``explain``."""
-    values = given.model_dump(exclude={"agent", "query"})
-    return retrieval_of(await memory_of(request).retrieve(given.query, **caller.scope(user, given.agent), **values))
+    values = body.model_dump(exclude={"agent", "query"})
+    return retrieval_of(await memory_of(request).retrieve(body.query, **caller.scope(user, body.agent), **values))
 
 
 @router.post("/users/{user:path}/context", tags=["reading"])
-async def context(request: Request, caller: Anyone, user: str, given: schemas.ContextIn) -> schemas.TextOut:
+async def context(request: Request, caller: Anyone, user: str, body: schemas.ContextIn) -> schemas.TextOut:
     """Return the best hits as dated lines for a prompt."""
-    values = given.model_dump(exclude={"agent", "query"})
-    text = await memory_of(request).context(given.query, **caller.scope(user, given.agent), **values)
+    values = body.model_dump(exclude={"agent", "query"})
+    text = await memory_of(request).context(body.query, **caller.scope(user, body.agent), **values)
     return schemas.TextOut(text=text)
 
 
@@ -210,17 +206,17 @@ async def proposals(request: Request, caller: Anyone, user: str) -> list[schemas
 
 
 @router.post("/users/{user:path}/proposals/accept", tags=["approval"])
-async def accept(request: Request, caller: Anyone, user: str, given: schemas.IdsIn) -> schemas.CountOut:
+async def accept(request: Request, caller: Anyone, user: str, body: schemas.IdsIn) -> schemas.CountOut:
     """Make proposals memories."""
     scope = caller.scope(user)
-    return schemas.CountOut(count=await decide(memory_of(request), scope, given.ids, accept=True))
+    return schemas.CountOut(count=await decide(memory_of(request), scope, body.ids, accept=True))
 
 
 @router.post("/users/{user:path}/proposals/reject", tags=["approval"])
-async def reject(request: Request, caller: Anyone, user: str, given: schemas.IdsIn) -> schemas.CountOut:
+async def reject(request: Request, caller: Anyone, user: str, body: schemas.IdsIn) -> schemas.CountOut:
     """Close proposals."""
     scope = caller.scope(user)
-    return schemas.CountOut(count=await decide(memory_of(request), scope, given.ids, accept=False))
+    return schemas.CountOut(count=await decide(memory_of(request), scope, body.ids, accept=False))
 
 
 # ----------------------------------------------------------------------------------------------------------------- chat
@@ -232,10 +228,10 @@ async def reject(request: Request, caller: Anyone, user: str, given: schemas.Ids
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def chat(request: Request, caller: Anyone, user: str, given: schemas.ChatIn) -> StreamingResponse:
+async def chat(request: Request, caller: Anyone, user: str, body: schemas.ChatIn) -> StreamingResponse:
     """Answer with the chat model and what is remembered, as events: ``piece``, then ``done`` or ``error``."""
-    scope = caller.scope(user, given.agent)
-    answer = memory_of(request).chat(given.text, **scope, session=given.session, persona=given.persona)
+    scope = caller.scope(user, body.agent)
+    answer = memory_of(request).chat(body.text, **scope, session=body.session, persona=body.persona)
 
     def done() -> dict[str, Any]:
         return {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]}

@@ -26,9 +26,9 @@ async def blocks(request: Request, caller: Anyone, user: str, agent: str | None 
 
 
 @router.post("")
-async def create(request: Request, caller: Anyone, user: str, given: schemas.BlockIn) -> Block:
+async def create(request: Request, caller: Anyone, user: str, body: schemas.BlockIn) -> Block:
     """Make a block: the agent's own, else one that all agents of the user share."""
-    return await blocks_of(request, caller, user, given.agent).create(**given.model_dump(exclude={"agent"}))
+    return await blocks_of(request, caller, user, body.agent).create(**body.model_dump(exclude={"agent"}))
 
 
 @router.get("/{label}")
@@ -38,10 +38,10 @@ async def block(request: Request, caller: Anyone, user: str, label: str, agent: 
 
 
 @router.patch("/{label}")
-async def configure(request: Request, caller: Anyone, user: str, label: str, given: schemas.BlockChange) -> Block:
+async def configure(request: Request, caller: Anyone, user: str, label: str, body: schemas.BlockChange) -> Block:
     """Change limit, description, order, or whether it is read-only; the text stays."""
-    values: dict[str, Any] = given.model_dump(exclude={"agent"}, exclude_none=True)
-    return await blocks_of(request, caller, user, given.agent).configure(label, **values)
+    values: dict[str, Any] = body.model_dump(exclude={"agent"}, exclude_none=True)
+    return await blocks_of(request, caller, user, body.agent).configure(label, **values)
 
 
 @router.get("/{label}/history")
@@ -51,19 +51,19 @@ async def history(request: Request, caller: Anyone, user: str, label: str, agent
 
 
 @router.post("/{label}/edits")
-async def edit(request: Request, caller: Anyone, user: str, label: str, given: schemas.BlockEdit) -> Block:
+async def edit(request: Request, caller: Anyone, user: str, label: str, body: schemas.BlockEdit) -> Block:
     """Append, replace, remove or insert a text, or rethink the whole; refused if ``version`` is outdated."""
-    made = blocks_of(request, caller, user, given.agent)
-    more: dict[str, Any] = given.model_dump(include={"reason", "author", "sources", "version"})
-    if given.operation == "replace":
-        return await made.replace(label, given.old, given.text, **more)
-    if given.operation == "insert":
-        return await made.insert(label, given.text, given.line, **more)
-    plain = {"append": made.append, "remove": made.remove, "rethink": made.rethink}
-    return await plain[given.operation](label, given.text, **more)
+    blocks = blocks_of(request, caller, user, body.agent)
+    more: dict[str, Any] = body.model_dump(include={"reason", "author", "sources", "version"})
+    if body.operation == "replace":
+        return await blocks.replace(label, body.old, body.text, **more)
+    if body.operation == "insert":
+        return await blocks.insert(label, body.text, body.line, **more)
+    plain = {"append": blocks.append, "remove": blocks.remove, "rethink": blocks.rethink}
+    return await plain[body.operation](label, body.text, **more)
 
 
 @router.post("/{label}/revert")
-async def revert(request: Request, caller: Anyone, user: str, label: str, given: schemas.BlockRevert) -> Block:
+async def revert(request: Request, caller: Anyone, user: str, label: str, body: schemas.BlockRevert) -> Block:
     """Bring back an earlier version, as a new one."""
-    return await blocks_of(request, caller, user, given.agent).revert(label, given.version, reason=given.reason)
+    return await blocks_of(request, caller, user, body.agent).revert(label, body.version, reason=body.reason)

@@ -54,15 +54,15 @@ async def entity(view: Viewed, name: str, top: Limit = 20) -> schemas.EntityOut:
 
 
 @router.post("/entities/{name:path}/merge")
-async def merge(request: Request, caller: Anyone, user: str, name: str, given: schemas.OtherName) -> Entity:
+async def merge(request: Request, caller: Anyone, user: str, name: str, body: schemas.OtherName) -> Entity:
     """Say that the other name is this one as well; undone by split."""
-    return await memory_of(request).entities(**caller.scope(user, given.agent)).merge(name, given.other)
+    return await memory_of(request).entities(**caller.scope(user, body.agent)).merge(name, body.other)
 
 
 @router.post("/entities/{name:path}/split")
-async def split(request: Request, caller: Anyone, user: str, name: str, given: schemas.OtherName) -> Entity:
+async def split(request: Request, caller: Anyone, user: str, name: str, body: schemas.OtherName) -> Entity:
     """Say that the alias is somebody or something else."""
-    return await memory_of(request).entities(**caller.scope(user, given.agent)).split(name, given.other)
+    return await memory_of(request).entities(**caller.scope(user, body.agent)).split(name, body.other)
 
 
 @router.post("/entities/{name:path}/dismiss", status_code=204)

@@ -69,9 +69,9 @@ def _answering(problem: Handler) -> Handler:
     async def answer(request: Request, error: Exception) -> Response:
         reply = await problem(request, error)
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/"):
-            told = json.loads(bytes(reply.body))
-            detail = "; ".join(filter(None, (told["detail"], told["hint"])))
-            reply = pages.failed(request, told["status"], told["code"], detail)
+            problem_json = json.loads(bytes(reply.body))
+            detail = "; ".join(filter(None, (problem_json["detail"], problem_json["hint"])))
+            reply = pages.failed(request, problem_json["status"], problem_json["code"], detail)
         for name, value in {**HEADERS, "cache-control": "no-store"}.items():  # a bug's answer passes no guard
             reply.headers[name] = value
         return reply

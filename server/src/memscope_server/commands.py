@@ -95,11 +95,11 @@ def token() -> None:
 def add(call: Call, role: str, name: str) -> None:
     """Add a token for --user NAME (with --agent NAME for what that agent was told), or for an operator."""
     owner = None if role == "operator" else call.user
-    made, secret = TokenFile().add(cast("Role", role), owner, call.agent if owner else None, name)
-    call.show.data({"id": made.id, "token": secret, "role": made.role, "user": made.user})
+    token, secret = TokenFile().add(cast("Role", role), owner, call.agent if owner else None, name)
+    call.show.data({"id": token.id, "token": secret, "role": token.role, "user": token.user})
     call.show.line(secret)
     call.show.line(
-        (say("token {id}, for {user}; it is not shown again", id=made.id, user=made.user or say("all users")), "dim")
+        (say("token {id}, for {user}; it is not shown again", id=token.id, user=token.user or say("all users")), "dim")
     )
 
 

@@ -52,8 +52,8 @@ class Listings:
         return listing, await fetch(memory, asked["user"], listing.ids[offset : offset + limit])
 
     def _drop(self, user: str) -> None:
-        own = [key for key in self._kept if key[0] == user]
-        for key in own[:-MOST_LISTINGS]:
+        listed = [key for key in self._kept if key[0] == user]
+        for key in listed[:-MOST_LISTINGS]:
             del self._kept[key]
         left = sum(max(LEAST_IDS, len(one.ids)) for one in self._kept.values())
         while left > MAX_LISTED_IDS and len(self._kept) > 1:

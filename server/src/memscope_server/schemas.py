@@ -343,9 +343,9 @@ class RecordsOut(BaseModel):
 def record_of(record: Record) -> RecordOut:
     """Return a record as the API gives it."""
     scope = record.scope
-    own = {name: getattr(record, name) for name in RecordOut.model_fields if hasattr(record, name)}
+    values = {name: getattr(record, name) for name in RecordOut.model_fields if hasattr(record, name)}
     return RecordOut(**{
-        "current": True, **own, "kind": kind_of(record), "id": id_of(record), "time": said_of(record),
+        "current": True, **values, "kind": kind_of(record), "id": id_of(record), "time": said_of(record),
         "user": scope.user, "agent": scope.agent, "session": scope.session,
     })  # fmt: skip
 

@@ -132,10 +132,10 @@ class TokenFile:
 
     def _load(self) -> tuple[Token, ...]:
         try:
-            given = json.loads(self.path.read_bytes())
-            if not isinstance(given, list):
+            tokens = json.loads(self.path.read_bytes())
+            if not isinstance(tokens, list):
                 raise TypeError("tokens are a list")
-            return tuple(map(_token, given))
+            return tuple(map(_token, tokens))
         except FileNotFoundError:
             raise
         except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -144,9 +144,9 @@ class TokenFile:
             ) from error
 
 
-def _token(given: Mapping[str, Any]) -> Token:
+def _token(fields: Mapping[str, Any]) -> Token:
     """Return a token of the file; ``TypeError`` for what is none."""
-    token = Token(**given)
+    token = Token(**fields)
     texts = (token.id, token.digest, token.role, token.name, token.created)
     optional = (token.user, token.agent, token.revoked)
     if not all(isinstance(one, str) for one in (*texts, *(one for one in optional if one is not None))):

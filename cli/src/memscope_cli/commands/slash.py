@@ -99,12 +99,12 @@ def _ids(report: WorkReport) -> list[str]:
 
 def run(talk: Talk, line: str) -> None:
     """``/name argument``; a name may be cut short, and have MemoryScope's ending. ``EOFError`` for ``/exit``."""
-    given, _, argument = line.strip().partition(" ")
-    given = SLASH_ALIASES.get(given.lower(), given)
-    begun = [name for name in COMMANDS if name.startswith(given.lower().removesuffix("_memory"))]
-    if len(begun) != 1 or given == "/":
-        hint = say_sentence(nearest(given, begun or COMMANDS))
-        raise InputError(say("there is no {name}; {hint}", name=ascii(given), hint=hint))
+    typed, _, argument = line.strip().partition(" ")
+    typed = SLASH_ALIASES.get(typed.lower(), typed)
+    begun = [name for name in COMMANDS if name.startswith(typed.lower().removesuffix("_memory"))]
+    if len(begun) != 1 or typed == "/":
+        hint = say_sentence(nearest(typed, begun or COMMANDS))
+        raise InputError(say("there is no {name}; {hint}", name=ascii(typed), hint=hint))
     (name,) = begun
     command, takes, _ = COMMANDS[name]
     if takes and not takes.startswith("[") and not argument.strip():
@@ -193,9 +193,9 @@ def help_(talk: Talk, _: str) -> None:
 
 
 def add(talk: Talk, text: str) -> None:
-    made = talk.memory.add_memory(text, **talk.whose, session=talk.session)
-    talk.ids.append(made.id)
-    talk.show.report({"id": made.id}, (say("remembered"), "green"), (f"  {made.id}", "dim"))
+    note = talk.memory.add_memory(text, **talk.whose, session=talk.session)
+    talk.ids.append(note.id)
+    talk.show.report({"id": note.id}, (say("remembered"), "green"), (f"  {note.id}", "dim"))
 
 
 def forget(talk: Talk, what: str) -> None:
@@ -209,9 +209,9 @@ def forget(talk: Talk, what: str) -> None:
 
 def _forget_containing(talk: Talk, words: str) -> ForgetReport:
     if not talk.keyboard.asks:
-        told = say("nothing has the id {id}; where there is no terminal to ask on, /forget takes ids only",
+        message = say("nothing has the id {id}; where there is no terminal to ask on, /forget takes ids only",
                    id=repr(words.split()[0]))  # fmt: skip
-        raise InputError(told)
+        raise InputError(message)
     report = talk.memory.forget(**talk.whose, text=words, dry_run=True)
     memories = count_nouns(report.observations + report.insights, "memory", "memories")
     gone = f"{count_nouns(report.turns, 'turn')}, {memories}"

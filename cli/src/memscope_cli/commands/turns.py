@@ -114,10 +114,10 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
     if text is not None and text.endswith(".jsonl") and _is_file(text):
         raise click.UsageError(say("{file} is a file: its lines are added by 'memscope add - < {file}'", file=text))
     added = Added(call.show.machine, done=skip)
-    given = {name: value for name, value in about.items() if value is not None}
+    values = {name: value for name, value in about.items() if value is not None}
     memory = call.open(new=True)
     if text is not None and text != "-":
-        added.count(memory.add_turns([{"content": text, **given}], **call.scope, replay=replay))
+        added.count(memory.add_turns([{"content": text, **values}], **call.scope, replay=replay))
     elif text is None and sys.stdin.isatty():
         raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
     elif replay or strict:
@@ -237,8 +237,8 @@ def _report_added(call: Call, added: Added) -> None:
         print_error(say("memscope: line {number} {reason}", number=number, reason=reason))
     if broken:
         more = added.broken_lines - MAX_NAMED_LINES
-        said = say("{number} further lines are broken (--json names up to 10,000)", number=f"{more:,}")
-        exit_partly(said if more > 0 else "")
+        further = say("{number} further lines are broken (--json names up to 10,000)", number=f"{more:,}")
+        exit_partly(further if more > 0 else "")
 
 
 # ------------------------------------------------------------------------------------------------------- import, export

@@ -57,13 +57,13 @@ def turns(conversation: DemoConversation) -> Iterator[dict[str, Any]]:
 
 def remember(memory: MemoryScope, conversation: DemoConversation, progress: Progress) -> int:
     """Add the turns; returns their number."""
-    said = list(turns(conversation))
-    step = min(1000, max(10, len(said) // 50))
-    progress(0, len(said))
-    for start in range(0, len(said), step):
-        memory.add_turns(said[start : start + step], user=user_of(conversation))
-        progress(min(start + step, len(said)), len(said))
-    return len(said)
+    history = list(turns(conversation))
+    step = min(1000, max(10, len(history) // 50))
+    progress(0, len(history))
+    for start in range(0, len(history), step):
+        memory.add_turns(history[start : start + step], user=user_of(conversation))
+        progress(min(start + step, len(history)), len(history))
+    return len(history)
 
 
 # ---- questions

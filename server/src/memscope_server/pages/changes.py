@@ -78,8 +78,8 @@ async def forget(request: Request, here: Here) -> Response:
 
 def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return what a form selects, as keywords of ``forget``."""
-    given = {name: asked.get(name, "") for name in SELECTOR_FIELDS}
-    days = day_start(request, given["since"]), day_start(request, given["until"], 1)
-    chosen = {"ids": [given["id"]] if given["id"] else None, "text": given["text"], "session": given["session"],
+    values = {name: asked.get(name, "") for name in SELECTOR_FIELDS}
+    days = day_start(request, values["since"]), day_start(request, values["until"], 1)
+    chosen = {"ids": [values["id"]] if values["id"] else None, "text": values["text"], "session": values["session"],
               "period": days if any(days) else None}  # fmt: skip
     return {name: value for name, value in chosen.items() if value}

@@ -61,11 +61,11 @@ class UserPage:
     def at(self, *parts: str, **asked: object) -> str:
         """Return the address of a page of this user."""
         asked |= {"agent": self.kept_agent}
-        given = {name: value for name, value in asked.items() if value not in (None, "")}
+        arguments = {name: value for name, value in asked.items() if value not in (None, "")}
         return (
             address(self.user, *parts)
-            + ("?" if given else "")
-            + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in given.items())
+            + ("?" if arguments else "")
+            + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in arguments.items())
         )
 
 
@@ -92,15 +92,15 @@ def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
     if not day:
         return None
     try:
-        given = date.fromisoformat(day)
+        begin = date.fromisoformat(day)
     except ValueError:
         raise InputError(f"{day!r} is not a date", hint="write it as 2026-06-12") from None
     zone, (first, last) = memory_of(request).admin.runtime.services.zone, ALL_TIME
     try:
-        start = datetime.combine(given + timedelta(days=days), datetime.min.time())
+        start = datetime.combine(begin + timedelta(days=days), datetime.min.time())
         return min(max(start.replace(tzinfo=zone) if zone else start.astimezone(), first), last)
     except (ValueError, OverflowError, OSError):  # at the ends of the calendar
-        return last if given.year > 1 else first
+        return last if begin.year > 1 else first
 
 
 def title_of(record: Record) -> str:

@@ -98,17 +98,17 @@ async def examine(call: Call) -> list[Finding]:
     return list({(finding.said, finding.mend): finding for finding in reversed(findings)}.values())[::-1]  # each once
 
 
-async def _findings(check: Callable[..., AsyncIterator[Finding]], *given: object) -> list[Finding]:
+async def _findings(check: Callable[..., AsyncIterator[Finding]], *arguments: object) -> list[Finding]:
     findings: list[Finding] = []
     try:
-        async for finding in check(*given):
+        async for finding in check(*arguments):
             findings.append(finding)
     except MemscopeError as error:
-        said, mend = say_sentence(error.message), say_sentence(error.hint)
-        findings.append(Finding(check.__name__, "fail", said, mend, exit_code(error)))
+        text, mend = say_sentence(error.message), say_sentence(error.hint)
+        findings.append(Finding(check.__name__, "fail", text, mend, exit_code(error)))
     except Exception as error:
-        told = say("the check itself failed: {error}", error=type(error).__name__)
-        findings.append(Finding(check.__name__, "fail", told, say("please report this"), BUG))
+        unexpected = say("the check itself failed: {error}", error=type(error).__name__)
+        findings.append(Finding(check.__name__, "fail", unexpected, say("please report this"), BUG))
     return findings
 
 
@@ -123,11 +123,11 @@ async def versions(exam: Examination) -> AsyncIterator[Finding]:
 
 
 async def sqlite(exam: Examination) -> AsyncIterator[Finding]:
-    told = f"SQLite {sqlite3.sqlite_version}"
+    message = f"SQLite {sqlite3.sqlite_version}"
     if sqlite3.sqlite_version_info < WAL_RESET_FIXED:
-        told += say(", older than 3.51.3, which mends a way to damage a WAL file; memscope's own lock prevents that,"
+        message += say(", older than 3.51.3, which mends a way to damage a WAL file; memscope's own lock prevents that,"
                     " so let no other program write the file")  # fmt: skip
-    yield Finding("sqlite", "ok", told)
+    yield Finding("sqlite", "ok", message)
 
 
 async def settings(exam: Examination) -> AsyncIterator[Finding]:
@@ -161,14 +161,14 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
     loaded = join(plugin.name for plugin in listed if plugin.state == "loaded")
     yield Finding("plugins", "ok", say("loaded: {names}", names=loaded))
     for name in exam.settings.unread:
-        told = say("no plugin reads the section {name} of the settings", name=repr(name))
+        message = say("no plugin reads the section {name} of the settings", name=repr(name))
         mend = say_sentence(install_hint(name)) if name in DISTRIBUTIONS else say("install its plugin")
-        yield Finding("plugins", "warn", told, mend)
+        yield Finding("plugins", "warn", message, mend)
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
-        told = say("{name} cannot be loaded: {reason}", name=repr(plugin.name), reason=plugin.reason)
+        message = say("{name} cannot be loaded: {reason}", name=repr(plugin.name), reason=plugin.reason)
         blocked = ",".join([*exam.settings.plugins.block, plugin.name])  # the variable replaces the list of a file
         mend = say("update it, or block it: {setting}", setting=f"MEMSCOPE_PLUGINS__BLOCK={shlex.quote(blocked)}")
-        yield Finding("plugins", "warn", told, mend)
+        yield Finding("plugins", "warn", message, mend)
 
 
 # ---------------------------------------------------------------------------------------------------------------- store
@@ -187,8 +187,8 @@ async def place(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding("permissions", "ok", say("only you can read the store"))
     if left := part_files.abandoned(file.resolve().parent):
         names = join(ascii(part.name) for part in left)
-        told = say("unfinished backups or exports, with what was said: {names}", names=names)
-        yield Finding("permissions", "warn", told, exam.command("compact"))
+        message = say("unfinished backups or exports, with what was said: {names}", names=names)
+        yield Finding("permissions", "warn", message, exam.command("compact"))
     free = shutil.disk_usage(file.parent).free
     state: FindingState = "fail" if free < FULL_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
     mend = "" if state == "ok" else say("make room on this disk; compacting and forgetting need some as well")
@@ -210,8 +210,8 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
     exam.status = status = await memory.admin.status()
     holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
     can = join(map(say, status["capabilities"])) or say("nothing special")
-    told = say("{store} opens and is sound; {holds}; can: {can}", store=status["store"], holds=holds, can=can)
-    yield Finding("store", "ok", told)
+    sound = say("{store} opens and is sound; {holds}; can: {can}", store=status["store"], holds=holds, can=can)
+    yield Finding("store", "ok", sound)
     if status["details"].get("read_only"):
         mend = say("give yourself write permission on the file and its folder")
         yield Finding("store", "warn", say("it can only be read"), mend)
@@ -230,11 +230,11 @@ async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
     for name in await memory.admin.runtime.services.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
-        told = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))
+        message = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))
         turns = {name: (await memory.admin.status(user=name))["turns"] for name in sorted(names)}
         command = exam.command(f"forget --everything --user {shlex.quote(min(turns, key=turns.__getitem__))}")
         mend = say("write a name always the same way, and forget the one that is wrong: {command}", command=command)
-        yield Finding("users", "warn", told, mend)
+        yield Finding("users", "warn", message, mend)
 
 
 async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
@@ -256,11 +256,13 @@ async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterat
         mend = say("please report this")
         yield Finding("round trip", "fail", say("a turn was forgotten and is still found"), mend)
     elif receipt.physical == "pending":
-        told = say("forgotten in {took} ms, not wiped yet: {reason}", took=took, reason=receipt.reason)
-        yield Finding("round trip", "warn", told, exam.command("compact"))
+        message = say("forgotten in {took} ms, not wiped yet: {reason}", took=took, reason=receipt.reason)
+        yield Finding("round trip", "warn", message, exam.command("compact"))
     else:
-        told = say("written, found, forgotten and {physical} in {took} ms", physical=say(receipt.physical), took=took)
-        yield Finding("round trip", "ok", told)
+        message = say(
+            "written, found, forgotten and {physical} in {took} ms", physical=say(receipt.physical), took=took
+        )
+        yield Finding("round trip", "ok", message)
 
 
 CHECKS: tuple[Check, ...] = (versions, sqlite, settings, plugins, place, store)

@@ -149,18 +149,18 @@ def _key_variable(exam: Examination, section: str) -> str:
 
 async def _asked(exam: Examination, section: str, model: Any) -> Finding:
     name = model.space.model if section == "embedding" else model.name
-    own = getattr(getattr(model, "endpoint", None), DEADLINES[section], ANSWER_DEADLINE_S)
+    deadline_s = getattr(getattr(model, "endpoint", None), DEADLINES[section], ANSWER_DEADLINE_S)
     began = time.perf_counter()
     try:
-        note = await ASK[section](model, min(own, ANSWER_DEADLINE_S))
+        note = await ASK[section](model, min(deadline_s, ANSWER_DEADLINE_S))
     except ModelError as error:
-        told = say("{section} {model} does not answer: {reason}", section=section, model=name,
+        answer = say("{section} {model} does not answer: {reason}", section=section, model=name,
                    reason=say_sentence(error.message)) + await _name_note(name, model, error)  # fmt: skip
-        return Finding("models", "fail", told, _remedy(exam, section, error, own), MODEL)
+        return Finding("models", "fail", answer, _remedy(exam, section, error, deadline_s), MODEL)
     took = (time.perf_counter() - began) * 1000
-    told = say("{section} {model} answers in {took} ms", section=section, model=name, took=f"{took:,.0f}") + note
+    answer = say("{section} {model} answers in {took} ms", section=section, model=name, took=f"{took:,.0f}") + note
     slow = took > SLOW_MS[section]
-    return Finding("models", "warn" if slow else "ok", told, mend(exam, "slow", section) if slow else "")
+    return Finding("models", "warn" if slow else "ok", answer, mend(exam, "slow", section) if slow else "")
 
 
 async def _chat(model: Any, deadline_s: float) -> str:
@@ -221,8 +221,8 @@ def _space(exam: Examination, ctx: Services) -> list[Finding]:
         return [Finding("models", "warn", held + say(", and no embedder is set"), mended)]
     now = ctx.embedder.space
     if now.model != space["model"] or now.dims not in (0, space["dims"]):
-        told = held + say(", the embedder is {model} ({dims})", model=now.model, dims=now.dims)
-        return [Finding("models", "fail", told, exam.command("reembed"), MODEL)]
+        message = held + say(", the embedder is {model} ({dims})", model=now.model, dims=now.dims)
+        return [Finding("models", "fail", message, exam.command("reembed"), MODEL)]
     return []
 
 
@@ -237,14 +237,14 @@ async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fin
         if one["spent"] >= one["most"]:
             yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
     for kind, refused in weaknesses(exam.status["facts"]).items():
-        told = f"{exam.status['models']['chat']}: {say_sentence(refused)}"
-        yield Finding("work", "warn", told, say(WEAK[kind], command=exam.command("consolidate --preview")), 5)
+        message = f"{exam.status['models']['chat']}: {say_sentence(refused)}"
+        yield Finding("work", "warn", message, say(WEAK[kind], command=exam.command("consolidate --preview")), 5)
     errors = exam.status["errors"]
     for state, after in (("failed", ""), ("parked", exam.command("unpark"))):
         stages = [stage for stage, number in exam.status[state].items() if number]
         if stages:
-            told = f"{say(state)}: {list_work(exam.status[state])}" + (f"; {list_counts(errors)}" if errors else "")
-            yield Finding("work", "warn", told, _mend_work(exam, stages, errors, after), 5)
+            message = f"{say(state)}: {list_work(exam.status[state])}" + (f"; {list_counts(errors)}" if errors else "")
+            yield Finding("work", "warn", message, _mend_work(exam, stages, errors, after), 5)
 
 
 def _mend_work(exam: Examination, stages: Sequence[str], errors: Iterable[str], after: str) -> str:
@@ -262,15 +262,15 @@ async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
     file = exam.file
     shown = f"{now:%Y-%m-%d %H:%M %Z}"
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
-        told = say("it is {now}, and the store was written later", now=shown)
-        yield Finding("clock", "warn", told, say("set the clock of this machine: times would be in the wrong order"))
+        message = say("it is {now}, and the store was written later", now=shown)
+        yield Finding("clock", "warn", message, say("set the clock of this machine: times would be in the wrong order"))
     ahead = {user: keys async for user, keys in _turns_ahead(memory.admin.runtime.services.store, now)}
     if ahead:
-        told = say("turns dated in the future, of {users}", users=join(map(ascii, ahead)))
+        message = say("turns dated in the future, of {users}", users=join(map(ascii, ahead)))
         forget = "; ".join(_forget(exam, user, keys) for user, keys in ahead.items())
         mended = say("set the clock of the machine that they came from; if their times are wrong: {command}",
                      command=forget)  # fmt: skip
-        yield Finding("clock", "warn", told, mended)
+        yield Finding("clock", "warn", message, mended)
     where = zone or say("the system's where none is given")
     yield Finding("clock", "ok", say("{now}, time zone {zone}", now=shown, zone=where))
 
@@ -324,10 +324,10 @@ async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[
 
 def _revealing(exam: Examination, user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
     names = join(sorted({say(kind.replace("_", " ")) for held in kinds.values() for kind in held}))
-    told = say("user {user}: {records} that may hold secrets ({names})", user=ascii(user),
+    message = say("user {user}: {records} that may hold secrets ({names})", user=ascii(user),
                records=count_nouns(len(kinds), "record"), names=names)  # fmt: skip
     mended = say("{command}; the setting redaction.mask keeps new ones out", command=_forget(exam, user, list(kinds)))
-    return Finding("secrets", "warn", told, mended)
+    return Finding("secrets", "warn", message, mended)
 
 
 def _forget(exam: Examination, user: str, ids: Sequence[str]) -> str:
@@ -352,18 +352,18 @@ async def _problems(
             say("{show}, then: {command}", show=show, command=_forget(exam, user, doubles)),
         )
     if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
-        told = say("{memories} expired, out of sight and still in the store", memories=_number(expired))
-        yield told, exam.command(f"sweep --user {quoted}")
+        message = say("{memories} expired, out of sight and still in the store", memories=_number(expired))
+        yield message, exam.command(f"sweep --user {quoted}")
     if resting := _resting_on_what_is_over(held):
-        told = say("{insights} resting on what was superseded", insights=count_nouns(len(resting), "insight"))
+        message = say("{insights} resting on what was superseded", insights=count_nouns(len(resting), "insight"))
         reflect = exam.command(f"reflect --user {quoted}")
         if not (await memory.admin.status(user=user))["pending"]["reflect"]:
             # reflect would find nothing new
-            yield told, say("{command}; the facts stay", command=_forget(exam, user, resting))
+            yield message, say("{command}; the facts stay", command=_forget(exam, user, resting))
         elif memory.admin.runtime.services.chat is None:
-            yield told, say("set chat in the settings, then: {command}", command=reflect)
+            yield message, say("set chat in the settings, then: {command}", command=reflect)
         else:
-            yield told, reflect
+            yield message, reflect
 
 
 def _number(ids: Sequence[str]) -> str:
