@@ -297,8 +297,8 @@ class AsyncMemoryScope:
         where = validation.scope(user, agent)
         async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)
-            given = {"role": "user", "content": old.text if text is None else text}
-            turn, _ = await self._runtime.check_statement(given, where)
+            statement = {"role": "user", "content": old.text if text is None else text}
+            turn, _ = await self._runtime.check_statement(statement, where)
             changed = replace(
                 old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, services.limits),

@@ -30,9 +30,9 @@ PARSED_BYTES = 16 * 2**10  # bytes that are parsed at a time: h11 limits a head 
 def options(limits: HttpLimits | None = None) -> dict[str, Any]:
     """Return the options of uvicorn for these limits."""
     limits = limits or HttpLimits()
-    made = type("LimitedConnection", (Connection,), {"limits": limits, "waiting": {}})
+    protocol = type("LimitedConnection", (Connection,), {"limits": limits, "waiting": {}})
     return {
-        "http": made,
+        "http": protocol,
         "ws": "none",
         "server_header": False,
         "backlog": ACCEPTED,

@@ -125,10 +125,10 @@ class IdealChat(ScriptedChat):
 
     def _known(self, new: str, before: Sequence[tuple[int, str]]) -> Json:
         """Return what the fact does to those before it, each with its last words."""
-        told = [(number, old, self._relation(old, new)) for number, old in before]
+        verdicts = [(number, old, self._relation(old, new)) for number, old in before]
         return [
             {"k": number, "words": last_words(old), "relation": relation, "rest": ""}
-            for number, old, relation in told
+            for number, old, relation in verdicts
             if relation != "unrelated"
         ]
 
@@ -191,16 +191,16 @@ class WeakChat(IdealChat):
         return written[: self._chance.randrange(len(written))] if self._errs("cut") else written
 
     def _spoilt(self, fact: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        told = dict(fact)
+        spoilt = dict(fact)
         if known and self._errs("verdict"):
             old = self._chance.choice(known)
             relation = self._chance.choice(("ends", "was", "repeats", "refines"))
-            told["known"] = [{"k": old["k"], "words": last_words(old["text"]), "relation": relation, "rest": ""}]
+            spoilt["known"] = [{"k": old["k"], "words": last_words(old["text"]), "relation": relation, "rest": ""}]
         if self._errs("date"):
-            told["when"] = f"{self._chance.randrange(2000, 2035)}-{self._chance.randrange(1, 13):02}"
+            spoilt["when"] = f"{self._chance.randrange(2000, 2035)}-{self._chance.randrange(1, 13):02}"
         if self._errs("quote"):
-            told["quotes"] = [{**quote, "words": f"{told['text']} !"} for quote in told["quotes"]]
-        return told
+            spoilt["quotes"] = [{**quote, "words": f"{spoilt['text']} !"} for quote in spoilt["quotes"]]
+        return spoilt
 
 
 def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:

@@ -185,9 +185,9 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
 
 def _answering(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
     @wraps(tool)
-    async def called(**given: Any) -> ToolResponse:
+    async def called(**arguments: Any) -> ToolResponse:
         try:
-            return _response(await tool(**given))
+            return _response(await tool(**arguments))
         except MemscopeError as error:
             return _response(f"Error: {error}")
 

@@ -189,8 +189,8 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
         if self._more_tools:
             return [CoreMemoryTool(self, name) for name in self._more_tools]
-        made = () if self.mode == "static_control" else (SearchMemoryTool, RememberTool, ForgetTool)
-        return [tool(self) for tool in made]
+        classes = () if self.mode == "static_control" else (SearchMemoryTool, RememberTool, ForgetTool)
+        return [tool(self) for tool in classes]
 
     # ---- what a program calls
 
@@ -278,8 +278,8 @@ def _settled(message: Msg) -> bool:
 
 def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
     """Return the messages after the agent's own last one."""
-    own = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
-    return context[own[-1] if own else 0 :]
+    places = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
+    return context[places[-1] if places else 0 :]
 
 
 def _query(arrived: Sequence[TurnInput]) -> str:
@@ -290,8 +290,8 @@ def _query(arrived: Sequence[TurnInput]) -> str:
 
 def _place(messages: Sequence[Msg], context: Sequence[Msg], behind: str | None) -> int:
     """Return the place behind the message with this id; where it was compressed away, that before the context."""
-    kept = {message.id for message in context}
-    first = next((at for at, message in enumerate(messages) if message.id in kept), len(messages))
+    ids = {message.id for message in context}
+    first = next((at for at, message in enumerate(messages) if message.id in ids), len(messages))
     return next((at for at, message in enumerate(messages, 1) if message.id == behind), first)
 
 

@@ -60,10 +60,10 @@ class _MemoryTool(ToolBase):
     async def run(self, state: AgentState | None, **arguments: Any) -> str:
         if missing := [name for name in self.input_schema["required"] if name not in arguments]:
             raise InputError(f"{self.name} needs {', '.join(missing)}")
-        given = {name: arguments[name] for name in self.input_schema["properties"] if name in arguments}
+        chosen = {name: arguments[name] for name in self.input_schema["properties"] if name in arguments}
         if self.tool is memory_tools.search_memory:
-            given["seen"] = self.memory.seen(state)
-        return await self.tool(self.memory.memory_session(state), **given)
+            chosen["seen"] = self.memory.seen(state)
+        return await self.tool(self.memory.memory_session(state), **chosen)
 
 
 class SearchMemoryTool(_MemoryTool):

@@ -28,14 +28,14 @@ def text_of(content: MemoryContent) -> str:
 
 
 def data_of(content: MemoryContent) -> dict[str, Json]:
-    kept: dict[str, Json] = {"mime_type": mime_type(content), "metadata": _json(content.metadata or {})}
+    fields: dict[str, Json] = {"mime_type": mime_type(content), "metadata": _json(content.metadata or {})}
     if isinstance(content.content, dict):
-        kept["json"] = True
+        fields["json"] = True
     elif isinstance(content.content, Image):
-        kept["image"] = content.content.to_base64()
+        fields["image"] = content.content.to_base64()
     elif isinstance(content.content, bytes):
-        kept["base64"] = base64.b64encode(content.content).decode()
-    return {AUTOGEN_KEY: kept}
+        fields["base64"] = base64.b64encode(content.content).decode()
+    return {AUTOGEN_KEY: fields}
 
 
 def mime_type(content: MemoryContent) -> str:
@@ -60,16 +60,16 @@ def original(hit: Hit) -> MemoryContent:
 
 
 def _restored(statement: Observation, hit: Hit) -> MemoryContent:
-    kept = statement.data[AUTOGEN_KEY]
+    fields = statement.data[AUTOGEN_KEY]
     value: Any = statement.text
-    if "json" in kept:
+    if "json" in fields:
         value = json.loads(statement.text)
-    elif "image" in kept:
-        value = Image.from_base64(kept["image"])
-    elif "base64" in kept:
-        value = base64.b64decode(kept["base64"])
+    elif "image" in fields:
+        value = Image.from_base64(fields["image"])
+    elif "base64" in fields:
+        value = base64.b64decode(fields["base64"])
     return MemoryContent(
-        content=value, mime_type=_named(kept["mime_type"]), metadata={**_about(hit), **kept["metadata"]}
+        content=value, mime_type=_named(fields["mime_type"]), metadata={**_about(hit), **fields["metadata"]}
     )
 
 

@@ -47,10 +47,10 @@ class _MemoryTool(BaseTool[Any, ToolAnswer]):
         self.memory, self.tool = memory, tool
 
     async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> ToolAnswer:
-        given = args.model_dump()
+        arguments = args.model_dump()
         if self.tool is search_memory:
-            given["seen"] = await self.memory.seen()
-        return ToolAnswer(text=await self.tool(self.memory.memory_session, **given))
+            arguments["seen"] = await self.memory.seen()
+        return ToolAnswer(text=await self.tool(self.memory.memory_session, **arguments))
 
     def return_value_as_string(self, value: Any) -> str:
         return value.text if isinstance(value, ToolAnswer) else str(value)

@@ -83,8 +83,8 @@ class MemoryScopeMemory(BaseMemory):
     _own_session: str = PrivateAttr(default_factory=lambda: secrets.token_hex(8))
     _pending: PendingQuestions = PrivateAttr(default_factory=PendingQuestions)
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)  # what follows raises memscope's own errors, which a validator would hide
         if (self.user is None) == (self.user_key is None):
             raise ScopeError("give user, or user_key for the input that names the user; there is no default user")
         self._sessions = SessionPool(

@@ -33,8 +33,8 @@ class MemoryScopeRetriever(BaseRetriever):
     zone: str | None = None
     _sessions: SessionPool = PrivateAttr()
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)  # what follows raises memscope's own errors, which a validator would hide
         self._sessions = SessionPool(
             self.memory, agent=self.agent, recall_from=self.recall, k=self.k, kinds=self.kinds, zone=self.zone
         )

@@ -40,10 +40,10 @@ class MemoryTool(BaseTool):
     _sessions: SessionPool = PrivateAttr()
     _tool: Tool = PrivateAttr()
 
-    def __init__(self, tool: Tool, **given: Any) -> None:
+    def __init__(self, tool: Tool, **more: Any) -> None:
         fields: dict[str, Any] = {**arguments(tool), "runtime": (FromRun, None)}
-        made = create_model(tool.__name__, **fields)
-        super().__init__(**{"name": tool.__name__, "description": described(tool), "args_schema": made, **given})
+        args_schema = create_model(tool.__name__, **fields)
+        super().__init__(**{"name": tool.__name__, "description": described(tool), "args_schema": args_schema, **more})
         self._tool = tool  # what follows raises memscope's own errors, which a validator would hide
         self._sessions = SessionPool(self.memory, agent=self.agent, kinds=self.kinds, zone=self.zone)
         if self.user is not None:
@@ -53,44 +53,44 @@ class MemoryTool(BaseTool):
         user = self.user if self.user is not None else user_of(runtime, config)
         return self._sessions.to(user, thread_of(runtime, config), zone=zone_of(runtime, config))
 
-    def _run(self, *args: Any, config: RunnableConfig, runtime: Any = None, **given: Any) -> str:
-        return wait_for(self._answer(self._session(runtime, config), runtime, *args, **given))
+    def _run(self, *args: Any, config: RunnableConfig, runtime: Any = None, **arguments: Any) -> str:
+        return wait_for(self._answer(self._session(runtime, config), runtime, *args, **arguments))
 
-    async def _arun(self, *args: Any, config: RunnableConfig, runtime: Any = None, **given: Any) -> str:
-        return await self._answer(self._session(runtime, config), runtime, *args, **given)
+    async def _arun(self, *args: Any, config: RunnableConfig, runtime: Any = None, **arguments: Any) -> str:
+        return await self._answer(self._session(runtime, config), runtime, *args, **arguments)
 
-    async def _answer(self, session: MemorySession, runtime: Any, *args: Any, **given: Any) -> str:
+    async def _answer(self, session: MemorySession, runtime: Any, *args: Any, **arguments: Any) -> str:
         if self._tool is memory_tools.search_memory:
-            given["seen"] = _seen(runtime)
-        return await answer_or_error(self._tool(session, *args, **given))
+            arguments["seen"] = _seen(runtime)
+        return await answer_or_error(self._tool(session, *args, **arguments))
 
 
 class SearchMemoryTool(MemoryTool):
     """Looks up what is remembered; leaves out what the agent has before its eyes."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(memory_tools.search_memory, **given)
+    def __init__(self, **more: Any) -> None:
+        super().__init__(memory_tools.search_memory, **more)
 
 
 class RememberTool(MemoryTool):
     """Keeps a statement."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(memory_tools.remember, **given)
+    def __init__(self, **more: Any) -> None:
+        super().__init__(memory_tools.remember, **more)
 
 
 class ForgetTool(MemoryTool):
     """Forgets by id, with all that was derived from it."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(memory_tools.forget, **given)
+    def __init__(self, **more: Any) -> None:
+        super().__init__(memory_tools.forget, **more)
 
 
 class CoreMemoryTool(MemoryTool):
     """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
 
-    def __init__(self, name: str, **given: Any) -> None:
-        super().__init__(tool_set("all")[name], **given)
+    def __init__(self, name: str, **more: Any) -> None:
+        super().__init__(tool_set("all")[name], **more)
 
 
 async def answer_or_error(answer: Awaitable[str]) -> str:
@@ -105,14 +105,14 @@ def tools_over(sessions: SessionPool, which: ToolSet | bool, *, strict: bool) ->
     """Return tools over the memory of a middleware: search_memory, remember and forget, or a set by its name."""
     if not which:
         return []
-    made: list[MemoryTool] = (
+    tools: list[MemoryTool] = (
         [kind(handle_tool_error=not strict) for kind in (SearchMemoryTool, RememberTool, ForgetTool)]
         if which is True
         else [CoreMemoryTool(name, handle_tool_error=not strict) for name in tool_set(which)]
     )
-    for tool in made:
+    for tool in tools:
         tool._sessions = sessions
-    return list(made)
+    return list(tools)
 
 
 def _seen(runtime: Any) -> list[str]:

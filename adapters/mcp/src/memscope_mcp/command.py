@@ -67,10 +67,10 @@ async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> 
     from memscope_mcp.server import server
 
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
-        made = server(MemorySession(**scope, memory=memory), tools)
+        served = server(MemorySession(**scope, memory=memory), tools)
         memory.admin.runtime.work.work_by_itself()
         memory.admin.runtime.work.work_for(scope["user"])
-        await made.run_stdio_async()
+        await served.run_stdio_async()
 
 
 client_argument = click.argument("client", type=click.Choice(sorted(CLIENTS)))

@@ -50,15 +50,15 @@ def server(session: MemorySession, more: ToolSet | None = None) -> Any:
     ``ConfigError`` without the SDK.
     """
     server_class, tool_error = _sdk()
-    made = _in_own_words(server_class, tool_error)("memscope", instructions=SERVER_INSTRUCTIONS)
-    for part in (made, *vars(made).values()):  # version 1 of the SDK would tell its own
+    served = _in_own_words(server_class, tool_error)("memscope", instructions=SERVER_INSTRUCTIONS)
+    for part in (served, *vars(served).values()):  # version 1 of the SDK would tell its own
         if hasattr(part, "create_initialization_options"):
             part.version = VERSION
     named = {name: bound(tool, session) for name, tool in tool_set(more).items()} if more else {}
-    every = tools(session, _progress(made)) | {name: (described(tool), tool) for name, tool in named.items()}
+    every = tools(session, _progress(served)) | {name: (described(tool), tool) for name, tool in named.items()}
     for name, (about, tool) in every.items():
-        made.add_tool(_refusing(tool, tool_error), name=name, description=about, annotations=_annotations(name))
-    return made
+        served.add_tool(_refusing(tool, tool_error), name=name, description=about, annotations=_annotations(name))
+    return served
 
 
 def _annotations(name: str) -> Any:
@@ -67,11 +67,11 @@ def _annotations(name: str) -> Any:
     return resolve_name("mcp.types:ToolAnnotations").model_validate(hints)
 
 
-def _progress(made: Any) -> ReportProgress:
+def _progress(server: Any) -> ReportProgress:
     """Return a function that tells a client which asked for it how far a call is."""
 
     async def report(done: int, total: int) -> None:
-        context = _context.get() or made.get_context()  # that of version 1 of the SDK
+        context = _context.get() or server.get_context()  # that of version 1 of the SDK
         await context.report_progress(done, total)
 
     return report
@@ -111,9 +111,9 @@ def _sdk() -> tuple[Any, type[Exception]]:
 
 def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
     @wraps(tool)
-    async def called(*args: Any, **given: Any) -> str:
+    async def called(*args: Any, **arguments: Any) -> str:
         try:
-            return await tool(*args, **given)
+            return await tool(*args, **arguments)
         except MemscopeError as error:
             raise tool_error(str(error)) from None
 
@@ -143,10 +143,10 @@ def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[s
             return _summarize(read)
         thought = await session.do(lambda memory: memory.reflect(user=session.user, zone=zone))
         await progress(2, 2)
-        made = {
+        counts = {
             name: getattr(read, name) + getattr(thought, name) for name in ("new", "merged", "superseded", "proposed")
         }
-        return _summarize(replace(thought, **made))
+        return _summarize(replace(thought, **counts))
 
     return {
         "add_memory": (described(memory_tools.remember), add_memory),

@@ -128,8 +128,8 @@ class MemoryScopeSession:
 
     def run_config(self, config: RunConfig | None = None) -> RunConfig:
         """Return ``config`` with the filter that shows memory, after a filter that it may have."""
-        given = config or RunConfig()
-        first = given.call_model_input_filter
+        base = config or RunConfig()
+        first = base.call_model_input_filter
 
         async def filter(data: CallModelData[Any]) -> ModelInputData:
             if first is not None:
@@ -137,7 +137,7 @@ class MemoryScopeSession:
                 data = replace(data, model_data=await changed if inspect.isawaitable(changed) else changed)
             return await self.show_memory(data)
 
-        return replace(given, call_model_input_filter=filter)
+        return replace(base, call_model_input_filter=filter)
 
     async def show_memory(self, data: CallModelData[Any]) -> ModelInputData:
         """A ``call_model_input_filter``: record what the user said, and show what is remembered about it."""
@@ -145,9 +145,9 @@ class MemoryScopeSession:
         if self._memory is None:
             turns = turns_of(items)
             fresh = users_newest(items) == len(items) - 1  # else a run that was interrupted goes on
-            said = turns[-1:] if fresh and turns and not _take(self._added, turns[-1]) else []
-            self._memory = await kit.begin_run(self.memory_session, turns, new=len(turns) - len(said))
-            self._said.update(map(_words, said))
+            newest = turns[-1:] if fresh and turns and not _take(self._added, turns[-1]) else []
+            self._memory = await kit.begin_run(self.memory_session, turns, new=len(turns) - len(newest))
+            self._said.update(map(_words, newest))
         text = self._memory.text
         return ModelInputData(with_memory(items, text) if text else items, data.model_data.instructions)
 
@@ -171,11 +171,13 @@ class MemoryScopeSession:
     def _function_tool(self, tool: kit.Tool) -> FunctionTool:
         async def call(_: Any, arguments: str) -> str:
             try:
-                given = json.loads(arguments or "{}")
+                fields = json.loads(arguments or "{}")
             except ValueError:
                 return "Error: the arguments are not JSON"
             seen = self._memory.keys if self._memory else ()
-            return await kit.tool_answer(tool, self.memory_session, given, seen=seen, strict=self.memory_session.strict)
+            return await kit.tool_answer(
+                tool, self.memory_session, fields, seen=seen, strict=self.memory_session.strict
+            )
 
         return FunctionTool(
             name=tool.__name__, description=kit.described(tool), params_json_schema=kit.schema(tool),

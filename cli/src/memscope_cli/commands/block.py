@@ -60,18 +60,18 @@ def show(call: Call, /, label: str, version: int | None) -> None:
 @reason_option
 def set_(call: Call, /, label: str, text: str | None, reason: str, **properties: Any) -> None:
     """Set the text of block LABEL, or its properties; create the block if there is none."""
-    given = {name: value for name, value in properties.items() if value is not None}
-    if text is None and not given:
+    changes = {name: value for name, value in properties.items() if value is not None}
+    if text is None and not changes:
         raise click.UsageError(say("nothing to set: give TEXT, --limit, --description, --order or --read-only"))
     blocks = _blocks(call, new=True)
     if label not in [one.label for one in blocks.list()]:
-        made = blocks.create(label, text or "", reason=reason, **given)
+        block = blocks.create(label, text or "", reason=reason, **changes)
     else:
-        if given:
-            made = blocks.configure(label, reason=reason, **given)
+        if changes:
+            block = blocks.configure(label, reason=reason, **changes)
         if text is not None:
-            made = blocks.rethink(label, text, reason=reason)
-    show_block(call.show, made)
+            block = blocks.rethink(label, text, reason=reason)
+    show_block(call.show, block)
 
 
 @command("append", group=block, short_help="Add lines to a block.")
@@ -91,8 +91,8 @@ def append(call: Call, /, label: str, text: str, reason: str) -> None:
 def replace(call: Call, /, label: str, old: str, new: str, reason: str) -> None:
     """Replace OLD, which must occur once in block LABEL, with NEW; an empty NEW removes it."""
     blocks = _blocks(call)
-    made = blocks.replace(label, old, new, reason=reason) if new else blocks.remove(label, old, reason=reason)
-    show_block(call.show, made)
+    block = blocks.replace(label, old, new, reason=reason) if new else blocks.remove(label, old, reason=reason)
+    show_block(call.show, block)
 
 
 @command("history", group=block, short_help="All versions of a block.")
@@ -131,8 +131,8 @@ def erase(call: Call, /, label: str, dry_run: bool, yes: bool) -> None:
 
 def _describe(one: Block) -> str:
     sizes = {"version": one.version, "size": f"{len(one.value):,}", "limit": f"{one.limit:,}"}
-    kept = say(", read-only") if one.read_only else ""
-    return say("version {version}, {size} of {limit} characters", **sizes) + kept
+    suffix = say(", read-only") if one.read_only else ""
+    return say("version {version}, {size} of {limit} characters", **sizes) + suffix
 
 
 def show_blocks(show: Display, blocks: list[Block]) -> None:

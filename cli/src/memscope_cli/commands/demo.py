@@ -54,9 +54,9 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
     stage, clock = DemoView(call.show, store, everything), play.DemoClock()
     stage.open()
     which = which or ("zh" if language() == "zh" else "both")
-    own = (load(one) for one in DEMO_LANGUAGES if which in (one, "both"))
+    built_in = (load(one) for one in DEMO_LANGUAGES if which in (one, "both"))
     with MemoryScope(store, settings=Settings(), clock=clock) as memory:
-        for conversation in own if data is None else conversations(data):
+        for conversation in built_in if data is None else conversations(data):
             clock.set_after(conversation)
             stage.play(memory, conversation)
     stage.close(own=data is None)

@@ -213,10 +213,10 @@ def command(name: str, *, group: click.Group | None = None, **more: Any) -> Call
     """Make a function whose first argument is the ``Call`` a command, of ``group`` where one is given."""
 
     def make(function: Callable[..., Any]) -> Command:
-        made = click.command(name, cls=Command, **more)(pass_call(function))
+        built = click.command(name, cls=Command, **more)(pass_call(function))
         if group is not None:
-            group.add_command(made)
-        return made
+            group.add_command(built)
+        return built
 
     return make
 
@@ -245,8 +245,8 @@ def _checked_time(ctx: click.Context, param: click.Parameter, value: str | None)
     try:
         value and datetime.fromisoformat(value).astimezone()
     except (ValueError, OverflowError, OSError):
-        said = say("{value} is no date or time; write it as 2026-03-01 or 2026-03-01T10:00", value=repr(value)[:40])
-        raise click.BadParameter(said, ctx, param) from None
+        message = say("{value} is no date or time; write it as 2026-03-01 or 2026-03-01T10:00", value=repr(value)[:40])
+        raise click.BadParameter(message, ctx, param) from None
     return value
 
 

@@ -71,9 +71,9 @@ def lexicon() -> re.Pattern[str]:
     others = "|".join(words for start, words in alike.items() if not start.isascii())
     blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"
     known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{figure_readers.NUMERALS}]+)"
-    own = r"(?P<own>(?P<meaning>[\U000F0000-\U000FFFFD])(?P=meaning)*)"
+    further = r"(?P<own>(?P<meaning>[\U000F0000-\U000FFFFD])(?P=meaning)*)"
     return re.compile(
-        rf"{blank}|{own}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
+        rf"{blank}|{further}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
     )
 
 

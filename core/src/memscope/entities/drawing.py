@@ -73,18 +73,18 @@ def svg(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], link: Callable[[
 
 def _line(edge: GraphEdge, places: Mapping[str, tuple[int, int]]) -> str:
     (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
-    told = edge.words or f"named together in {edge.count} turn{'s' * (edge.count != 1)}"
+    title = edge.words or f"named together in {edge.count} turn{'s' * (edge.count != 1)}"
     stroke = 'stroke="#d07020" stroke-dasharray="5 3"' if edge.words else 'stroke="#bbbbbb"'
     width = 1.5 if edge.words else min(6.0, 0.8 + 0.6 * math.log2(edge.count + 1))
     return (f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {stroke} stroke-width="{width:.1f}">'
-            f"<title>{escape(_plain(told))}</title></line>")  # fmt: skip
+            f"<title>{escape(_plain(title))}</title></line>")  # fmt: skip
 
 
 def _circle(node: GraphNode, x: int, y: int) -> str:
     radius = min(24.0, 6 + 2.5 * math.log2(node.count + 1))
     label = node.name if len(node.name) <= MAX_LABEL_CHARS else node.name[: MAX_LABEL_CHARS - 1] + "…"
-    told = f"{node.name}: {node.kind}, {node.count} turn{'s' * (node.count != 1)}"
-    return (f'<g><title>{escape(_plain(told))}</title><circle cx="{x}" cy="{y}" r="{radius:.1f}"'
+    title = f"{node.name}: {node.kind}, {node.count} turn{'s' * (node.count != 1)}"
+    return (f'<g><title>{escape(_plain(title))}</title><circle cx="{x}" cy="{y}" r="{radius:.1f}"'
             f' fill="{COLOURS[node.kind]}"/><text x="{x}" y="{y + radius + 14:.0f}" text-anchor="middle"'
             f' stroke="white" stroke-width="3" paint-order="stroke" fill="#222222">{escape(_plain(label))}</text></g>'
             )  # fmt: skip

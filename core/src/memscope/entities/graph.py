@@ -86,5 +86,5 @@ def make_graph(index: EntityIndex, distances: Mapping[int, int]) -> EntityGraph:
     )  # fmt: skip
     edges += [GraphEdge(names[a], names[b], "fact", 1, id) for a, b, id in placed]
     nodes = [(index.nodes[number], distances[number]) for number in order]
-    made = (GraphNode(node.name, node.kind, len(node.turns), distance) for node, distance in nodes)
-    return EntityGraph(tuple(made), tuple(edges))
+    graph_nodes = (GraphNode(node.name, node.kind, len(node.turns), distance) for node, distance in nodes)
+    return EntityGraph(tuple(graph_nodes), tuple(edges))

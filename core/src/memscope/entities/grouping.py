@@ -84,8 +84,8 @@ def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, st
     for form, spelling in spellings.items():
         if (spelling.kind or form in heads) and form not in dismissed:
             members[_head(heads, form)].append(form)
-    made = (_made(head, forms, spellings) for head, forms in members.items())
-    return [one for one in made if one is not None]
+    groups = (_made(head, forms, spellings) for head, forms in members.items())
+    return [one for one in groups if one is not None]
 
 
 def _head(heads: Mapping[str, str], form: str) -> str:

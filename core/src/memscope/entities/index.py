@@ -265,19 +265,19 @@ class EntityIndex:
         self._numbers = {form: node.number for one, node in self._groups.items() for form in one.forms}
         self._dirty.clear()
 
-    def _node(self, made: NameGroup) -> Node:
-        spellings = [self._spellings[form] for form in made.forms]
+    def _node(self, group: NameGroup) -> Node:
+        spellings = [self._spellings[form] for form in group.forms]
         kinds: Counter[str] = Counter()
         for one in spellings:
             kinds.update(one.kinds)
         places = spellings[0].places if len(spellings) == 1 else {place for one in spellings for place in one.places}
         turns = sorted(sorted(places), key=lambda place: self.turns[place].time)
         times = [self.turns[place].time for place in turns]
-        texts = self._spellings[made.forms[0]].texts
+        texts = self._spellings[group.forms[0]].texts
         name = min(texts, key=lambda text: (-texts[text], text))
-        others = [self._spellings[form].texts for form in made.forms[1:]]
-        aliases = (*sorted(min(forms) for forms in others if forms), *made.roles)
-        memories = {id: said for one in spellings for id, said in one.memories.items()}
+        others = [self._spellings[form].texts for form in group.forms[1:]]
+        aliases = (*sorted(min(forms) for forms in others if forms), *group.roles)
+        memories = {id: first for one in spellings for id, first in one.memories.items()}
         ordered = sorted(memories, key=lambda id: (memories[id], id))
         facts, insights = ([id for id in ordered if (id in self._insights) is kind] for kind in (False, True))
         then = score(times, times[-1]) if times else 0.0

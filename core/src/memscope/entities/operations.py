@@ -262,8 +262,8 @@ class AsyncEntities:
         async with self._runtime.operation("entities"):
             first, second = await self._ask(view, lambda index: _ordered(index, step, names))
             text = f"{second} {sign} {first}" if second != first else f"{first} {sign}"
-            given = {"role": "user", "content": text, "metadata": {INJECTED: True}}
-            turn, timed = await self._runtime.check_statement(given, where)
+            message = {"role": "user", "content": text, "metadata": {INJECTED: True}}
+            turn, timed = await self._runtime.check_statement(message, where)
             draft, memory = statement(
                 await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
                 name=" | ".join(sorted({*map(name_form, names)})), namespace=CORRECTIONS, level=0,  # not for profiles
@@ -304,9 +304,9 @@ def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:
 
 
 def _named(index: EntityIndex, name: object, now: datetime) -> tuple[Node, Entity]:
-    given = validation.identifier("name", name)
-    node = index.find(given)
+    asked = validation.identifier("name", name)
+    node = index.find(asked)
     entity = index.entity(node, now) if node else None
     if node is None or entity is None:
-        raise NotFound(f"no entity is called {given!r} here", hint="entities lists those there are")
+        raise NotFound(f"no entity is called {asked!r} here", hint="entities lists those there are")
     return node, entity

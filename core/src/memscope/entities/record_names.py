@@ -112,10 +112,10 @@ def _read_memory(memory: Observation | Insight, mentions: tuple[NameMention, ...
 
 
 def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:
-    given = [memory.data.get(key) for key in ("step", "name", "other")]
-    if memory.namespace != CORRECTIONS or given[0] not in ("merge", "split", "dismiss"):
+    values = [memory.data.get(key) for key in ("step", "name", "other")]
+    if memory.namespace != CORRECTIONS or values[0] not in ("merge", "split", "dismiss"):
         return None
-    step, name, other = (str(one) for one in given)
+    step, name, other = (str(one) for one in values)
     return step, name_form(name), name_form(other)
 
 

@@ -116,9 +116,9 @@ def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
     from pydantic import ValidationError
 
     try:
-        made = schema.model_validate(value)
-        missing = [name for name in _lists(schema) if name not in made.model_fields_set]
-        return f"{missing[0]}: Field required" if missing else made
+        reply = schema.model_validate(value)
+        missing = [name for name in _lists(schema) if name not in reply.model_fields_set]
+        return f"{missing[0]}: Field required" if missing else reply
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False, include_input=False)
     except RecursionError:

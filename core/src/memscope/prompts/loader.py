@@ -40,10 +40,10 @@ class Prompts:
         _check_known(path)
         return fill(*self._own.get(path, (path, built_in()[path])), variables)
 
-    def messages(self, name: str, said: Sequence[str], data: Json, **variables: str) -> list[Message]:
+    def messages(self, name: str, texts: Sequence[str], data: Json, **variables: str) -> list[Message]:
         """Return the prompt in the language of ``said``; ``data`` stands inside a boundary that is new each time."""
         inside, boundary = enclose(data)
-        system = self.text(name, language_of("\n".join(said)), boundary=boundary, **variables)
+        system = self.text(name, language_of("\n".join(texts)), boundary=boundary, **variables)
         return [Message(role="system", content=system), Message(role="user", content=inside)]
 
 

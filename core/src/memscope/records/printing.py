@@ -51,10 +51,10 @@ def work_text(report: Any) -> str:
         thing = "turn" if report.operation == "consolidate" else "record"
         return f"no chat model: {report.pending} {thing}{'s' * (report.pending != 1)} kept, searchable"
     counts = (f"{getattr(report, name)} {name}" for name in ("new", "merged", "superseded", "proposed"))
-    told = ", ".join(one for one in counts if not one.startswith("0 ")) or "nothing new"
+    changes = ", ".join(one for one in counts if not one.startswith("0 ")) or "nothing new"
     failed = "; ".join(f"{number} × {code}" for code, number in report.errors.items())
     left = f", {report.pending} pending" if report.pending else ""
-    return f"{report.operation}: {told}; {report.done} done{left}" + (f"; failed: {failed}" if failed else "")
+    return f"{report.operation}: {changes}; {report.done} done{left}" + (f"; failed: {failed}" if failed else "")
 
 
 def as_html(retrieval: PrintedRetrieval) -> str:

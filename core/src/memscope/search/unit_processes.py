@@ -62,25 +62,25 @@ class Makers:
         self._most = min(os.cpu_count() or 1, MAX_PROCESSES)
 
     def submit(self, turns: TurnsToMake) -> Future[Made]:
-        made: Future[Made] = Future()
+        future: Future[Made] = Future()
         with self._lock:
-            self._work.put((turns, made))
+            self._work.put((turns, future))
             self._threads = [thread for thread in self._threads if thread.is_alive()]  # a fork keeps none
             if len(self._threads) < self._most:
                 self._threads.append(threading.Thread(target=self._serve, name="memscope-make", daemon=True))
                 self._threads[-1].start()
-        return made
+        return future
 
     def _serve(self) -> None:
         process = _Process.start() if self._most > 1 else None
         while (work := self._next()) is not None:
-            turns, made = work
-            if not made.set_running_or_notify_cancel():  # an import that was stopped
+            turns, future = work
+            if not future.set_running_or_notify_cancel():  # an import that was stopped
                 continue
             try:
-                made.set_result((process and process.made(turns)) or make(turns))
+                future.set_result((process and process.made(turns)) or make(turns))
             except Exception as error:
-                made.set_exception(error)
+                future.set_exception(error)
         if process is not None:
             process.end()
 
@@ -166,9 +166,9 @@ def _received(pipe: IO[bytes]) -> tuple[Any, bytes]:
     return json.loads(head), data
 
 
-def _taken_apart(made: Made) -> tuple[Any, bytes]:
-    shapes = [[(unit.seq, len(unit.columns), len(unit.terms), unit.text) for unit in units] for units in made]
-    return shapes, b"".join(part for units in made for unit in units for part in (unit.columns, unit.terms))
+def _taken_apart(turns: Made) -> tuple[Any, bytes]:
+    shapes = [[(unit.seq, len(unit.columns), len(unit.terms), unit.text) for unit in units] for units in turns]
+    return shapes, b"".join(part for units in turns for unit in units for part in (unit.columns, unit.terms))
 
 
 def _put_together(shapes: Any, data: bytes) -> Made:
@@ -179,8 +179,8 @@ def _put_together(shapes: Any, data: bytes) -> Made:
 def _plain(turn: Turn) -> tuple[Any, ...]:
     """Return what the units of a turn depend on."""
     scope, zone = turn.scope, getattr(turn.time.tzinfo, "key", None)
-    told = (turn.role, turn.speaker, turn.text, turn.time.isoformat(), zone)
-    return (*told, scope.agent, scope.session, turn.statement, INJECTED in turn.metadata)
+    words = (turn.role, turn.speaker, turn.text, turn.time.isoformat(), zone)
+    return (*words, scope.agent, scope.session, turn.statement, INJECTED in turn.metadata)
 
 
 def _turn(

@@ -246,8 +246,8 @@ def _unit(
     """
     role = columns["role"]
     unit_flags = flags(body, read.pieces, ROLES[role]) | state
-    told = durable is None and role != ASSISTANT_ROLE
-    profile, durability = durable_terms(body) if told else (durable or (), MAX_DURABILITY * bool(durable))
+    is_statement = durable is None and role != ASSISTANT_ROLE
+    profile, durability = durable_terms(body) if is_statement else (durable or (), MAX_DURABILITY * bool(durable))
     header, content = _header(f"{date} {speaker}"), read.terms
     if durable is None:
         wished = [WISH_TERMS[one] for one in wishes(body)] if unit_flags & _INSTRUCTION else ()

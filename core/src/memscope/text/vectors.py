@@ -90,8 +90,8 @@ def along(texts: Sequence[Sequence[int]], direction: Floats) -> list[float]:
     rows *= scales[:, None]
     vectors = np.add.reduceat(rows, [0, *accumulate(map(len, known[:-1]))])
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    found = iter((vectors @ direction / lengths).tolist())
-    return [next(found) if tokens else 0.0 for tokens in texts]
+    cosines = iter((vectors @ direction / lengths).tolist())
+    return [next(cosines) if tokens else 0.0 for tokens in texts]
 
 
 def _rows(tokens: Sequence[int]) -> tuple[Floats, Floats]:

@@ -58,8 +58,8 @@ def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersio
 @router.post("/u/{user:path}/blocks")
 async def create(request: Request, here: Here) -> Response:
     form: Mapping[str, str] = request.state.form
-    made = memory_of(request).blocks(**here.scope)
-    await made.create(form.get("label", ""), _lines(form, "value"), description=form.get("description", ""))
+    editor = memory_of(request).blocks(**here.scope)
+    await editor.create(form.get("label", ""), _lines(form, "value"), description=form.get("description", ""))
     return back(here, "blocks")
 
 

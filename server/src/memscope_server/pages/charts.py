@@ -62,11 +62,11 @@ def columns(buckets: Sequence[Bucket], by: By) -> Columns:
     """Return the buckets at their places in time; those without turns are gaps."""
     places = [_slot(one.start, by) for one in buckets]
     most = max((one.count for one in buckets), default=1)
-    made = [
+    drawn = [
         Column(place - places[0], max(2.0, 100 * one.count / most), one.start.date(), _last_day(one.start, by), one)
         for place, one in zip(places, buckets, strict=True)
     ]
-    return Columns(places[-1] - places[0] + 1 if places else 0, made)
+    return Columns(places[-1] - places[0] + 1 if places else 0, drawn)
 
 
 def _slot(start: datetime, by: By) -> int:

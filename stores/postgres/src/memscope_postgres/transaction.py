@@ -145,9 +145,9 @@ class PostgresTransaction:
     def _start_together(self, asked: Mapping[str, Sequence[str]]) -> None:
         names = {user_id(name): name for name in asked}
         ids = {id: storable(asked[names[id]]) for id in sorted(names)}  # sorted: two inserts must not cross
-        *found, spaces = self._statements.start_together(ids)
+        *columns, spaces = self._statements.start_together(ids)
         self._load_spaces(spaces)
-        self._take_free(names, *found)
+        self._take_free(names, *columns)
         if new := {id: ids[id] for id in ids if names[id] not in self._users}:
             rows = [(id, names[id], units_version) for id in new]
             query = "INSERT INTO users(user_id, name, terms) SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])"
