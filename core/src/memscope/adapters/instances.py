@@ -63,17 +63,17 @@ _lock = threading.Lock()
 _shared: list[SharedMemory] = []
 
 
-def acquire(given: MemoryLike) -> SharedMemory:
+def acquire(asked: MemoryLike) -> SharedMemory:
     """The shared memory for an adapter's argument: an object, settings, a store's path or URL, or None for the default.
 
     Equal settings give the same one. ``release`` it when done; the last one to do so closes it. A process may just
     end, too: what was acknowledged is durable, and what waits for a model waits in the store.
     """
-    if isinstance(given, AsyncMemoryScope):
-        return SharedMemory(given)
-    if isinstance(given, MemoryScope):
-        return SharedMemory(given.memory, portal=True)
-    settings = _settings(given)
+    if isinstance(asked, AsyncMemoryScope):
+        return SharedMemory(asked)
+    if isinstance(asked, MemoryScope):
+        return SharedMemory(asked.memory, portal=True)
+    settings = _settings(asked)
     with _lock:
         shared = next((one for one in _shared if one.pid == os.getpid() and one.settings == settings), None)
         if shared is None:
@@ -85,14 +85,14 @@ def acquire(given: MemoryLike) -> SharedMemory:
         return shared
 
 
-def check_settings(given: MemoryLike) -> MemoryLike:
+def check_settings(asked: MemoryLike) -> MemoryLike:
     """Read the settings of an argument. ``ConfigError`` or ``PluginError`` if no memory can be made of them."""
-    if isinstance(given, AsyncMemoryScope | MemoryScope):
-        return given
-    settings = _settings(given)
+    if isinstance(asked, AsyncMemoryScope | MemoryScope):
+        return asked
+    settings = _settings(asked)
     if not any(one.settings == settings for one in _shared):
-        made = AsyncMemoryScope(settings=settings)  # opens nothing
-        path = getattr(made.admin.runtime.services.store, "path", None)
+        memory = AsyncMemoryScope(settings=settings)  # opens nothing
+        path = getattr(memory.admin.runtime.services.store, "path", None)
         if isinstance(path, Path) and not path.parent.is_dir():
             raise ConfigError(f"the folder of the store {str(path)!r} does not exist", hint="make it, or mend the path")
     return settings
@@ -115,36 +115,36 @@ def _last(shared: SharedMemory) -> bool:
 # ------------------------------------------------------------------------------------------------------------- settings
 
 
-def _settings(given: Settings | Mapping[str, Any] | str | Path | None) -> Settings:
+def _settings(asked: Settings | Mapping[str, Any] | str | Path | None) -> Settings:
     from memscope.config.settings import load
 
-    return load({"store": str(given)} if isinstance(given, str | Path) else given)
+    return load({"store": str(asked)} if isinstance(asked, str | Path) else asked)
 
 
-def to_config(given: MemoryLike) -> dict[str, Any] | None:
+def to_config(asked: MemoryLike) -> dict[str, Any] | None:
     """Return an argument as JSON that may be written down: without keys, passwords and settings of the environment.
 
     ``ConfigError`` for a memory given as an object, which only its owner can make again.
     """
-    if given is None:
+    if asked is None:
         return None
-    if isinstance(given, AsyncMemoryScope | MemoryScope):
+    if isinstance(asked, AsyncMemoryScope | MemoryScope):
         raise ConfigError("a memory given as an object cannot be written down", hint="give settings or a path instead")
-    if isinstance(given, str | Path):
-        return {"store": _without_password(str(given))}
-    told = given if isinstance(given, Mapping) else given.model_dump(exclude_unset=True)
-    return _public(told)
+    if isinstance(asked, str | Path):
+        return {"store": _without_password(str(asked))}
+    settings = asked if isinstance(asked, Mapping) else asked.model_dump(exclude_unset=True)
+    return _public(settings)
 
 
-def identity(given: MemoryLike) -> str:
+def identity(asked: MemoryLike) -> str:
     """Return a key: equal for arguments that give the same memory in this process."""
-    if isinstance(given, AsyncMemoryScope | MemoryScope):
-        return f"object {id(given.memory if isinstance(given, MemoryScope) else given)}"
-    return json.dumps(to_config(given), sort_keys=True)
+    if isinstance(asked, AsyncMemoryScope | MemoryScope):
+        return f"object {id(asked.memory if isinstance(asked, MemoryScope) else asked)}"
+    return json.dumps(to_config(asked), sort_keys=True)
 
 
-def _public(told: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {name: _plain(value) for name, value in told.items() if not name.lower().endswith(SECRET_SUFFIXES)}
+def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {name: _plain(value) for name, value in settings.items() if not name.lower().endswith(SECRET_SUFFIXES)}
     return {name: value for name, value in plain.items() if value is not None}
 
 

@@ -145,8 +145,8 @@ def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
 
 
 def _line(turn: Turn, zone: tzinfo | None) -> str:
-    said = in_zone(turn.time, zone)
-    return f"[id {turn.key}] [{said:%Y-%m-%d %H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
+    moment = in_zone(turn.time, zone)
+    return f"[id {turn.key}] [{moment:%Y-%m-%d %H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
 
 
 def _first(page: int) -> int:
@@ -193,7 +193,7 @@ def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:
 async def tool_answer(
     tool: Tool,
     session: MemorySession,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     seen: Collection[str] = (),
     strict: bool = False,
@@ -203,16 +203,16 @@ async def tool_answer(
     Args:
         tool: One of this module.
         session: The memory of the run's user.
-        given: The arguments, as the model or its framework gave them; unknown ones are ignored.
+        values: The arguments, as the model or its framework gave them; unknown ones are ignored.
         seen: Keys of the turns in the conversation, which a search leaves out.
         strict: Raise a failure instead.
     """
     fields = arguments(tool)
-    chosen = {name: given[name] for name in fields if name in given}
+    chosen = {name: values[name] for name in fields if name in values}
     if tool is search_memory:
         chosen["seen"] = seen
     try:
-        if missing := [name for name, (_, default) in fields.items() if default is ... and name not in given]:
+        if missing := [name for name, (_, default) in fields.items() if default is ... and name not in values]:
             raise InputError(f"{tool.__name__} needs {', '.join(missing)}")
         return await tool(session, **chosen)
     except MemscopeError as error:
@@ -240,8 +240,8 @@ def _given(tool: Tool) -> Iterable[inspect.Parameter]:
 def bound(tool: Tool, session: MemorySession) -> Tool:
     """Return the tool for one session, as a function with the signature and docstring that a model sees."""
 
-    async def call(**given: Any) -> str:
-        return await tool(session, **given)
+    async def call(**arguments: Any) -> str:
+        return await tool(session, **arguments)
 
     hints = get_type_hints(tool)
     shown = [one.replace(annotation=hints[one.name]) for one in _given(tool)]

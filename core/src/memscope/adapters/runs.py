@@ -42,11 +42,11 @@ async def begin_run(
         permanent: Whether the block stays in the conversation.
     """
     start = first_unanswered(turns) if new is None else new
-    history, said = turns[:start][-MAX_REPLAYED_TURNS:], turns[start:]
-    keys = (*await session.record(history, replay=True), *await session.record(said))
-    texts = {turn["content"] for turn in (*history, *said)}
+    history, fresh = turns[:start][-MAX_REPLAYED_TURNS:], turns[start:]
+    keys = (*await session.record(history, replay=True), *await session.record(fresh))
+    texts = {turn["content"] for turn in (*history, *fresh)}
     recalled = await session.recall(
-        choose_query(said or history), exclude={*exclude, *filter(None, keys)}, shown=texts, permanent=permanent
+        choose_query(fresh or history), exclude={*exclude, *filter(None, keys)}, shown=texts, permanent=permanent
     )
     return RunMemory(recalled.text, tuple(hit.id for hit in recalled.hits), keys)
 

@@ -56,8 +56,8 @@ def format_hits(hits: Sequence[Hit]) -> str:
     """Return hits as a block for a tool's answer, each with the id that ``forget`` takes."""
     from memscope.retrieval.context import line
 
-    told = [*getattr(hits, "profile", ()), *hits]
-    return block("\n".join(f"[id {hit.id}] {line(hit)}" for hit in told)) if told else NOTHING_FOUND
+    shown = [*getattr(hits, "profile", ()), *hits]
+    return block("\n".join(f"[id {hit.id}] {line(hit)}" for hit in shown)) if shown else NOTHING_FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class MemoryHandle:
 
     async def shared(self) -> SharedMemory:
         if self._shared is None:
-            given = self.memory if self._checked is None else self._checked
-            shared = await asyncio.to_thread(acquire, given)  # reads settings, imports plugins
+            asked = self.memory if self._checked is None else self._checked
+            shared = await asyncio.to_thread(acquire, asked)  # reads settings, imports plugins
             if self._shared is not None:  # another task was quicker
                 await release(shared)  # type: ignore[unreachable]
             else:
@@ -151,10 +151,10 @@ class MemorySession:
 
     async def record(self, turns: Sequence[TurnInput], *, replay: bool = False) -> tuple[str, ...]:
         """Add turns; returns the key of each, "" for one that is not recorded. ``replay``: history shown again."""
-        kept = [turn for turn in turns if self._keeps(turn)]
-        if not kept:
+        recorded = [turn for turn in turns if self._keeps(turn)]
+        if not recorded:
             return ("",) * len(turns)
-        keys = iter(await self._open("add_turns", self._add(kept, replay), ("",) * len(kept)))
+        keys = iter(await self._open("add_turns", self._add(recorded, replay), ("",) * len(recorded)))
         return tuple(next(keys) if self._keeps(turn) else "" for turn in turns)
 
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
@@ -271,8 +271,8 @@ class MemorySession:
 
     async def remember(self, text: str, **more: Any) -> Observation | Insight:
         """``more``: name, data, time and the like of ``add_memory``."""
-        given = {"zone": await self._zone(), **more}
-        return await self.do(lambda memory: memory.add_memory(text, **self._scope, **given))
+        options = {"zone": await self._zone(), **more}
+        return await self.do(lambda memory: memory.add_memory(text, **self._scope, **options))
 
     async def forget(self, ids: Sequence[str]) -> tuple[ForgetReport | None, list[str]]:
         """Forget these ids; returns the receipt (None if nothing has one of them) and the unknown ids."""
@@ -328,9 +328,9 @@ class MemorySession:
 
     async def answer_forget(self, ids: Sequence[str]) -> str:
         report, missing = await self.forget(ids)
-        told = [f"Forgotten: {report.turns} turns, {report.observations} memories."] if report else []
-        told += [f"Nothing has the id {id!r}." for id in missing]
-        return " ".join(told) or "No ids were given."
+        sentences = [f"Forgotten: {report.turns} turns, {report.observations} memories."] if report else []
+        sentences += [f"Nothing has the id {id!r}." for id in missing]
+        return " ".join(sentences) or "No ids were given."
 
     # ---- the memory behind it
 
@@ -371,10 +371,10 @@ class SessionPool:
         await self._handle.close()
 
 
-def _checked_now(check: Callable[[T], R], given: T) -> R | None:
+def _checked_now(check: Callable[[T], R], value: T) -> R | None:
     """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
     try:
-        return check(given)
+        return check(value)
     except MemscopeError:
         raise
     except Exception as error:

@@ -35,12 +35,12 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]]
     current = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
     chosen = [one for one in current if one.scope.agent == current[0].scope.agent]
     gone = frozenset(claim.items) - {one.id for one in current}
-    given = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
-    if not given:
+    facts = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
+    if not facts:
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
-    batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
+    batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, facts[0].scope.agent), facts)
     batch = with_insights(await run(steps, await _with_known(ctx, batch), ctx), ctx.clock())
-    gone |= {one.id for one in chosen} - {one.id for one in given}
+    gone |= {one.id for one in chosen} - {one.id for one in facts}
     changes = change_set(batch, gone, propose=ctx.settings.approve)
     return await with_corrections(ctx.store, claim.user, changes, ctx.clock())
 

@@ -80,15 +80,15 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
         gone = (Supersession(old.id, None, now, old.said, old.said),) if old else ()
         return replace(batch, closed=(*batch.closed, *gone))
     sources = _sources(batch, topic)
-    said = max([batch.facts[id].said for id in sources if id in batch.facts] + ([old.said] if old else []))
+    newest = max([batch.facts[id].said for id in sources if id in batch.facts] + ([old.said] if old else []))
     if old and [one.text for one in attributed(old, batch.facts)] == [one.text for one in topic.sentences]:
-        grown = replace(old, sources=sources, sentences=topic.sentences, said=said, recorded=now)
+        grown = replace(old, sources=sources, sentences=topic.sentences, said=newest, recorded=now)
         if set(sources) <= set(old.sources) and old.sentences in ((), topic.sentences):
             return batch
         return replace(batch, revised=(*batch.revised, Revision(grown, old.version)))
     insight = Insight(
         id=memory_id(batch.id, ordinal), scope=batch.scope, text=composed(topic.subject, topic.sentences),
-        sources=sources, said=said, recorded=now, origin="reflect", subject=topic.subject, sentences=topic.sentences,
+        sources=sources, said=newest, recorded=now, origin="reflect", subject=topic.subject, sentences=topic.sentences,
     )  # fmt: skip
     batch = replace(batch, new=(*batch.new, insight))
     if old is None:
@@ -100,9 +100,9 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
 def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
     """Return the ids of the facts under the topic, those of the old insight first."""
     before: Iterable[str] = topic.insight.sources if topic.insight else ()
-    own = [id for one in topic.sentences for id in one.sources]
+    stated = [id for one in topic.sentences for id in one.sources]
     placed = [one.id for one in batch.observations if one.id in topic.placed]
-    return tuple(dict.fromkeys(_survivor(batch, id) for id in (*before, *own, *placed)))
+    return tuple(dict.fromkeys(_survivor(batch, id) for id in (*before, *stated, *placed)))
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:

@@ -59,9 +59,9 @@ def ended(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observatio
 
     A repeat that was merged ended nothing.
     """
-    own = {fact.id for fact in batch.observations}
+    new = {fact.id for fact in batch.observations}
     facts = (batch.sources[id] for id in insight.sources if id in batch.sources)
-    by_news = [fact for fact in facts if fact.superseded_by in own and fact.valid_to is not None]
+    by_news = [fact for fact in facts if fact.superseded_by in new and fact.valid_to is not None]
     return [*{fact.id: fact for fact in (*by_news, *ended_since(batch, insight, now))}.values()]
 
 

@@ -20,7 +20,7 @@ async def reconcile(batch: TopicBatch, ctx: Services) -> TopicBatch:
     return batch.settled(settlement)
 
 
-def _counts(told: FactRelation) -> bool:
+def _counts(relation: FactRelation) -> bool:
     """Return whether the verdict applies: both facts are current and about the same subject."""
-    one_subject = may_meet(told.new, told.old) or share_thing(told.new, told.old)
-    return not told.new.closed and not told.old.closed and one_subject
+    one_subject = may_meet(relation.new, relation.old) or share_thing(relation.new, relation.old)
+    return not relation.new.closed and not relation.old.closed and one_subject

@@ -33,7 +33,7 @@ _locks: WeakValueDictionary[tuple[int, int, str], asyncio.Lock] = WeakValueDicti
 
 async def add(
     runtime: MemoryOperations,
-    given: Mapping[str, Any],
+    message: Mapping[str, Any],
     where: Scope,
     *,
     subject: str,
@@ -45,7 +45,7 @@ async def add(
 ) -> tuple[Memory, bool]:
     """Validate a statement and store it; ``AsyncMemoryScope.add_memory`` has the arguments."""
     services = runtime.services
-    turn, timed = await runtime.check_statement(given, where, zone, textless=bool(data))
+    turn, timed = await runtime.check_statement(message, where, zone, textless=bool(data))
     draft, memory = statement(
         await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, services.limits),
         name=None if name is None else validation.identifier("name", name),
@@ -58,30 +58,30 @@ async def add(
 
 
 async def keep(
-    store: Store, statement: TurnInsert, made: Observation, subject: str = "", *, timed: bool = False
+    store: Store, statement: TurnInsert, new: Observation, subject: str = "", *, timed: bool = False
 ) -> tuple[Memory, bool]:
     """Store a statement; return its memory, and whether anything was written. ``subject``: it makes an insight.
 
     ``timed``: its key follows from its time, so that it may be stored already. ``Conflict`` if that was forgotten.
     """
-    user = made.scope.user
+    user = new.scope.user
     if timed and not subject and (memory := await _of_statement(store, user, statement.turn.key)):
         return memory, False
     async with _one_at_a_time(store, user):
         for _ in range(MAX_SOURCE_ATTEMPTS):
-            again = await _said_again(store, made, subject)
+            again = await _said_again(store, new, subject)
             if again is None:
                 break
             with suppress(Conflict):  # revised meanwhile; or this statement of that time was forgotten
                 if again.changes.revised:
                     await store.append(user, [statement], again.changes)
                 return await _stored(store, user, again.memory.id), bool(again.changes.revised)
-        return await _keep_anew(store, statement, made, subject)
+        return await _keep_anew(store, statement, new, subject)
 
 
-async def _keep_anew(store: Store, statement: TurnInsert, made: Observation, subject: str) -> tuple[Memory, bool]:
-    user = made.scope.user
-    changes = await stated_insight(store, made, subject) if subject else ChangeSet(new=(made,))
+async def _keep_anew(store: Store, statement: TurnInsert, new: Observation, subject: str) -> tuple[Memory, bool]:
+    user = new.scope.user
+    changes = await stated_insight(store, new, subject) if subject else ChangeSet(new=(new,))
     (outcome,) = (await store.append(user, [statement], changes)).outcomes
     if outcome == "forgotten":
         raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it again")
@@ -115,21 +115,21 @@ async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
         yield
 
 
-async def _said_again(store: Store, made: Observation, subject: str = "") -> SaidAgain | None:
+async def _said_again(store: Store, new: Observation, subject: str = "") -> SaidAgain | None:
     """Return the current memory with the words, agent, data and end of this one; None for a document.
 
     ``subject``: that of the insight that the statement is to make.
     """
-    if made.name is not None or not made.text.strip():
+    if new.name is not None or not new.text.strip():
         return None
-    for fact in sorted(await _alike(store, made), key=lambda one: one.recorded):
+    for fact in sorted(await _alike(store, new), key=lambda one: one.recorded):
         if subject:
-            derived = (await store.fetch(made.scope.user, [fact.id])).derived.get(fact.id, ())
+            derived = (await store.fetch(new.scope.user, [fact.id])).derived.get(fact.id, ())
             same = [one for one in derived if isinstance(one, Insight) and fold(one.subject) == fold(subject)]
-            if known := next((one for one in same if _is_same(one, made)), None):
-                return SaidAgain(known, await _further_source(store, fact, made))
-        elif _is_same(fact, made):
-            return SaidAgain(fact, await _further_source(store, fact, made))
+            if known := next((one for one in same if _is_same(one, new)), None):
+                return SaidAgain(known, await _further_source(store, fact, new))
+        elif _is_same(fact, new):
+            return SaidAgain(fact, await _further_source(store, fact, new))
     return None
 
 
@@ -139,12 +139,12 @@ async def _of_statement(store: Store, user: str, key: str) -> Memory | None:
     return next((one for one in derived if one.current), derived[0] if derived else None)
 
 
-async def _alike(store: Store, made: Observation) -> list[Observation]:
+async def _alike(store: Store, new: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
-    words = tuple(dict.fromkeys(terms(made.text)))[:MAX_SEARCH_TERMS]
+    words = tuple(dict.fromkeys(terms(new.text)))[:MAX_SEARCH_TERMS]
     wanted, observations = (
-        _compared_words(made.text),
-        await (_with_terms(store, made, words) if words else _with_text(store, made)),
+        _compared_words(new.text),
+        await (_with_terms(store, new, words) if words else _with_text(store, new)),
     )
     return [
         one
@@ -153,18 +153,18 @@ async def _alike(store: Store, made: Observation) -> list[Observation]:
     ]
 
 
-async def _with_terms(store: Store, made: Observation, words: tuple[int, ...]) -> list[Observation]:
-    asked = Search(Scope(made.scope.user, made.scope.agent), words, required=(words,))
+async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) -> list[Observation]:
+    asked = Search(Scope(new.scope.user, new.scope.agent), words, required=(words,))
     handles = list((await store.search(asked)).handle)
-    derived = (await store.fetch(made.scope.user, handles)).derived.values()
+    derived = (await store.fetch(new.scope.user, handles)).derived.values()
     memories = {one.id: one for group in derived for one in group}
     return [one for one in memories.values() if isinstance(one, Observation)]
 
 
-async def _with_text(store: Store, made: Observation) -> list[Observation]:
+async def _with_text(store: Store, new: Observation) -> list[Observation]:
     """Return those with a text that has no words to search for, such as an emoji."""
     kinds = frozenset({"observation"})
-    select = Select(made.scope.user, made.scope.agent, kinds=kinds, text=made.text.strip(), current=True)  # type: ignore[arg-type]
+    select = Select(new.scope.user, new.scope.agent, kinds=kinds, text=new.text.strip(), current=True)  # type: ignore[arg-type]
     return [one async for page in store.scan(select) for one in page if isinstance(one, Observation)]
 
 
@@ -172,18 +172,18 @@ def _compared_words(text: str) -> tuple[str, ...]:
     return content_words(text) or (text.strip(),)
 
 
-def _is_same(memory: Memory, made: Observation) -> bool:
-    """Return whether the memory has the scope, data and end of the one made, and no name."""
-    same = (memory.scope, memory.name, memory.expires) == (made.scope, None, made.expires)
-    return same and memory.current and matches({"data": {"$eq": made.data}}, {"data": memory.data})
+def _is_same(memory: Memory, new: Observation) -> bool:
+    """Return whether the memory has the scope, data and end of the new one, and no name."""
+    same = (memory.scope, memory.name, memory.expires) == (new.scope, None, new.expires)
+    return same and memory.current and matches({"data": {"$eq": new.data}}, {"data": memory.data})
 
 
-async def _further_source(store: Store, kept: Observation, made: Observation) -> ChangeSet:
+async def _further_source(store: Store, known: Observation, new: Observation) -> ChangeSet:
     """Return the revision that adds a source; what said it first stands in front. None is added beyond ``SOURCES``."""
-    if len(kept.sources) >= MAX_SOURCES or set(made.sources) <= set(kept.sources):
+    if len(known.sources) >= MAX_SOURCES or set(new.sources) <= set(known.sources):
         return ChangeSet()
-    whole = joined(kept, made)
-    first = (await store.fetch(made.scope.user, [kept.sources[0]])).records.get(kept.sources[0])
-    if isinstance(first, Turn) and made.said < first.time:
-        whole = replace(whole, sources=tuple(dict.fromkeys((*made.sources, *whole.sources))))
-    return ChangeSet(revised=(Revision(replace(whole, recorded=made.recorded), kept.version),))
+    whole = joined(known, new)
+    first = (await store.fetch(new.scope.user, [known.sources[0]])).records.get(known.sources[0])
+    if isinstance(first, Turn) and new.said < first.time:
+        whole = replace(whole, sources=tuple(dict.fromkeys((*new.sources, *whole.sources))))
+    return ChangeSet(revised=(Revision(replace(whole, recorded=new.recorded), known.version),))

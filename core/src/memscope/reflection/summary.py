@@ -70,26 +70,26 @@ def with_summary(job: StageJob) -> StageJob:
 async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, claim: Claim, hooks: Hooks) -> ChangeSet:
     old = await summary_of(ctx.store, where)
     turns = await said_lately(ctx.store, where, ctx.clock())
-    told = _left(turns, old, ctx)
-    given = [turn for turn in told if not turn.metadata.get(INJECTED)]
-    shown = list(await hooks.before("consolidate", given, scope=Scope(claim.user))) if given else []
+    left = _left(turns, old, ctx)
+    spoken = [turn for turn in left if not turn.metadata.get(INJECTED)]
+    shown = list(await hooks.before("consolidate", spoken, scope=Scope(claim.user))) if spoken else []
     if not shown:
         return change_set
     # One of an earlier conversation is not continued: the new one takes its place.
     known = old if old is not None and not {turn.key for turn in turns}.isdisjoint(old.sources) else None
     text = await _ask(ctx, known.text if known else "", shown)
-    made = Insight(
+    insight = Insight(
         id=old.id if old else memory_id("/".join((claim.id, *claim.items, "summary")), len(change_set.new)),
-        scope=where, text=text, sources=(*(known.sources if known else ()), *(turn.key for turn in told)),
-        said=told[-1].time, recorded=ctx.clock(), origin="summary", name=summary_name(where),
+        scope=where, text=text, sources=(*(known.sources if known else ()), *(turn.key for turn in left)),
+        said=left[-1].time, recorded=ctx.clock(), origin="summary", name=summary_name(where),
         namespace=SUMMARY_NAMESPACE,
         subject=languages.main(text).phrases.conversation,
     )  # fmt: skip
-    action = {"action": "updated", "kind": "insight", "id": made.id, "text": text}
+    action = {"action": "updated", "kind": "insight", "id": insight.id, "text": text}
     report = {**change_set.report, "actions": [*change_set.report.get("actions", ()), action]}
     if old is None:
-        return replace(change_set, new=(*change_set.new, made), report=report)
-    return replace(change_set, revised=(*change_set.revised, Revision(made, old.version)), report=report)
+        return replace(change_set, new=(*change_set.new, insight), report=report)
+    return replace(change_set, revised=(*change_set.revised, Revision(insight, old.version)), report=report)
 
 
 def _left(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Turn]:
@@ -99,8 +99,8 @@ def _left(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Tur
     left = turns[: len(turns) - len(fit_turns(turns, window))]
     fresh = [turn for turn in left if old is None or turn.key not in old.sources]
     sizes = accumulate(min(len(turn.text), MAX_SHOWN_TURN_CHARS) for turn in fresh)
-    told = [turn for turn, size in zip(fresh, sizes, strict=True) if size <= MAX_SHOWN_CHARS]
-    return told if sum(map(cost, fresh)) >= window / 2 else []
+    fitting = [turn for turn, size in zip(fresh, sizes, strict=True) if size <= MAX_SHOWN_CHARS]
+    return fitting if sum(map(cost, fresh)) >= window / 2 else []
 
 
 async def _ask(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> str:
@@ -117,9 +117,9 @@ def summary_data(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> Json:
     shares = ctx.settings.context
     tokens = int((shares.budget or 0) * shares.summary)
     wide = is_wide("\n".join(turn.text for turn in turns))
-    told = [
+    lines = [
         {"at": f"{in_zone(turn.time, ctx.zone):%Y-%m-%d %H:%M}", "by": turn.speaker,
          "text": visible(turn.text)[:MAX_SHOWN_TURN_CHARS]}
         for turn in turns
     ]  # fmt: skip
-    return {"so_far": goes_on, "turns": told, "characters": tokens if wide else 4 * tokens}
+    return {"so_far": goes_on, "turns": lines, "characters": tokens if wide else 4 * tokens}

@@ -109,11 +109,11 @@ async def update(batch: TopicBatch, ctx: Services) -> TopicBatch:
 def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicBatch:
     """Convert the reply to topics. Raises ``ModelReplyError`` if it places none of the facts."""
     drafts, reasons = _drafts(batch, view, reply)
-    own = {fact.id for fact in batch.observations}
-    alone = {view.facts[n - 1].id for n in reply.alone if 1 <= n <= len(view.facts)} & own
+    new = {fact.id for fact in batch.observations}
+    alone = {view.facts[n - 1].id for n in reply.alone if 1 <= n <= len(view.facts)} & new
     for key in [key for key, draft in drafts.items() if not _founds(draft)]:
-        alone |= drafts.pop(key).facts.keys() & own
-    topics = _topics(batch, [*drafts.values()], own, reasons)
+        alone |= drafts.pop(key).facts.keys() & new
+    topics = _topics(batch, [*drafts.values()], new, reasons)
     placed = {id for topic in topics for id in topic.placed}
     if not placed and not alone:
         raise ModelReplyError("the reply places none of the facts")
@@ -162,7 +162,7 @@ def _founds(draft: Draft) -> bool:
 # ---- the sentences
 
 
-def _topics(batch: TopicBatch, drafts: list[Draft], own: set[str], reasons: Counter[str]) -> tuple[Topic, ...]:
+def _topics(batch: TopicBatch, drafts: list[Draft], new: set[str], reasons: Counter[str]) -> tuple[Topic, ...]:
     """Apply the entries of all drafts, those that only drop or move last."""
     of = {draft.insight.id: draft for draft in drafts if draft.insight}
     for insight in [one for draft in drafts for entry in draft.entries for one, _ in entry.old]:
@@ -176,7 +176,7 @@ def _topics(batch: TopicBatch, drafts: list[Draft], own: set[str], reasons: Coun
         reasons.update(_apply(batch, draft, entry, of))
     return tuple(
         Topic(
-            draft.subject, draft.insight, tuple(draft.sentences), frozenset(draft.facts) & own,
+            draft.subject, draft.insight, tuple(draft.sentences), frozenset(draft.facts) & new,
             frozenset(one for one in draft.sentences if one.text in draft.worded),
         )
         for draft in drafts
