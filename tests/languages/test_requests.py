@@ -8,8 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.languages.requests import need, wishes_heeded
+from memscope.languages.requests import need, remarks, wishes_heeded
 
+REMARKS = [
+    "I burnt the toast again this morning.",
+    "We finally got the keys to the flat!",
+    "My brother bought a new set of bricks and wants me to help build it!",
+    "Another parcel got lost in the post…",
+    "今天早上又把面包烤糊了。",
+    "我肩膀疼得要命！",
+    "下周部门聚会要我上台表演，我有点慌。",
+    "快递又丢了……",
+]
+ASKING = [
+    "Find me a quiet café near the office.",
+    "The tax form wants my occupation.",
+    "My mother asks for the exact date of my race.",
+    "I wonder where I put the spare key.",
+    "Not sure what to cook for the in-laws.",
+    "Let's pick a film for tonight.",
+    "不知道备用钥匙放哪儿了。",
+    "门卫问我的车牌号。",
+    "提醒我周一给银行打电话。",
+    "三月十九号那天我去干嘛了",
+]
 NOTHING = [
     "hello there",
     "Good evening!",
@@ -203,3 +225,17 @@ def best_of(call, times=5):
         return time.thread_time() - begin
 
     return min(seconds() for _ in range(times))
+
+
+@pytest.mark.parametrize("message", REMARKS)
+def test_a_statement_asks_for_nothing(message: str) -> None:
+    assert remarks(message)
+
+
+@pytest.mark.parametrize("message", ASKING)
+def test_a_request_in_the_form_of_a_statement_asks(message: str) -> None:
+    assert not remarks(message)
+
+
+def test_a_wide_exclamation_mark_ends_a_remark() -> None:
+    assert need("楼下又在装修！") == "world"

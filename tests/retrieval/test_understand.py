@@ -47,6 +47,13 @@ async def test_a_personal_question_brings_lasting_statements_that_weigh_nothing_
     assert DURABLE_TERM not in (await understand(question("Who wrote Hamlet?"), KIT)).terms
 
 
+@pytest.mark.parametrize("query", ["I burnt the toast again.", "我肩膀疼得要命！", "又赢了，太开心了！"])
+async def test_a_remark_is_about_the_user_and_asks_for_no_lasting_statements(question: Ask, query: str) -> None:
+    asked = await understand(question(query), KIT)
+    assert asked.asks_personally
+    assert DURABLE_TERM not in asked.terms
+
+
 @pytest.mark.parametrize(
     ("query", "when"),
     [

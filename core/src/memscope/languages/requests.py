@@ -57,7 +57,7 @@ def need(message: str) -> Need:
         return "task"  # whichever day it names, it is nobody's
     if rules.advice.search(bare) or rules.affairs.search(bare):
         return "user"
-    if _remarks(message, folded, rules):
+    if remarks(message):
         return "world"
     if _sets_a_scene(bare, rules):
         return "user"
@@ -65,9 +65,12 @@ def need(message: str) -> Need:
     return "world" if asks else "user"
 
 
-def _remarks(message: str, folded: str, rules: Requests) -> bool:
-    """Return whether a message only remarks on something: "Ugh, the wifi dropped again."."""
-    return not _MARKED_QUESTION.search(folded) and rules.remark.search(folded) is not None and not requests(message)
+def remarks(message: str) -> bool:
+    """Return whether a message tells of something and asks for nothing: "Ugh, the wifi dropped again."."""
+    rules, folded = of_sentence(message).requests, fold(message).strip()
+    if _MARKED_QUESTION.search(folded) or not rules.remark.search(folded) or rules.explains.search(folded):
+        return False
+    return not requests(message)
 
 
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:

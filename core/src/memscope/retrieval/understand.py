@@ -22,7 +22,7 @@ from memscope.languages.durable_facts import (
 )
 from memscope.languages.queries import asks_for_list, in_first_person, max_list_hits
 from memscope.languages.repetitions import days_asked
-from memscope.languages.requests import Need, need, wishes_heeded
+from memscope.languages.requests import Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import worker
 from memscope.records import Interval
@@ -96,13 +96,13 @@ async def understand(query: Query, ctx: Services) -> Query:
     told = frozenset(map(term, rest))
     fillers = _terms_of("fillers", tuple(signs))
     weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in fillers else 1.0 for one in terms)
-    personal = _has("personal", wording, signs) or _is_about_own(wording, signs, about)
-    wants_durable = personal and bool(terms)  # durable facts, though their term weighs nothing as a word
+    remark = remarks(asked)  # tells of the user and asks for nothing
+    personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
+    wants_durable = personal and bool(terms) and not remark  # though their term weighs nothing as a word
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
     days = days_asked(one.interval for one in ahead)
     is_list_question = asks_for_list(query.text)
-    widened = query.expand_lists and is_list_question
     return replace(
         query,
         terms=(*terms, *wordless, *days),
@@ -123,7 +123,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         topics=tuple(sorted(about)),
         meaning=sentence_vector(subject),
         is_list_question=is_list_question,
-        list_k=max_list_hits(query.k) if widened else 0,
+        list_k=max_list_hits(query.k) if query.expand_lists and is_list_question else 0,
         need=wanted,
         about_talk=_has("talk", wording, signs),
     )

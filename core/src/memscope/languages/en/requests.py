@@ -37,6 +37,12 @@ _DOCUMENT = (
 )
 _MAIL_FIELD = r"(?:from|sent|to|cc|bcc|date|subject|reply-to): ?[^\n]*"
 _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|winter|spring|autumn|fall|is|happen|work)"
+# Sentences that ask without a question's form: "The tax form wants my occupation.", "I wonder where the key is.".
+_ASKS_INDIRECTLY = (
+    r"(?s:.*)\b(?:(?:asks|wants|needs)\b(?: \w+){0,6}? (?:my|our|we|i)\b|let'?s\b"
+    r"|(?:wonder|(?:not|don'?t|can'?t) (?:sure|know|remember)|no idea|forg[eo]t)\b[^.]*"
+    r"\b(?:wh(?:at|ere|o|ose|ich|en|ether)|how|if)\b)"
+)
 
 REQUESTS = Requests(
     small_talk=word_list("small_talk"),
@@ -153,5 +159,8 @@ REQUESTS = Requests(
         r"|would|tell"
         r"|teach)\b"
     ),
-    remark=pattern(r"^\W*(?:ugh|argh|wow|oh|ooh|ah|damn|gosh|yay|phew|whew|oops|man|well)\b|[.!…]\W*$"),
+    remark=pattern(
+        rf"^(?!{_ASKS_INDIRECTLY})(?:\W*(?:ugh|argh|wow|oh|ooh|ah|damn|gosh|yay|phew|whew|oops|man|well)\b"
+        r"|(?s:.*)[.!…]\W*$)"
+    ),
 )

@@ -25,6 +25,8 @@ _MADE = (
     "[诗詩]|笑[话話]|段子|故事|[谜謎][语語]|[绕繞]口令|[对對][联聯]|歌[词詞]|童[话話]|俳句|[绝絕]句|律[诗詩]|[剧劇]本"
     "|[脑腦]筋急[转轉][弯彎]"
 )
+# 门卫问我的车牌号, 那天我干嘛去了: sentences that ask without a question's form.
+_ASKS_INDIRECTLY = "(?s:.*)(?:提醒|[干幹]嘛|咋|[问問填写寫报報][^,。]{0,6}我)"
 
 REQUESTS = Requests(
     small_talk_message=pattern(rf"(?:{alternatives('small_talk')}|[\W_])++"),
@@ -106,5 +108,5 @@ REQUESTS = Requests(
         "|是[^，。]{1,14}[还還]是"
         "|解[释釋]|介[绍紹]|[讲講]{2}|[说說]{2}|科普|[区區][别別]|列出|列[举舉]|[证證]明|原理"
     ),
-    remark=pattern(r"^\W*(?:唉|哎|啊|哇|呀|嗐|天[哪啊]|哈哈)|[了啦。！…]\W*$"),
+    remark=pattern(rf"^(?!{_ASKS_INDIRECTLY})(?:\W*(?:唉|哎|啊|哇|呀|嗐|天[哪啊]|哈哈)|(?s:.*)[了啦。!…]\W*$)"),
 )
