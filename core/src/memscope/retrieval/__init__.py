@@ -20,8 +20,8 @@ from memscope.records import Retrieval
 from memscope.retrieval.context import context, profile_lines
 from memscope.retrieval.explain import explanation, log_narrowed, reason_of, unread_language, why_nothing
 from memscope.retrieval.hits import build_hits
+from memscope.retrieval.limit_lines import limit_lines
 from memscope.retrieval.list_coverage import list_coverage
-from memscope.retrieval.need import limit_lines
 from memscope.retrieval.profile import profile
 from memscope.retrieval.query import Query, Request
 from memscope.retrieval.rank import rank
