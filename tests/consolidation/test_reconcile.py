@@ -151,18 +151,18 @@ def shown(world, call=-1):
     return [one["text"] for one in data(world.chat.prompts[call]).get("known", ())]
 
 
-async def test_one_call_shows_twenty_known_facts_the_nearest_first(world):
-    said = [f"I keep {n} cups of the colour number {n}" for n in range(22)]
+async def test_one_call_shows_24_known_facts_the_nearest_first(world):
+    said = [f"I keep {n} cups of the colour number {n}" for n in range(26)]
     await world.say(*said, "I live in Berlin", "I have a cat named Ada")
     facts = [fact(text.replace("I ", "The user ") + ".", (n, text)) for n, text in enumerate(said, 1)]
-    facts += [fact(BERLIN[1], (23, BERLIN[0])), fact("The user has a cat named Ada.", (24, "I have a cat named Ada"))]
-    world.settings["batch_turns"] = 24
-    await world.consolidate(noted(*facts, levels=[3] * 24))
+    facts += [fact(BERLIN[1], (27, BERLIN[0])), fact("The user has a cat named Ada.", (28, "I have a cat named Ada"))]
+    world.settings["batch_turns"] = 28
+    await world.consolidate(noted(*facts, levels=[3] * 28))
     assert shown(world) == []
     await world.say("My cat Ada sleeps", "I left Berlin")
     report = await world.consolidate(noted(levels=[0, 0]))
     assert report.calls == 1
-    assert len(shown(world)) == 20
+    assert len(shown(world)) == 24
     assert set(shown(world)[:2]) == {BERLIN[1], "The user has a cat named Ada."}
 
 

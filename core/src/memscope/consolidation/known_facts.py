@@ -1,8 +1,9 @@
 """Known facts that the turns of a call may repeat, refine or end: shown to the model beside the turns.
 
 Each sentence rates each fact by words (BM25), meaning (built-in vectors), topic and person; a home, a job or another
-state of this person counts for more, since it is what news end. A fact counts for as much as the sentence that is
-nearest to it, hardly more for several: a talk about work must not crowd out the one fact about a move.
+state of this person counts for more, since it is what news end. A turn is as near to a fact as its nearest sentence is.
+A fact counts for as much as the turn that is nearest to it, hardly more for several: a talk about work must not crowd
+out the one fact about a move.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
     Ratings = NDArray[np.float32]  # [sentences, facts]
 
-MAX_KNOWN_FACTS = 20  # shown in one call
+MAX_KNOWN_FACTS = 24  # shown in one call
 MAX_KNOWN_FACT_CHARS = 300
-NEAREST_COUNTS = 5  # exponent of the sum over sentences
+NEAREST_COUNTS = 5  # exponent of the sum over turns
 WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON, WEIGHT_OF_STATE = (
     0.1,
     3.0,
@@ -47,7 +48,10 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
     """Return the facts nearest to the lines, nearest first."""
     if not facts or not lines:
         return []
-    said = [(line, text) for line in lines for text in dict.fromkeys((line.text, *sentences(line.text)))]
+    import numpy as np
+
+    parts = [[*dict.fromkeys((line.text, *sentences(line.text)))] for line in lines]
+    said = [(line, text) for line, own in zip(lines, parts, strict=True) for text in own]
     texts, known = [text for _, text in said], [" ".join((fact.text, *fact.keywords)) for fact in facts]
     meant = _by_meaning(texts, known)
     topic = WEIGHT_OF_TOPIC_ALONE if meant is None else WEIGHT_OF_TOPIC
@@ -58,7 +62,8 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
     )
     if meant is not None:
         ratings += WEIGHT_OF_MEANING * meant
-    nearest = (-((ratings**NEAREST_COUNTS).sum(0))).argsort(kind="stable")
+    by_turn = np.maximum.reduceat(ratings, np.cumsum([0, *(len(own) for own in parts[:-1])]))
+    nearest = (-((by_turn**NEAREST_COUNTS).sum(0))).argsort(kind="stable")
     return [facts[int(place)] for place in nearest[:MAX_KNOWN_FACTS]]
 
 
