@@ -125,6 +125,28 @@ async def test_twenty_facts_of_seven_subjects_are_one_call_and_nothing_is_asked_
     assert {id for one in await insights(world) for id in one.sources} == set(ids)
 
 
+async def test_a_full_batch_sees_the_sentences_of_every_subject_that_its_facts_need(world):
+    """More facts in a call need more insights: what is not shown with its sentences cannot be changed."""
+    things = "piano chess tea garden boat camera bicycle violin tent kayak oven lamp desk kettle guitar".split()
+    things += "mirror ladder quilt drum globe spade".split()
+    subjects = {one: [one] for one in things}
+    for text in ("The user owns a {}.", "The user cleaned the {} in spring."):
+        await know(world, *(text.format(one) for one in things))
+    await reflected(world, Placing(subjects))
+    await know(
+        world, *(f"The user's {one} is broken." for one in things), *(f"The {one} rattles." for one in things[:9])
+    )
+    shown = []
+
+    def listening(messages):
+        shown.append(data(messages))
+        return Placing(subjects)(messages)
+
+    report = await reflected(world, listening)
+    assert (report.calls, report.pending) == (1, 0)
+    assert {one["subject"] for one in shown[0]["insights"] if one.get("sentences")} == {*things}
+
+
 async def test_a_reply_that_was_cut_halves_the_batch(world):
     ids = await know(world, *(f"The user says something about {name}, number {n}." for name in SEVEN for n in range(2)))
 

@@ -129,7 +129,7 @@ class ConsolidationSettings(Section):
 class ReflectionSettings(Section):
     """A call places ``batch`` observations and updates their subjects; fewer wait until the first is ``wait_s`` old."""
 
-    batch: Count = 20
+    batch: Count = 30
     wait_s: Seconds = 86_400.0
 
 

@@ -18,10 +18,12 @@ from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
 
 M = TypeVar("M", bound=Memory)
-MAX_EARLIER_FACTS = 15  # facts near the new ones that stand alone
-MAX_NAMED_INSIGHTS, MAX_OPEN_INSIGHTS = 40, 16  # insights that are named; those shown with sentences
+MAX_NAMED_INSIGHTS = 40
 MAX_SENTENCES = 12  # shown of one insight, the nearest to the new facts
-MAX_SENTENCE_CHARS = 5_000  # of all sentences that are shown
+# beside up to FEW_FACTS new ones, and in proportion beside more: facts near them that stand alone, insights shown with
+# sentences, and characters of all sentences
+FEW_FACTS = 20
+MAX_EARLIER_FACTS, MAX_OPEN_INSIGHTS, MAX_SENTENCE_CHARS = 15, 16, 5_000
 MAX_SHOWN_FACT_CHARS = 300  # characters that are shown
 LONG_INSIGHT_CHARS = 800  # from which the model is to part an insight
 MIN_NEARNESS = 0.3
@@ -44,13 +46,15 @@ class ShownFacts:
 def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     """Choose what is shown for a batch."""
     new, nearness = batch.observations, _Nearness()
+    share = max(1.0, len(new) / FEW_FACTS)
     lost = [one for one in batch.insights if ended(batch, one, now)]
     ranked = in_turn(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
     insights = [*{one.id: one for one in (*lost, *ranked)}.values()][:MAX_NAMED_INSIGHTS]
     over = {fact.id: fact for one in lost for fact in ended(batch, one, now)}
-    near = in_turn(new, batch.near, nearness, MIN_NEARNESS)[:MAX_EARLIER_FACTS]
+    near = in_turn(new, batch.near, nearness, MIN_NEARNESS)[: int(share * MAX_EARLIER_FACTS)]
     facts = (*new, *over.values(), *near)
-    sentences = _sentences(batch, insights[: max(MAX_OPEN_INSIGHTS, len(lost))], nearness)
+    nearest = insights[: max(int(share * MAX_OPEN_INSIGHTS), len(lost))]
+    sentences = _sentences(batch, nearest, nearness, int(share * MAX_SENTENCE_CHARS))
     return ShownFacts(facts, insights, sentences, _data(len(new), facts, insights, sentences, now))
 
 
@@ -111,10 +115,11 @@ class _Nearness:
         return self._vectors[text]
 
 
-def _sentences(batch: TopicBatch, insights: Iterable[Insight], nearness: _Nearness) -> list[tuple[Insight, Sentence]]:
-    """Return the sentences to show, in the order of the insights; what is not shown stays as it is."""
+def _sentences(
+    batch: TopicBatch, insights: Iterable[Insight], nearness: _Nearness, room: int
+) -> list[tuple[Insight, Sentence]]:
+    """Return the sentences to show in ``room`` characters, in the order of the insights; what is not shown stays."""
     chosen: list[tuple[Insight, Sentence]] = []
-    room = MAX_SENTENCE_CHARS
     for insight in insights:
         every = attributed(insight, batch.facts)
         near = {one: max(nearness.of_text(fact, one.text) for fact in batch.observations) for one in every}
