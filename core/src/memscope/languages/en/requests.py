@@ -40,7 +40,7 @@ _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|wint
 # Sentences that ask without a question's form: "The tax form wants my occupation.", "I wonder where the key is.".
 _ASKS_INDIRECTLY = (
     r"(?s:.*)\b(?:(?:asks|wants|needs)\b(?: \w+){0,6}? (?:my|our|we|i)\b|let'?s\b"
-    r"|(?:wonder|(?:not|don'?t|can'?t) (?:sure|know|remember)|no idea|forg[eo]t)\b[^.]*"
+    r"|(?:wonder|(?:not|don'?t|can'?t) (?:sure|know|remember)|no idea|forg[eo]t)\b[^.]{0,60}"
     r"\b(?:wh(?:at|ere|o|ose|ich|en|ether)|how|if)\b)"
 )
 
