@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 import pytest
 
 from memscope.reconciliation.supersession import ended
-from memscope.reconciliation.vetoes import weighed
+from memscope.reconciliation.vetoes import RECURS, weighed
 from memscope.records import Interval, Observation, Scope, Supersession
 
 EARLIER, LATER = datetime(2026, 3, 10, 9, tzinfo=UTC), datetime(2026, 4, 12, 9, tzinfo=UTC)
 
 
-def noted(text, *keywords, about="user", said=LATER, when=None):
+def noted(text, *keywords, about="user", said=LATER, when=None, **more):
     records = {"id": text, "scope": Scope("a"), "text": text, "sources": (text,), "said": said, "recorded": said}
-    return Observation(**records, about=about, keywords=keywords, happened=when)
+    return Observation(**records, about=about, keywords=keywords, happened=when, **more)
 
 
 def closes(new, old):
@@ -40,6 +40,28 @@ YEAR = Interval(datetime(2010, 1, 1, tzinfo=UTC), datetime(2011, 1, 1, tzinfo=UT
 )
 def test_a_wrong_end_closes_nothing(new, old):
     assert not closes(new, old)
+
+
+MONDAY, FRIDAY = (
+    Interval(datetime(2026, 4, day, tzinfo=UTC), datetime(2026, 4, day + 1, tzinfo=UTC)) for day in (6, 10)
+)
+
+
+@pytest.mark.parametrize("verdict", ["repeats", "refines"])
+@pytest.mark.parametrize(
+    ("text", "days", "more", "merged"),
+    [
+        ("The user swam two kilometres.", (MONDAY, FRIDAY), {}, False),
+        ("The user swam two kilometres.", (MONDAY, MONDAY), {}, True),
+        ("The user swam two kilometres.", (MONDAY, None), {}, True),
+        ("The user swims with Ole.", (MONDAY, FRIDAY), {"data": {RECURS: "weekly"}}, True),
+        ("用户游了两公里。", (MONDAY, FRIDAY), {}, False),
+        ("用户游了两公里。", (FRIDAY, FRIDAY), {}, True),
+    ],
+)
+def test_events_of_two_days_are_two_unless_they_recur(verdict, text, days, more, merged):
+    old, new = (noted(text, "sport", "swimming", when=when, **more) for when in days)
+    assert (weighed(verdict, new, old) != "unrelated") is merged
 
 
 @pytest.mark.parametrize("verdict", ["repeats", "refines"])

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.records import ChangeSet, Insight, Observation, Revision, Scope, Supersession
+from memscope.records import ChangeSet, Insight, Observation, Revision, Scope, Sentence, Supersession
 from memscope.reflection.batch import TopicBatch
 from memscope.reflection.known_insights import shown
 from memscope_testing.models import data
@@ -205,3 +205,52 @@ def test_the_insight_that_one_fact_needs_is_not_crowded_out_by_those_near_anothe
     facts = [Observation(id=about, text=text, sources=("t",), about=about, **shared) for about, text in (crowd, needy)]
     batch = TopicBatch("b", Scope("alice"), tuple(facts), tuple(known))
     assert "needed" in [one.id for one in shown(batch, NOW).insights[:2]]
+
+
+BESIDE = [  # news, the subject that they belong to (its value, the fact behind that), another subject with its fact
+    ("Ann's marathon training starts in May.", "Ann's marathon", "She wants to run under four hours.", "",
+     "Ann's work", "Ann's new job starts in May."),
+    ("安给陶艺班的碗上了釉。", "安的陶艺", "三月的花瓶送给了母亲，在李街的窑里烧的。", "", "安的厨房", "安的碗很旧。"),
+    ("Ann's parrot Kiki pecked the postman.", "Ann's animals", "Two of them live with her now.",
+     "Ann adopted the parrot Kiki.", "Ann's post", "Ann sent a postcard to the postman."),
+    ("安的鹦鹉奇奇学会了吹口哨。", "安的动物", "现在一共有两只。", "安养了鹦鹉奇奇。", "安的课程", "安学会了跳舞。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("news", "subject", "value", "fact", "other", "beside"), BESIDE)
+def test_a_subject_is_near_by_its_heading_and_by_the_facts_under_it(news, subject, value, fact, other, beside):
+    about = "Ann" if news.isascii() else "安"
+    shared = {"scope": Scope("alice"), "said": NOW, "recorded": NOW}
+    known = [
+        Insight(id=name, text=f"{name}: {text}", sources=(name,), subject=name, **shared)
+        for name, text in ((other, beside), (subject, value))
+    ]
+    new, *old = (
+        Observation(id=id, text=text, sources=("t",), about=about, **shared)
+        for id, text in (("new", news), (subject, fact), (other, beside))
+    )
+    sources = {one.id: one for one in old} if fact else {}
+    view = shown(TopicBatch("b", Scope("alice"), (new,), tuple(known), sources), NOW)
+    assert [one.subject for one in view.insights] == [subject, other]
+
+
+@pytest.mark.parametrize(
+    ("held", "used", "things"),
+    [
+        ("Ann has a {0}.", "Ann cleaned the {0}.",
+         "kiln easel racket canoe lute drum loom kite sled bike harp globe dome lamp tent rope anvil oven".split()),
+        ("安有一把{0}。", "安擦了那把{0}。", [*"琴棋弓剑伞扇刀锁尺壶枪椅梳镐铲锯锤秤"]),
+    ],
+)  # fmt: skip
+def test_the_subjects_of_a_dozen_facts_are_all_shown_with_their_sentences(held, used, things):
+    shared = {"scope": Scope("alice"), "said": NOW, "recorded": NOW, "about": "Ann" if held.isascii() else "安"}
+    known = {thing: Observation(id=thing, text=held.format(thing), sources=("t",), **shared) for thing in things}
+    del shared["about"]
+    subjects = [
+        Insight(id=id, text=f"{id}: {fact.text}", sources=(id,), subject=id, sentences=(Sentence(fact.text, (id,)),),
+                **shared)
+        for id, fact in known.items()
+    ]  # fmt: skip
+    news = [replace(known[thing], id=f"new {thing}", text=used.format(thing)) for thing in things[::-1][:12]]
+    view = shown(TopicBatch("b", Scope("alice"), tuple(news), tuple(subjects), known), NOW)
+    assert {one.id for one, _ in view.sentences} >= {*things[::-1][:12]}

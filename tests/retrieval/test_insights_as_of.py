@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.records import Block, ChangeSet, Insight, Interval, Scope, Sentence
+from memscope.records import Block, ChangeSet, Insight, Interval, Quote, Scope, Sentence
 from talk import START, note, say, talking
 
 DAY = START + timedelta(days=20)
@@ -97,6 +97,32 @@ async def test_a_plan_whose_day_is_past_is_marked_or_left_out(
     month = "2026年3月有什么计划？" if "用户" in plan else "What was planned for March 2026?"
     facts = [line for line in (await memory.context(month, user="u")).splitlines() if line.endswith((plan, *MARKS))]
     assert all(line.endswith(MARKS) or "user:" in line for line in facts), facts
+
+
+SAID_PLANS = [  # a question and its answer, the plan that they make, a question for it
+    ("Will you really climb Triglav?", "Sure, with ropes and all.", "The user plans to climb Triglav.",
+     "Will the user climb Triglav?"),
+    ("Are you off to Bergen?", "Yes, packed and ready!", "The user will travel to Bergen.",
+     "Is the user off to Bergen?"),
+    ("你真的要爬黄山吗？", "当然，绳子都买好了。", "用户打算爬黄山。", "用户要爬黄山吗？"),
+    ("你要去青岛吗？", "嗯，行李都收拾好了。", "用户计划去青岛旅行。", "用户要去青岛吗？"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "answered", "plan", "question"), SAID_PLANS)
+async def test_a_plan_of_the_past_adds_nothing_to_its_turn_and_is_in_no_profile(
+    memory: AsyncMemoryScope, asked: str, answered: str, plan: str, question: str
+) -> None:
+    keys = [await say(memory, asked, "assistant"), await say(memory, answered)]
+    quotes = tuple(Quote(key, words) for key, words in zip(keys, (asked, answered), strict=True))
+    then = Interval(DAY, DAY + timedelta(days=1))
+    await note(memory, "plan", plan, *keys, quotes=quotes, happened=then, level=3)
+    words = plan.rstrip(".。")
+    assert words in await memory.context(question, user="u")
+    assert words in await memory.profile("u")
+    memory.days.now = LATER  # type: ignore[attr-defined]
+    assert words not in await memory.context(question, user="u")
+    assert words not in await memory.profile("u")
 
 
 @pytest.mark.parametrize(
