@@ -394,22 +394,3 @@ def test_plans_wishes_and_fears_are_known_by_their_words(text):
 )  # fmt: skip
 def test_what_is_so_is_no_plan(text):
     assert not tentative(observation("one", text))
-
-
-@pytest.mark.parametrize(
-    ("text", "part", "whole"),
-    [
-        ("The user's dog Rex is brown.", "The user keeps a pet at home.", "The user's dog Rex is brown."),
-        ("The user's dog Rex is brown.", "The user keeps a pet from Leeds.",
-         "The user's dog Rex is brown. The user keeps a pet from Leeds."),
-        ("The user bakes rye bread every week.", "The user likes working with dough.",
-         "The user bakes rye bread every week."),
-        ("用户的狗雷克斯是棕色的。", "用户在家里养宠物。", "用户的狗雷克斯是棕色的。"),
-        ("用户的狗雷克斯是棕色的。", "用户养了2只宠物。", "用户的狗雷克斯是棕色的。用户养了2只宠物。"),
-    ],
-)  # fmt: skip
-def test_a_refined_fact_is_kept_beside_the_new_one_only_for_its_names_and_numbers(text, part, whole):
-    alike = {"keywords": ("home", "pastime")}
-    new, old = observation("new", text, said="2026-06-10", **alike), observation("old", part, **alike)
-    told = settled(FactRelation(new, old, "refines"), fresh=[new])
-    assert (told.fresh["new"].text, [*told.closed]) == (whole, ["old"])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memscope.reconciliation.settlement import with_details
 from memscope.reconciliation.supersession import ended
 from memscope.reconciliation.vetoes import RECURS, weighed
 from memscope.records import Interval, Observation, Scope, Supersession
@@ -143,3 +144,19 @@ def test_what_is_over_with_somebody_ends_what_the_user_did_with_them(old, new, a
 )
 def test_hearsay_ends_what_the_same_person_said(old, new, closed):
     assert closes(noted(new, "health"), noted(old, "health", said=EARLIER)) is closed
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "whole"),
+    [
+        ("The user's dog Rex is brown.", "The user keeps a pet at home.", "The user's dog Rex is brown."),
+        ("The user's dog Rex is brown.", "The user keeps a pet from Leeds.",
+         "The user's dog Rex is brown. The user keeps a pet from Leeds."),
+        ("The user bakes rye bread every week.", "The user likes working with dough.",
+         "The user bakes rye bread every week."),
+        ("用户的狗雷克斯是棕色的。", "用户在家里养宠物。", "用户的狗雷克斯是棕色的。"),
+        ("用户的狗雷克斯是棕色的。", "用户养了2只宠物。", "用户的狗雷克斯是棕色的。用户养了2只宠物。"),
+    ],
+)  # fmt: skip
+def test_a_refined_fact_is_kept_beside_the_new_one_only_for_its_names_and_numbers(text, part, whole):
+    assert with_details(text, part) == whole

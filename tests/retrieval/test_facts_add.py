@@ -246,3 +246,23 @@ async def test_what_a_shown_insight_says_takes_no_second_line(
     lines = (await memory.context(query, user="u")).splitlines()
     assert len(lines) == 1, lines
     assert all(text in lines[0] for text in facts)
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("The user owns a yawl called Tern.", "The user works at the mill."),
+        ("The user is allergic to nuts.", "The user is allergic to nuts and to cats."),
+        ("用户有一条船叫燕鸥号。", "用户在磨坊工作。"),
+    ],
+)
+async def test_what_an_insight_of_the_profile_says_takes_no_second_line(
+    memory: AsyncMemoryScope, own: str, other: str
+) -> None:
+    for id, text in (("own", own), ("other", other)):
+        await note(memory, id, text, await say(memory, f"{id}!"), level=3)
+    made = Insight(id="i", scope=Scope("u"), text=f"mine: {own}", sources=("own", "other"), said=START, recorded=START,
+                   subject="mine", sentences=(Sentence(own, ("own", "other")),))  # fmt: skip
+    await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(made,)))
+    lines = (await memory.profile("u")).splitlines()
+    assert [line.partition("] ")[2] for line in lines] == [made.text, other]

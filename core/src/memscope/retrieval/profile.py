@@ -23,10 +23,11 @@ from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
+from memscope.retrieval.second_lines import insight_sentences
 from memscope.retrieval.understand import life_topics, profile_question
 from memscope.search.units import IMPORTANT_LEVEL
 from memscope.services import Services
-from memscope.text.tokens import estimate_tokens
+from memscope.text.tokens import estimate_tokens, words
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 
@@ -156,20 +157,28 @@ def _kind(told: Iterable[str]) -> str:
 
 
 def choose(found: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
-    """Return the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once."""
+    """Return the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once.
+
+    A fact that a shown insight says takes no line of its own.
+    """
     distinct: dict[Hashable, ProfileEntry] = {}
     for entry in sorted(found, key=lambda one: one.hit.time):
         if not (entry.hit.matched and content_words(entry.hit.text) in distinct):
             distinct[content_words(entry.hit.text)] = entry
     waiting = sorted(distinct.values(), key=lambda one: (-one.weight, -one.hit.time.timestamp()))
     shown: dict[str, int] = {}
+    in_insights: dict[str, set[str]] = {}  # words of the shown insights, by the fact that they rest on
     while waiting:
         best = max(waiting, key=lambda one: one.weight - SAME_KIND_PENALTY * shown.get(one.kind, 0))
         waiting.remove(best)
+        if any(in_insights.get(one.id, set()).issuperset(words(one.text)) for one in best.hit.matched):
+            continue
         if best.weight <= 0 or estimate_tokens(" ".join(best.hit.text.split())) > tokens:
             continue  # before its dates are read, since a turn may have a megabyte
         cost = estimate_tokens(profile_line(best.hit) + "\n")
         if cost <= tokens:
             tokens -= cost
             shown[best.kind] = shown.get(best.kind, 0) + 1
+            for id, text in insight_sentences(best.hit):
+                in_insights.setdefault(id, set()).update(words(text))
             yield best.hit

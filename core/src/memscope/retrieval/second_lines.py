@@ -36,7 +36,7 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
     """
     left, dropped = list[Hit](), list[Hit]()
     insights: dict[str, set[str]] = {}
-    for id, text in (pair for hit in hits for pair in _sentences(hit)):
+    for id, text in (pair for hit in hits for pair in insight_sentences(hit)):
         insights.setdefault(id, set()).update(words(text))
     printed = {one.id for hit in hits for one in hit.matched}
     for hit in hits:
@@ -50,7 +50,7 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
     return left, dropped
 
 
-def _sentences(hit: Hit) -> Iterator[tuple[str, str]]:
+def insight_sentences(hit: Hit) -> Iterator[tuple[str, str]]:
     """Yield the sentences of an insight, each with the id of a fact that it rests on."""
     if hit.insight and hit.insight.sentences:
         yield from ((id, one.text) for one in hit.insight.sentences for id in one.sources)
