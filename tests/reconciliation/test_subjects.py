@@ -75,11 +75,16 @@ def test_the_rest_of_a_list_is_a_fact_of_its_own_with_the_same_source():
 
 
 @pytest.mark.parametrize(
-    "rest, dated", [("The rent is 1,150.", False), ("The rent is to be 1,290 from January 2027.", True)]
+    "text, rest, dated",
+    [
+        ("The rent is 1,150; it is to be 1,290 from January 2027.", "The rent is 1,150.", False),
+        ("The rent is 1,150; it is to be 1,290 from January 2027.", "It is to be 1,290 from January 2027.", True),
+        ("用户心悸，刘大夫说三个月内不能碰咖啡。", "用户心悸。", False),
+        ("The user moved and has a garden.", "The user has a garden.", True),
+    ],
 )
-def test_the_rest_of_a_plan_has_its_day_only_where_it_names_a_time(rest, dated):
+def test_the_rest_of_a_fact_has_its_time_only_where_it_names_one(text, rest, dated):
     begin = datetime(2027, 1, 1, tzinfo=UTC)
-    text = "The rent is 1,150; it is to be 1,290 from January 2027."
     plan = replace(about("user", text), happened=Interval(begin, begin + timedelta(days=31)), valid_from=begin)
     kept = remainder(plan, rest, NOW)
     assert kept is not None

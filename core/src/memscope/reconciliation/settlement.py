@@ -243,16 +243,16 @@ class WorkBatch:
 def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
     """Return what still holds of a fact that was ended, as a fact of its own; None where nothing is left.
 
-    The id follows from the old one, so that a worker that repeats this makes the same record. A day ahead was that of
-    the plan that came to nothing: "The rent is 1,150" rests of "is raised by 140 in October; it is 1,150".
+    The id follows from the old one, so that a worker that repeats this makes the same record. A time that only
+    the other half names goes with it: "The rent is 1,150" rests of "The rent is 1,150, and 1,290 from October on".
     """
     text = " ".join(rest.split())
     if not is_part(text, old.text):
         return None
     id = blake2b(f"{old.id}/{old.version}/rest".encode(), digest_size=16).hexdigest()
     remaining = replace(old, id=id, text=text, recorded=now, version=1, closed=None, superseded_by=None, valid_to=None)
-    ahead = old.happened is not None and old.happened.start > old.said and not mentions(text, old.said)
-    return replace(remaining, happened=None, valid_from=None) if ahead else remaining
+    dated = not mentions(old.text, old.said) or mentions(text, old.said)
+    return remaining if dated else replace(remaining, happened=None, valid_from=None)
 
 
 def is_part(text: str, whole: str) -> bool:
