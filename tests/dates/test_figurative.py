@@ -41,6 +41,8 @@ NOW = datetime(2023, 11, 15, 10, tzinfo=UTC)
         ("今天的年轻人", "今天的会议"),
         ("我有三点要说", "我三点要走"),
         ("先天和后天", "明天和后天"),
+        ("我住在码头路4号，楼下是五金店", "我们一路4号到家"),
+        ("公司搬到花园街12号了", "他们12号搬到花园街"),
     ],
 )
 def test_a_figure_of_speech_names_no_time(figurative: str, literal: str) -> None:
