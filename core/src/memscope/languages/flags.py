@@ -72,7 +72,7 @@ def wishes(text: str) -> tuple[str, ...]:
 def _wants_form(rules: Statements, sign: str, text: str) -> bool:
     """Return whether a sentence wants all answers in a form: "Three sentences tops, please", not "Cut this short"."""
     form = rules.measures if sign == "measure" else rules.manner
-    if not form.search(text):
+    if not form.search(text.lower()):
         return False
     likely = (rules.plain(one) for one in sentences(text) if not is_question(one))
     return any(form.search(one) and rules.insists.search(one) and not rules.once.search(one) for one in likely)

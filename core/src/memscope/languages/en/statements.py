@@ -135,14 +135,14 @@ STATEMENTS = EnglishStatements(
         r"| would) like you to\b)"
     ),
     manner=pattern(
-        r"(?i)\b(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|sentences?|words|lines"
+        r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|sentences?|words|lines"
         r"|paragraphs?|bullets?"
         r"|bullet points|lists|tables|emojis?|jargon|slang|exclamation|markdown|small talk|preambles?"
         r"|disclaimers?|sources"
         r"|american|british|plain|formal|casual|brief|concise|short|blunt|swear\w*)\b"
     ),
     measures=pattern(
-        r"(?i)\b(?:metric|imperial|celsius|fahrenheit|kilomet\w+|centimet\w+|kilos?|grams|miles|feet|pounds"
+        r"\b(?:metric|imperial|celsius|fahrenheit|kilomet\w+|centimet\w+|kilos?|grams|miles|feet|pounds"
         r"|ounces|24[- ]hour)\b"
     ),
     insists=pattern(
