@@ -151,6 +151,20 @@ def test_what_an_operator_sees(operator):
     assert operator.post(f"{ALICE}/sweep").json()["turns"] == 0
 
 
+def test_an_audit_that_asks_a_model_is_the_operators(operator, alice):
+    asked = {"ask": 1, "preview": True}
+    refused = operator.post(f"{ALICE}/audit", json=asked).json()
+    assert (refused["code"], "chat" in refused["detail"]) == ("config", True)
+    assert operator.post(f"{ALICE}/audit", json={"ask": 0}).json()["code"] == "input"
+    assert alice.post(f"{ALICE}/audit", json=asked).status_code == 404
+
+
+def test_a_note_of_the_assistant_says_so(alice):
+    made = alice.post(f"{ALICE}/memories", json={"text": "Alice has a kayak.", "role": "assistant"}).json()
+    assert made["origin"] == "assistant"
+    assert alice.post(f"{ALICE}/memories", json={"text": "x", "role": "robot"}).status_code == 422
+
+
 def test_an_insight_is_stated(alice):
     made = alice.post(f"{ALICE}/memories", json={"text": "Vegan.", "kind": "insight", "subject": "diet"}).json()
     assert (made["kind"], made["subject"]) == ("insight", "diet")

@@ -95,6 +95,8 @@ def test_jobs_and_metrics_show_what_the_back_end_cost(tmp_path, fault_server):
             turns = {"turns": [{"role": "user", "content": "I moved to Berlin last May."}]}
             operator.post("/api/v1/users/alice/turns", json=turns)
             calls = operator.post("/api/v1/users/alice/consolidate").json()["calls"]
+            audit = operator.post("/api/v1/users/alice/audit", json={"ask": 1, "preview": True}).json()
+            assert (audit["findings"], audit["work"]["operation"], audit["work"]["pending"]) == ([], "audit", 0)
             assert "Per 1,000 turns" not in operator.get("/jobs").text  # the model read none
             for page in ("/jobs", "/jobs?user=alice"):
                 shown = operator.get(page).text

@@ -32,6 +32,7 @@ from memscope.records import (
     Record,
     Retrieval,
     Revision,
+    Role,
     Scope,
     Select,
     Speak,
@@ -218,6 +219,7 @@ class AsyncMemoryScope:
         expires: datetime | str | None = None,
         time: datetime | str | None = None,
         speaker: str | None = None,
+        role: Role = "user",
         zone: Zone = None,
     ) -> Observation | Insight:
         """Remember a statement as it is, no model asked.
@@ -238,6 +240,7 @@ class AsyncMemoryScope:
             expires: the time from which on the memory is out of sight.
             time: when it was said; by default now.
             speaker: who said it.
+            role: what the speaker is; a person's facts win over those that an ``"assistant"`` noted.
             zone: that of times without one.
 
         Returns:
@@ -255,7 +258,7 @@ class AsyncMemoryScope:
             raise InputError("an insight has a subject, an observation has none", hint='kind="insight", subject="diet"')
         async with self._runtime.operation("add_memory"):
             memory, is_new = await statements.add(
-                self._runtime, {"role": "user", "content": text, "speaker": speaker, "time": time}, where,
+                self._runtime, {"role": role, "content": text, "speaker": speaker, "time": time}, where,
                 subject=subject, name=name, namespace=namespace, data=data, expires=expires, zone=validation.zone(zone),
             )  # fmt: skip
             if is_new:

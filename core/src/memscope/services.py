@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker, Usage
     from memscope.prompts.loader import Prompts
-    from memscope.records import AddReport, ChangeSet, ForgetReport, Scope, Select, Turn
+    from memscope.records import AddReport, ChangeSet, ForgetReport, Memory, Scope, Select, Turn
     from memscope.retrieval.features import Feature
     from memscope.stores import Store
 
@@ -78,6 +78,10 @@ class Services:
     def now(self, zone: tzinfo | None = None) -> datetime:
         """The time in ``zone``, else in that of the settings, else in the system's."""
         return self.clock().astimezone(zone or self.zone)
+
+    def may_state(self, fact: Memory) -> bool:
+        """Tell a fact from a machine's note, which counts as one only where ``consolidation.roles`` has its role."""
+        return not fact.by_machine or fact.origin in self.settings.consolidation.roles
 
     async def import_operations(self) -> None:
         """Import and read in a thread what the first calls need: an event loop may neither wait nor read files."""

@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 
 from memscope import AsyncMemoryScope, __version__
 from memscope.errors import MemscopeError
-from memscope.reconciliation.audit import AuditFinding
+from memscope.reconciliation.audit import AuditFinding, AuditReport
 from memscope.records import AddReport, ForgetReport, Kind, WorkReport
 from memscope.text.surrogates import joined
 from memscope_server import schemas
@@ -124,6 +124,12 @@ async def consolidate(request: Request, caller: Operator, user: str) -> WorkRepo
 async def reflect(request: Request, caller: Operator, user: str) -> WorkReport:
     """Consolidate, then bring the insights up to date (operators only)."""
     return await memory_of(request).reflect(user=user)
+
+
+@router.post("/users/{user:path}/audit", tags=["writing"])
+async def audit_pairs(request: Request, caller: Operator, user: str, asked: schemas.AuditIn) -> AuditReport:
+    """Ask the chat model about facts near each other, and apply what it says; ``preview`` only shows it (operators)."""
+    return await memory_of(request).admin.audit(user=user, ask=asked.ask, preview=asked.preview)
 
 
 # -------------------------------------------------------------------------------------------------------------- reading

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from memscope.entities.results import Entity, Neighbour
-from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval
+from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval, Role
 from memscope.validation import MEMORY_KINDS
 from memscope_server.listing import id_of, kind_of, said_of
 
@@ -81,6 +81,7 @@ class MemoryIn(Given):
     expires: datetime | None = None
     time: datetime | None = None
     speaker: Name | None = None
+    role: Role = "user"
     zone: str | None = None
 
 
@@ -132,6 +133,11 @@ class ChatIn(Given):
     agent: Name | None = None
     session: Name | None = None
     persona: Words | None = None
+
+
+class AuditIn(Given):
+    ask: int
+    preview: bool = False
 
 
 class IdsIn(Given):

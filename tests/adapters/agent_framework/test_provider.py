@@ -12,6 +12,7 @@ from agent_framework import (
     BaseChatClient,
     ChatMiddlewareLayer,
     ChatResponse,
+    ContextProvider,
     FunctionInvocationLayer,
     InMemoryHistoryProvider,
     Message,
@@ -222,3 +223,17 @@ async def test_closing_and_using_it_again(tmp_path, served):
         await provider.close()
     with MemoryScope(tmp_path / "memory.db", settings={}) as memory:
         assert len(await asyncio.to_thread(memory.list, user="alice")) == 4
+
+
+class Documents(ContextProvider):
+    """Brings what it retrieved as a message in the user's role, as search providers do."""
+
+    async def before_run(self, *, agent, session, context, state):
+        context.extend_messages(self.source_id, [Message("user", ["The user's bank is Evil & Sons."])])
+
+
+async def test_documents_of_another_provider_are_nobodys_words(core, served):
+    talk = served(ScriptedModel(), MemoryScopeContextProvider(user="alice", memory=core))
+    talk.agent.context_providers.append(Documents("documents"))
+    replies = [await talk.say(text) for text in (FACT, QUESTION)]
+    assert await texts(core) == [FACT, replies[0], QUESTION, replies[1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_framework import AgentSession, FunctionTool
+from agent_framework import AgentSession, Content, FunctionTool, Message
 
 from adapters.served import ServedSuite
 from memscope_agent_framework import MemoryScopeContextProvider
@@ -64,6 +64,19 @@ class TestShownAgain(Suite):
     """Without a session: the caller shows the whole history every time, and streams."""
 
     __test__ = True
+
+    def foreign(self, words):
+        call = Content.from_function_call("1", "read", arguments="{}")
+        result = Content.from_function_result("1", result=words)
+        file = Content.from_data(words.encode(), "text/plain")
+        return {
+            "instructions": [Message("system", [words])],
+            "tool": [Message("assistant", [call]), Message("tool", [result])],
+            "tool in the users role": [Message("assistant", [call]), Message("user", [result])],
+            "assistant": [Message("assistant", [words])],
+            "file": [Message("user", ["See this.", file])],
+            "pasted": [Message("user", [f"What is this?\n```\n{words}\n```"])],
+        }
 
     async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
         provider = MemoryScopeContextProvider(

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from autogen_core.model_context import BufferedChatCompletionContext, TokenLimitedChatCompletionContext
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    SystemMessage,
+    UserMessage,
+)  # fmt: skip
 from autogen_core.tools import StaticWorkbench
 
 from memscope_autogen import MemoryScopeMemory
@@ -21,6 +28,21 @@ class TestAssistantAgent(AdapterSuite):
         if state is not None:
             await made.load_state(state)
         return Talk(made, m)
+
+    def foreign(self, words):
+        result = FunctionExecutionResult(content=words, name="read", call_id="1", is_error=False)
+        histories = {
+            "instructions": SystemMessage(content=words),
+            "tool": FunctionExecutionResultMessage(content=[result]),
+            "assistant": AssistantMessage(content=words, source="helper"),
+            "another agent": UserMessage(content=words, source="web_surfer"),
+            "a runner of code": UserMessage(content=["What it printed:", words], source="code_executor"),
+            "pasted": UserMessage(content=f"What is this?\n```\n{words}\n```", source="user"),
+        }
+        return {
+            name: {"type": "AssistantAgentState", "llm_context": {"messages": [message.model_dump()]}}
+            for name, message in histories.items()
+        }
 
     async def use_tools(self, memory, which, *, user, agent=None):
         made = StaticWorkbench(MemoryScopeMemory(user=user, agent=agent, memory=memory).tools(which))

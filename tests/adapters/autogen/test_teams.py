@@ -116,12 +116,13 @@ async def test_hand_offs_of_a_swarm(core):
 
 
 async def test_the_user_of_a_team_is_told_from_its_agents(core):
-    agent = agent_with(MemoryScopeMemory(user="alice", memory=core), ScriptedModel(), name="helper")
-    said = [("user", "One."), ("alice", "Two."), ("user_proxy", "Three."), ("bob", "Four.")]
+    memory = MemoryScopeMemory(user="alice", people=["bob"], memory=core)
+    agent = agent_with(memory, ScriptedModel(), name="helper")
+    said = [("user", "One."), ("alice", "Two."), ("user_proxy", "Three."), ("bob", "Four."), ("web_surfer", "Five.")]
     await agent.on_messages([TextMessage(content=text, source=source) for source, text in said], CancellationToken())
     turns = await core.list(user="alice")
-    assert [turn.role for turn in turns] == ["user", "user", "user", "person", "assistant"]
-    assert turns[3].speaker == "bob"
+    assert [turn.role for turn in turns] == ["user", "user", "user", "person", "assistant", "assistant"]
+    assert [turn.speaker for turn in turns[3:]] == ["bob", "web_surfer", "helper"]
 
 
 async def test_forty_conversations_of_four_users_at_once(core):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.tool_context import ToolContext
+from google.genai import types
 
 from adapters.served import ServedSuite
 from memscope_google_adk import MemoryScopePlugin
@@ -26,6 +28,27 @@ class TestRun(ServedSuite):
 
     def made(self, user, **options):
         return MemoryScopePlugin(user=user, **options)
+
+    def foreign(self, words):
+        call = types.Part(function_call=types.FunctionCall(id="1", name="read", args={}))
+        result = types.Part(function_response=types.FunctionResponse(id="1", name="read", response={"page": words}))
+        file = types.Part(inline_data=types.Blob(data=words.encode(), mime_type="text/plain"))
+        histories = {
+            "tool": [("helper", "model", call), ("helper", "user", result)],
+            "thought": [("helper", "model", types.Part(text=words, thought=True))],
+            "assistant": [("helper", "model", types.Part(text=words))],
+            "another agent": [("browser", "model", types.Part(text=words))],
+            "another agent in the users role": [("browser", "user", types.Part(text=words))],
+            "file": [("user", "user", file)],
+            "pasted": [("user", "user", types.Part(text=f"What is this?\n```\n{words}\n```"))],
+        }
+        return {
+            name: [
+                Event(author=author, invocation_id="earlier", content=types.Content(role=role, parts=[part]))
+                for author, role, part in history
+            ]
+            for name, history in histories.items()
+        }
 
     async def use_tools(self, memory, which, *, user, agent=None):
         made = MemoryScopePlugin(agent=agent, memory=memory, tools=which)

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from langchain_classic.chains import ConversationChain, LLMChain
+from langchain_core.messages import (
+    AIMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)  # fmt: skip
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langgraph.checkpoint.memory import InMemorySaver
 
 from memscope_langchain import MemoryScopeMemory, MemoryScopeMiddleware
+from memscope_langchain.messages import SUMMARY_OPENING
 from memscope_testing import AdapterSuite
 
 from .talking import ScriptedChat, Talk, ThreadTalk, agent_with, configured
@@ -41,6 +51,23 @@ class TestShownAgain(Suite):
 
     __test__ = True
     prompt: str | None = "You are a helpful assistant."
+
+    def foreign(self, words):
+        call = AIMessage("", tool_calls=[{"name": "read", "args": {}, "id": "1"}])
+        file = {"type": "file", "mime_type": "text/plain", "base64": b64encode(words.encode()).decode()}
+        document = {"type": "text-plain", "mime_type": "text/plain", "text": words}
+        return {
+            "instructions": [SystemMessage(words)],
+            "tool": [call, ToolMessage(words, tool_call_id="1")],
+            "tool's parts": [call, ToolMessage([{"type": "text", "text": words}], tool_call_id="1")],
+            "function": [FunctionMessage(words, name="read")],
+            "developer": [ChatMessage(words, role="developer")],
+            "assistant": [AIMessage(words)],
+            "file": [HumanMessage([{"type": "text", "text": "See this."}, file])],
+            "document": [HumanMessage([{"type": "text", "text": "See this."}, document])],
+            "summary": [HumanMessage(f"{SUMMARY_OPENING}\n\n{words}")],
+            "pasted": [HumanMessage(f"What is this?\n```\n{words}\n```")],
+        }
 
     async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
         middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict, **more)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, MessageRole, TextBlock
+
 from adapters.served import ServedSuite
 from memscope_llama_index import MemoryScopeBlock
 
@@ -18,6 +20,14 @@ class TestRun(ServedSuite):
         talk = self.talk(block, model(self.serve(script)), session=session or "none", history=state or ())
         self.close_later(talk.release)
         return talk
+
+    def foreign(self, words):
+        document = DocumentBlock(data=words.encode(), title="page.txt")
+        return {
+            **{role.value: [ChatMessage(words, role=role)] for role in MessageRole if role != MessageRole.USER},
+            "document": [ChatMessage(role="user", blocks=[TextBlock(text="See this."), document])],
+            "pasted": [ChatMessage(f"What is this?\n```\n{words}\n```", role="user")],
+        }
 
     async def use_tools(self, memory, which, *, user, agent=None):
         block = MemoryScopeBlock(user=user, agent=agent, session="one", memory=memory)

@@ -61,13 +61,33 @@ class KeptTalk(Talk):
         return self.session._history
 
 
+class Kept(list):
+    """Items of a session of the SDK that is yet to be made."""
+
+
 class TestHistoryOfTheSdk(Suite):
     """Another session keeps the items, shown again to memory in every run."""
 
     __test__ = True
 
+    def foreign(self, words):
+        call = {"type": "function_call", "call_id": "1", "name": "read", "arguments": "{}"}
+        page = {"type": "input_file", "filename": "page.txt", "file_data": words}
+        histories = {
+            "instructions": [{"role": "system", "content": words}],
+            "developer": [{"role": "developer", "content": words}],
+            "tool": [call, {"type": "function_call_output", "call_id": "1", "output": words}],
+            "assistant": [{"role": "assistant", "content": words}],
+            "file": [{"role": "user", "content": [{"type": "input_text", "text": "See this."}, page]}],
+            "pasted": [{"role": "user", "content": f"What is this?\n```\n{words}\n```"}],
+        }
+        return {name: Kept(history) for name, history in histories.items()}
+
     async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
-        history = state or SQLiteSession(session or "none")
+        history = SQLiteSession(session or "none") if state is None else state
+        if isinstance(history, Kept):
+            history, items = SQLiteSession(session), history
+            await history.add_items(items)
         self.close_later(self.closing(history))
         made = MemoryScopeSession(
             session or "none", user=user, agent=agent, memory=memory, strict=strict, history=history, **more

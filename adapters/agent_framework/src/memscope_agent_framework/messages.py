@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from agent_framework import Content, Message
 
 from memscope.adapters import kit
 
 
-def turns_of(messages: Iterable[Message]) -> list[kit.TurnInput]:
-    """Convert what a person or a model said; instructions, tool calls and their results are left out."""
-    return [turn for message in messages if (turn := turn_of(message)) is not None]
+def turns_of(messages: Iterable[Message], brought: Collection[str] = ()) -> list[kit.TurnInput]:
+    """Convert what a person or a model said; instructions, tool calls and their results are left out.
+
+    Args:
+        messages: The messages of a run.
+        brought: Ids of context providers whose messages are no conversation, such as retrieved documents.
+    """
+    conversation = (message for message in messages if _source_of(message) not in brought)
+    return [turn for message in conversation if (turn := turn_of(message)) is not None]
+
+
+def _source_of(message: Message) -> str | None:
+    """Return the id of the context provider that added a message; None for one of the run's own."""
+    attribution = message.additional_properties.get("_attribution") or {}
+    return attribution.get("source_id")  # type: ignore[no-any-return]  # of a mapping without types
 
 
 def turn_of(message: Message) -> kit.TurnInput | None:

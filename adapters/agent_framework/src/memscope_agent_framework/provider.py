@@ -11,7 +11,7 @@ recalls because only there the whole conversation is known, whichever provider l
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from agent_framework import (
@@ -20,6 +20,7 @@ from agent_framework import (
     ChatMiddleware,
     ContextProvider,
     FunctionTool,
+    HistoryProvider,
     Message,
     SessionContext,
     SupportsAgentRun,
@@ -96,7 +97,9 @@ class MemoryScopeContextProvider(ContextProvider):
         self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
         run = _RunMiddleware(
-            self.memory_session(session), state.get(SHOWN_KEY, []) if session.service_session_id else None
+            self.memory_session(session),
+            state.get(SHOWN_KEY, []) if session.service_session_id else None,
+            _bringing(agent),
         )
         context.metadata[self.source_id] = run
         context.extend_middleware(self.source_id, run)
@@ -126,8 +129,9 @@ class MemoryScopeContextProvider(ContextProvider):
 class _RunMiddleware(ChatMiddleware):
     """Memory of one run: recalled at the first call of the model, shown at the same place in all of them."""
 
-    def __init__(self, session: kit.MemorySession, shown: Sequence[str] | None) -> None:
+    def __init__(self, session: kit.MemorySession, shown: Sequence[str] | None, brought: Collection[str] = ()) -> None:
         self.session = session
+        self._brought = brought
         self.memory: kit.RunMemory | None = None
         self._shown = shown  # ids of memories in a conversation that the service keeps; None where nobody does
         self._beside: Message | None = None
@@ -135,7 +139,7 @@ class _RunMiddleware(ChatMiddleware):
     async def begin(self, messages: Sequence[Message]) -> kit.RunMemory:
         if self.memory is None:
             self._beside = users_newest(messages)
-            turns, stored = turns_of(messages), self._shown is not None
+            turns, stored = turns_of(messages, self._brought), self._shown is not None
             earlier = [turn.key for turn in await self.session.recent()] if stored else []
             self.memory = await kit.begin_run(
                 self.session, turns, exclude=[*earlier, *(self._shown or ())], permanent=stored
@@ -147,6 +151,12 @@ class _RunMiddleware(ChatMiddleware):
         if memory.text:
             context.messages = with_memory(context.messages, memory.text, self._beside)
         await call_next()
+
+
+def _bringing(agent: Any) -> frozenset[str]:
+    """Return the ids of an agent's context providers that keep no history: what they add was said by nobody."""
+    providers = getattr(agent, "context_providers", None) or ()
+    return frozenset(one.source_id for one in providers if not isinstance(one, HistoryProvider))
 
 
 def _function_tool(tool: Any, run: _RunMiddleware, strict: bool) -> FunctionTool:

@@ -23,3 +23,4 @@ class MemoryScopeMemoryConfig(BaseModel):
     strict: bool = False
     kinds: list[Kind] | None = None
     zone: str | None = None
+    people: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ transcript: what another one has entered already is not recorded again, and the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
@@ -47,7 +47,6 @@ class Transcript:
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     dropped: int = 0
-    agents: set[str] = field(default_factory=set)  # speakers whose own context was seen
     recorders: WeakSet[ContextRecorder] = field(default_factory=WeakSet)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -94,6 +93,7 @@ class ContextRecorder:
     context: ChatCompletionContext
     session: MemorySession
     transcript: Transcript
+    people: Collection[str] = ()  # sources of messages beside the user; any other is an agent
     at: int = 0
     messages: list[TranscriptEntry] = field(default_factory=list)
     injected: LLMMessage | None = None
@@ -109,13 +109,17 @@ class ContextRecorder:
 
     @classmethod
     async def on(
-        cls, context: ChatCompletionContext, session: MemorySession, transcript: Transcript
+        cls,
+        context: ChatCompletionContext,
+        session: MemorySession,
+        transcript: Transcript,
+        people: Collection[str] = (),
     ) -> ContextRecorder:
         """Return this session's recorder on the context; a new one is attached and reads the context."""
         for recorder in recorders(context):
             if recorder.session is session:
                 return recorder
-        recorder = cls(context, session, transcript)
+        recorder = cls(context, session, transcript, people)
         await recorder.catch_up(stored(context) or await context.get_messages())
         for name in ("add_message", "clear", "save_state", "load_state"):
             setattr(context, name, getattr(recorder, name))
@@ -151,15 +155,13 @@ class ContextRecorder:
     def _turn(self, message: LLMMessage) -> TurnInput | None:
         text = words_of(message)
         source = getattr(message, "source", "")
-        if isinstance(message, AssistantMessage):
-            self.transcript.agents.add(source)
         if not strip_memory(text).strip():
             return None
         if isinstance(message, AssistantMessage):
             return to_turn("assistant", text, speaker=source)
         if source in USER_SOURCES or source == self.session.user:
             return to_turn("user", text)
-        return to_turn("assistant" if source in self.transcript.agents else "person", text, speaker=source)
+        return to_turn("person" if source in self.people else "assistant", text, speaker=source)
 
     async def observe(self, turns: Sequence[TurnInput]) -> None:
         """Enter and record a new message, unless another context was quicker."""

@@ -34,8 +34,10 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
     environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` hits and ``tokens`` are
     the most that is shown, ``kinds`` ("turn", "observation", "insight") all that is. ``zone``: the user's time zone by
-    its name, by default that of the settings. ``record``: "both", "user", "assistant" or "none". A memory that fails
-    leaves the agent answering, with one warning in the log; ``strict=True`` raises.
+    its name, by default that of the settings. ``people``: sources of messages of other persons than the user, such as
+    the name of a ``UserProxyAgent``; those of any further source are an agent's. ``record``: "both", "user",
+    "assistant" or "none". A memory that fails leaves the agent answering, with one warning in the log; ``strict=True``
+    raises.
 
     ``AssistantAgent`` takes a list of memories only. This is one: the list whose one element is itself. So ``memory=m``
     and ``memory=[m]`` are the same.
@@ -59,8 +61,10 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         strict: bool = False,
         kinds: Sequence[Kind] | None = None,
         zone: str | None = None,
+        people: Sequence[str] = (),
     ) -> None:
         list.append(self, self)
+        self.people = tuple(people)
         self._session = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict, kinds=kinds, zone=zone,
@@ -71,7 +75,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Record new messages, and show related memories as one message before the newest."""
-        recorder = await ContextRecorder.on(model_context, self._session, self._transcript)
+        recorder = await ContextRecorder.on(model_context, self._session, self._transcript, self.people)
         view = await model_context.get_messages()
         shown = recorder.turns(view)
         texts = {turn["content"] for turn in shown}
@@ -148,7 +152,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return {
             "user": session.user, "agent": session.agent, "session": session.session, "recall": session.recall_from,
             "k": session.k, "tokens": session.tokens, "record": session.record_who, "strict": session.strict,
-            "kinds": session.kinds, "zone": session.zone,
+            "kinds": session.kinds, "zone": session.zone, "people": self.people,
         }  # fmt: skip
 
     @classmethod

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolReturnPart, UserPromptPart
 
 from memscope.adapters import kit
 
 
 def turns_of(messages: Iterable[ModelMessage]) -> list[kit.TurnInput]:
-    """Convert what a person or a model said; instructions, tool calls and their results are left out."""
+    """Convert what a person or a model said; instructions, tool calls and their results are left out.
+
+    A prompt beside a tool's result may be the content of its ``ToolReturn``: it counts as the tool's words.
+    """
     turns: list[kit.TurnInput] = []
     for message in messages:
         if isinstance(message, ModelResponse):
             turns.append(kit.to_turn("assistant", words_of(message)))
         else:
-            turns += [kit.to_turn("user", _words(part)) for part in message.parts if isinstance(part, UserPromptPart)]
+            role: kit.Role = "tool" if any(isinstance(part, ToolReturnPart) for part in message.parts) else "user"
+            turns += [kit.to_turn(role, _words(part)) for part in message.parts if isinstance(part, UserPromptPart)]
     return turns
 
 

@@ -270,7 +270,7 @@ class MemorySession:
         return tuple(turn for turn in listed if isinstance(turn, Turn) and not turn.statement)
 
     async def remember(self, text: str, **more: Any) -> Observation | Insight:
-        """``more``: name, data, time and the like of ``add_memory``."""
+        """``more``: name, data, time, role and the like of ``add_memory``."""
         options = {"zone": await self._zone(), **more}
         return await self.do(lambda memory: memory.add_memory(text, **self._scope, **options))
 
@@ -324,7 +324,9 @@ class MemorySession:
         return format_hits(await self.search(query, exclude=exclude, kinds=kinds))
 
     async def answer_remember(self, statement: str) -> str:
-        return f"Remembered, id {(await self.remember(strip_memory(statement))).id}."
+        """Keep a model's own note: it is the assistant's, until the user says the same."""
+        note = await self.remember(strip_memory(statement), role="assistant", speaker=self.agent)
+        return f"Remembered, id {note.id}."
 
     async def answer_forget(self, ids: Sequence[str]) -> str:
         report, missing = await self.forget(ids)

@@ -95,8 +95,10 @@ class Settlement:
     def merge(self, gone: Observation, kept: Observation, *, recap: bool = False) -> None:
         """Merge ``gone`` into ``kept``, which gains its sources; a recap adds none.
 
-        The source that said it first stands in front.
+        The source that said it first stands in front. A machine's note always gives way to a person's fact.
         """
+        if gone.by_machine != kept.by_machine:
+            return self._give_way(*((kept, gone) if kept.by_machine else (gone, kept)))
         whole = kept if recap else joined(kept, gone)
         if gone.said < kept.said:
             whole = replace(whole, sources=tuple(dict.fromkeys((*gone.sources, *whole.sources))))
@@ -131,7 +133,12 @@ class Settlement:
             self.merge(new, old, recap=recap)
 
     def _refine(self, whole: Observation, part: Observation, rest: str = "") -> None:
-        """``whole`` takes the place of ``part``; the details that only ``part`` had are added to its text."""
+        """``whole`` takes the place of ``part``; the details that only ``part`` had are added to its text.
+
+        Those of a machine's note are not added to a person's fact.
+        """
+        if part.by_machine != whole.by_machine:
+            return self.merge(part, whole)
         text = with_details(whole.text, part.text, rest)
         if text is None:
             return
@@ -139,6 +146,12 @@ class Settlement:
         self._take_over(part, replace(joined(whole, part), text=text), changed=True)
         name, key = ("superseded", "by") if stored else ("merged", "into")
         self.actions.append(action(name, part, **{key: whole.id}))
+
+    def _give_way(self, note: Observation, stated: Observation) -> None:
+        """A person's fact takes the place of a machine's note, and nothing of it."""
+        name, key = ("merged", "into") if note.id in self.fresh else ("superseded", "by")
+        self._take_over(note, stated, changed=False)
+        self.actions.append(action(name, note, **{key: stated.id}))
 
     def _end(self, told: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""

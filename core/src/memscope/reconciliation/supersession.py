@@ -142,7 +142,10 @@ def replaced(old: Observation | Insight, by: Observation | Insight, now: datetim
 
 
 def joined(one: Observation, other: Observation) -> Observation:
-    """Return ``one`` with the sources of both and the more precise of their dates. ``said`` stays."""
+    """Return ``one`` with the sources of both and the more precise of their dates. ``said`` stays.
+
+    What a person says too is no longer a machine's alone.
+    """
     happened = more_precise(one.happened, other.happened)
     dated = one if happened == one.happened else other
     return replace(
@@ -154,6 +157,7 @@ def joined(one: Observation, other: Observation) -> Observation:
         valid_from=dated.valid_from,
         level=max(one.level, other.level),
         fiction=one.fiction and other.fiction,
+        origin=other.origin if one.by_machine else one.origin,
     )
 
 

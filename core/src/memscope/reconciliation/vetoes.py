@@ -40,7 +40,8 @@ def weighed(
 
     Facts of two subjects, two events of different days, and facts of different kinds are unrelated; so is what is said
     to repeat or refine in other words altogether. Hearsay ends only what names its source. What repeats a
-    fact and has a number, name or day besides refines it.
+    fact and has a number, name or day besides refines it. What a machine noted neither ends nor refines what
+    a person said.
     """
     met = may_meet(new, old, own, aliases) or share_thing(new, old, own)
     if not met and not (verdict == "ends" and tells_end_for(new, old, own)):
@@ -50,7 +51,9 @@ def weighed(
     if verdict == "ends" and (is_hearsay(new, old, own) or are_of_other_kinds(new, old, own)):
         return "unrelated"
     if verdict == "repeats" and has_more(new, old, own):
-        return "refines"
+        verdict = "refines"
+    if verdict in ("ends", "refines") and new.by_machine and not old.by_machine:
+        return "unrelated"
     return verdict
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
-from memscope.records import Observation, Quote, Turn, TurnInsert
+from memscope.records import MACHINE_ROLES, Observation, Quote, Turn, TurnInsert
 from memscope.records.serialization import turn_key
 
 
@@ -67,7 +67,7 @@ def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[T
         quotes=(Quote(key, turn.text),),
         said=turn.time,
         recorded=turn.recorded,
-        origin="statement",
+        origin=turn.role if turn.role in MACHINE_ROLES else "statement",
         **more,
     )
     return TurnInsert(replace(turn, key=key, statement=True)), memory

@@ -19,6 +19,7 @@ ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
 SUMMARY_NAMESPACE = "memscope.summary"
 CORRECTIONS = "memscope.entities"  # namespace of manual merges and splits of entities: never search results
 CORRECTED = "correction"  # origin of a memory that a person rewrote
+MACHINE_ROLES = frozenset({"assistant", "system", "tool"})  # whose words are no statement of a person
 INJECTED = "memscope_injected"  # metadata key of turns with injected memory: nothing is learned from them
 
 Author = Literal["person", "model", "backend", "operator"]
@@ -114,6 +115,11 @@ class Memory:
     data: Mapping[str, Json] = field(default_factory=dict)
     expires: datetime | None = None
     __repr__ = printing.memory
+
+    @property
+    def by_machine(self) -> bool:
+        """Return whether no person said it: the model noted it by a tool, or a machine's role may state facts."""
+        return self.origin in MACHINE_ROLES
 
     @property
     def current(self) -> bool:

@@ -32,7 +32,8 @@ def job(ctx: Services, steps: Sequence[Worker[TopicBatch]], hooks: Hooks, finish
 
 async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]], hooks: Hooks) -> ChangeSet:
     records = (await ctx.store.fetch(claim.user, claim.items)).records
-    current = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
+    present = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
+    current = [one for one in present if ctx.may_state(one)]
     chosen = [one for one in current if one.scope.agent == current[0].scope.agent]
     gone = frozenset(claim.items) - {one.id for one in current}
     facts = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
@@ -60,7 +61,8 @@ async def _with_known(ctx: Services, batch: TopicBatch) -> TopicBatch:
     pages = ctx.store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"}), pending="reflect"))
     waiting = {one.id async for page in pages for one in page if isinstance(one, Observation)}
     texts = [one.text for one in batch.observations]
-    near = [one for one in await related(ctx, scope, texts) if one.id not in sources and one.id not in waiting]
+    others = [one for one in await related(ctx, scope, texts) if ctx.may_state(one)]
+    near = [one for one in others if one.id not in sources and one.id not in waiting]
     return replace(batch, insights=tuple(insights), sources=sources, near=tuple(near))
 
 

@@ -78,6 +78,8 @@ def line(hit: Hit, lines: Lines = "memories") -> str:
 def _told(hit: Hit, lines: Lines) -> str:
     """Return the speaker and the words of a turn, or a memory's text alone."""
     facts = " ".join(_memory(hit, memory) for memory in hit.matched)
+    if hit.turn and hit.matched and all(memory.by_machine for memory in hit.matched):
+        facts = f"{hit.turn.speaker}: {facts}"
     if hit.turn is None or (hit.matched and not hit.beside and (lines == "memories" or hit.words)):
         return facts or _one_line(hit.text) + (
             age_mark(hit.insight, hit.insight.said, hit.asked) if hit.insight else ""

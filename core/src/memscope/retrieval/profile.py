@@ -76,7 +76,7 @@ async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
         return {}
     fetched = await fetch(query, candidates, rows, ctx)
     hits = ((row, make_hit(query, candidates, row, fetched)) for row in rows)
-    told = await asyncio.to_thread(lambda: {row: list(entries(hit, query)) for row, hit in hits if hit})
+    told = await asyncio.to_thread(lambda: {row: list(entries(hit, query, ctx)) for row, hit in hits if hit})
     return {row: entries for row, entries in told.items() if entries}
 
 
@@ -89,13 +89,13 @@ def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query, least: float =
     return (*lasts, *recent)
 
 
-def entries(hit: Hit, query: Query) -> Iterator[ProfileEntry]:
+def entries(hit: Hit, query: Query, ctx: Services) -> Iterator[ProfileEntry]:
     """Return a hit's entries about the user: its observations, or without them its lasting sentences."""
     if isinstance(hit.insight, Insight):
         yield ProfileEntry(replace(hit, category=hit.insight.subject), INSIGHT_WEIGHT, hit.insight.subject)
     elif hit.turn is not None and hit.observations and "observation" in query.kinds:
         when = query.as_of or query.now
-        held = (one for one in hit.observations if not one.fiction and not past_plan(one, when))
+        held = (one for one in hit.observations if ctx.may_state(one) and not one.fiction and not past_plan(one, when))
         yield from (_observed(hit, memory) for memory in held)
     elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in query.kinds:
         yield from _stated(hit, hit.turn, query.as_of or query.now)

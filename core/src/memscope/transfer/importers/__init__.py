@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from memscope.records import Interval, Json
+from memscope.records import Interval, Json, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class ImportedMemory:
 
     ``source`` is the message it was derived from; without one its text becomes a statement. ``closed`` is when it
     ceased to hold, ``superseded_by`` the id of its successor. With a ``subject`` it is an insight.
+    ``role``: who said it.
     """
 
     id: str
@@ -46,6 +47,7 @@ class ImportedMemory:
     namespace: str | None = None
     data: Mapping[str, Json] = field(default_factory=dict)
     expires: datetime | None = None
+    role: Role = "user"
 
 
 @dataclass(frozen=True, slots=True)

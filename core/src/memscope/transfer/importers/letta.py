@@ -71,7 +71,7 @@ def _passage(passage: AgentFile, agent: str) -> Item:
     time, id = time_of(passage.get("created_at")), word(passage.get("id"))
     if time is None or not isinstance(passage.get("text"), str) or not id:
         return NotTaken("a passage without id, text or created_at")
-    return ImportedMemory(id=id, text=passage["text"], said=time, agent=agent)
+    return ImportedMemory(id=id, text=passage["text"], said=time, agent=agent, role="assistant")
 
 
 def _message(message: AgentFile, agent: str, id: str) -> Iterator[Item]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memscope.errors import InputError, LimitError
+from memscope.records import ROLES
 from memscope.transfer.importers import ImportedMemory, Item, NotTaken, time_of
 from memscope.transfer.importers.files import EXPORT_AGAIN, MIB, mapping, path_of, read_json, readable, sequence, word
 
@@ -61,6 +62,7 @@ def _memory(result: Mapping[str, Any], earlier: History) -> Iterator[Item]:
         session=result.get("run_id"),
         data={"mem0": {"id": id, **extra}},
         expires=time_of(result.get("expiration_date")),
+        role=role if (role := result.get("role")) in ROLES else "user",
     )
     wordings = earlier.get(id, [])
     for number, (text, replaced) in enumerate(wordings, 1):

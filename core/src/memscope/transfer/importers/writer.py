@@ -189,7 +189,7 @@ class ItemWriter:
     async def _build(self, where: Scope, item: ImportedMemory) -> tuple[TurnInsert, list[Observation | Insight]]:
         """Build the source turn and the memory from it; the source of an insight is a statement of its text."""
         limits, secret = self._services.limits, await self._runtime.secret()
-        source = {"role": "user", "content": item.text, "time": item.said, "session": item.session}
+        source = {"role": item.role, "content": item.text, "time": item.said, "session": item.session}
         source |= item.source or {}
         source["id"] = source.get("id") or self._key(item.id)
         turn, _ = await self._runtime.check_statement(source, where)
@@ -215,7 +215,8 @@ class ItemWriter:
         if item.source is None:
             return insert, [observation]
         insert = replace(insert, turn=replace(insert.turn, statement=False))
-        return insert, [replace(observation, text=text, origin=ORIGIN)]
+        origin = observation.origin if observation.by_machine else ORIGIN
+        return insert, [replace(observation, text=text, origin=origin)]
 
     def _key(self, id: str) -> str:
         """Return the key of a memory's source: the memory's id, or a digest of an id that is too long."""
