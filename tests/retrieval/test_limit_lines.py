@@ -7,6 +7,7 @@ import pytest
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.adapters.session import MemorySession
 from memscope.errors import ConfigError, InputError
+from recorded import read
 
 TOLD = [
     "I had my left knee operated on last autumn.",
@@ -219,6 +220,23 @@ def test_beside_a_line_with_all_the_words_asked_for_no_line_without_any_is_shown
         shown = [hit.text for hit in memory.retrieve(query, user="alice", speak="when_needed")]
         assert shown[0] == told[wanted] and not {*shown} & {*told[2:]}
         assert len(memory.retrieve(query, user="alice", speak="always")) > len(shown)
+
+
+@pytest.mark.parametrize(
+    ("told", "query"),
+    [
+        (("I live in a flat on Mill Street.", "We got the keys to the house in Leeds, moving in was hell."),
+         "Where do I live?"),
+        (("My flat is above the bakery, I live there with Sam.", "Moved in with Ida in Bristol."), "Where do I live?"),
+    ],
+)  # fmt: skip
+def test_a_question_of_one_word_is_shown_what_is_of_its_kind(told, query):
+    others = [one["text"] for one in read("noise3_en") if one.get("role", "user") == "user"][:60]
+    with MemoryScope(":memory:", settings={}) as memory:
+        texts = [*others[:20], told[0], *others[20:40], told[1], *others[40:]]
+        memory.add_turns([{"role": "user", "content": text} for text in texts], user="alice")
+        lines = memory.context(query, user="alice").splitlines()
+    assert len(lines) <= 5 and all(any(text[:12] in line for line in lines) for text in told)
 
 
 def test_what_changed_since_is_shown_though_it_shares_no_word_with_the_question():

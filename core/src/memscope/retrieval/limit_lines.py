@@ -87,7 +87,9 @@ def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if met else UNMET_REACH) * spread
     kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
-    if candidates.units < MIN_UNITS_FOR_IDF and _is_answered(inputs):  # a median of few tells little
+    few = candidates.units < MIN_UNITS_FOR_IDF  # a median of few tells little
+    of_a_kind = not met and (kind_asked(query, candidates) > 0).any()  # "Where do I live?": one word, and a home
+    if (few or of_a_kind) and _is_answered(inputs):
         kept &= _has_own_evidence(inputs)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
