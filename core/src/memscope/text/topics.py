@@ -39,14 +39,10 @@ def names() -> tuple[str, ...]:
 
 def topics(text: str) -> frozenset[int]:
     """Return the numbers of the text's topics."""
-    bits = topic_bits(text)
-    return frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
-
-
-def topic_bits(text: str) -> int:
     rules = spaced_rules(text)
     spaced = (_topics_of_piece(piece, rules) for piece in pieces(fold(text)) if not is_unspaced(piece))
-    return reduce(or_, spaced, topics_of_phrases(text))
+    bits = reduce(or_, spaced, topics_of_phrases(text))
+    return frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -17,7 +17,7 @@ from memscope.languages.durable_facts import weight_of
 from memscope.languages.statement_direction import statement_direction
 from memscope.languages.word_lists import read_lists
 from memscope.text.topics import names as topic_names
-from memscope.text.topics import topic_bits
+from memscope.text.topics import topics
 from memscope.text.vectors import along, tokens_of_run
 
 # Fitted by logistic regression on noted statements and other remarks of three sets; each fit on two of them gave much
@@ -51,12 +51,12 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
 def _by_signs(read: str, kinds: Sequence[str]) -> float:
     anywhere, opens = _signs()
     had = opens.get(read[:1], 0) | opens.get(read[:2], 0)
-    for first in anywhere.keys() & set(read):
-        for word, signs in anywhere[first]:
-            if word in read:
+    for at, character in enumerate(read):
+        for word, signs in anywhere.get(character, ()):
+            if read.startswith(word, at):
                 had |= signs
-    about = topic_bits(read)
-    by_topic = sum(weight for weight, group in _groups() if group & about)
+    about = topics(read)
+    by_topic = sum(weight for weight, group in _groups() if not group.isdisjoint(about))
     return BIAS + _weight(had) + by_topic + KIND_SHARE * weight_of(kinds)
 
 
@@ -82,7 +82,6 @@ def _signs() -> tuple[Mapping[str, Sequence[tuple[str, int]]], Mapping[str, int]
 
 
 @cache
-def _groups() -> tuple[tuple[float, int], ...]:
-    """Return the groups of topics as bits."""
-    bits = {name: 1 << at for at, name in enumerate(topic_names())}
-    return tuple((weight, sum(bits[one] for one in names.split())) for weight, names in TOPIC_WEIGHTS)
+def _groups() -> tuple[tuple[float, frozenset[int]], ...]:
+    number = {name: at for at, name in enumerate(topic_names())}
+    return tuple((weight, frozenset(number[one] for one in names.split())) for weight, names in TOPIC_WEIGHTS)
