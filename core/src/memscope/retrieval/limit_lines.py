@@ -49,7 +49,7 @@ DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
            "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
-           "days", "said_then"),
+           "days", "said_then", "kinds_asked"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:

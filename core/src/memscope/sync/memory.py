@@ -22,6 +22,7 @@ from memscope.records import (
     Observation,
     Record,
     Retrieval,
+    Role,
     Speak,
     Turn,
     WorkReport,
@@ -96,12 +97,12 @@ class MemoryScope:
         self, text: str, *, user: str, agent: str | None = None, session: str | None = None,
         kind: Literal["observation", "insight"] = "observation", subject: str = "", name: str | None = None,
         namespace: str | None = None, data: Mapping[str, Json] | None = None, expires: datetime | str | None = None,
-        time: datetime | str | None = None, speaker: str | None = None, zone: Zone = None,
+        time: datetime | str | None = None, speaker: str | None = None, role: Role = "user", zone: Zone = None,
     ) -> Observation | Insight:  # fmt: skip
         """Remember a statement as it is, no model asked."""
         return run(self.memory.add_memory(
             text, user=user, agent=agent, session=session, kind=kind, subject=subject, name=name, namespace=namespace,
-            data=data, expires=expires, time=time, speaker=speaker, zone=zone,
+            data=data, expires=expires, time=time, speaker=speaker, role=role, zone=zone,
         ))  # fmt: skip
 
     def update(
