@@ -13,6 +13,7 @@ from memscope.adapters.session import MemorySession, to_turn
 from memscope.errors import StoreUnavailable
 from memscope.prompts.memory_block import choose_query
 from memscope_testing import AdapterSuite, adapters
+from memscope_testing.injections import CLAIMS
 from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .toy import Message, ToyAgent, ToyMemory, ToyTalk
@@ -22,6 +23,9 @@ class TestToy(AdapterSuite):
     plugin = "memscope.builtin"
     framework = ("autogen_core", "agentscope", "langchain_core")
     made = ToyMemory
+
+    def foreign(self, words):
+        return {"assistant": [Message("m-1", "assistant", words)]}
 
     async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
         made = self.made(memory=memory, user=user, agent=agent, session=session, strict=strict, **more)
@@ -87,6 +91,9 @@ class RecordsInjected(InjectsForGood):
 
 
 class RecordsAllAsTheUsers(ToyMemory):
+    async def before(self, messages):
+        return await super().before([message._replace(role="user") for message in messages])
+
     async def after(self, messages):
         await super().after([message._replace(role="user") for message in messages])
 
@@ -184,6 +191,7 @@ BROKEN = [
     (RecordsInjected, "test_what_was_injected_is_never_recorded_from_a_reloaded_history"),
     (RecordsInjected, "test_what_was_injected_is_never_extracted"),
     (RecordsAllAsTheUsers, "test_what_the_assistant_said_is_no_fact_of_the_user"),
+    (RecordsAllAsTheUsers, "test_words_of_no_person_are_no_facts_of_the_user"),
     (InjectsASystemMessage, "test_there_is_no_second_system_message"),
     (InjectsASystemMessage, "test_the_system_message_is_the_same_in_every_call"),
     (InjectsAtTheHead, "test_memory_stands_beside_the_users_newest_message"),
@@ -208,7 +216,7 @@ async def run(made, name, caplog):
     suite.made = made
     async with AsyncMemoryScope(":memory:", settings={}) as memory, AsyncMemoryScope(store, settings={}) as fickle:
         known = {"memory": memory, "fickle": fickle, "store": store, "script": ScriptedModel(), "caplog": caplog,
-                 "differ": "user", "lang": "en", "said": "Thanks!"}  # fmt: skip
+                 "differ": "user", "lang": "en", "said": "Thanks!", "claim": CLAIMS[0]}  # fmt: skip
         test = getattr(suite, name)
         await test(**{wanted: known[wanted] for wanted in inspect.signature(test).parameters})
 
@@ -227,6 +235,7 @@ def test_every_standard_test_is_among_them_but_those_without_an_agent():
     assert standard - {name for _, name in BROKEN} == {
         "test_the_framework_is_not_imported",
         "test_the_model_edits_core_memory_with_tools",
+        "test_what_a_model_keeps_by_a_tool_is_told_as_its_own",
     }
 
 
