@@ -31,7 +31,7 @@ from measuring.recall import NOW, Asked, ask, figures, ingest, lines_shown, plac
 
 from memscope import AsyncMemoryScope
 from memscope.consolidation.known_facts import MAX_KNOWN_FACT_CHARS
-from memscope.reconciliation.similarity import closeness
+from memscope.languages.similarity import closeness
 from memscope.records import Observation, Select
 from memscope_testing.models import IdealChat, data
 

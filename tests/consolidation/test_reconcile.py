@@ -9,9 +9,9 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.consolidation import CONSOLIDATION_STEPS
 from memscope.consolidation.reconcile import merge_known
+from memscope.languages.similarity import MIN_SIMILARITY, closeness, same
 from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.settlement import Settlement
-from memscope.reconciliation.similarity import MIN_SIMILARITY, closeness, same
 from memscope.records import ChangeSet, Quote, Search
 from memscope.text.terms import terms
 from memscope_testing.models import data

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memscope.consolidation.find_quote import find_quote
 from memscope.dates.iso import parse, written
-from memscope.reconciliation.similarity import closeness, same
+from memscope.languages.similarity import closeness, same
 
 
 @given(st.text(), st.text(), st.text())

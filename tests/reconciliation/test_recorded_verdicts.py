@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from memscope.dates import resolve
+from memscope.languages.similarity import closeness, same, translated
 from memscope.reconciliation.audit import audit
 from memscope.reconciliation.settlement import Settlement, relation_of
-from memscope.reconciliation.similarity import closeness, same, translated
 from memscope.reconciliation.subjects import covers, may_meet, meet, role_names, share_thing, user_names
 from memscope.records import Observation, Supersession
 from memscope_testing.records import observation

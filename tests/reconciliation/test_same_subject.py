@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.reconciliation.similarity import same
+from memscope.languages.similarity import same
 from memscope.reconciliation.subjects import covers, may_meet, meet
 from memscope.records import Observation, Scope
 from memscope.stores.memory import InMemoryStore

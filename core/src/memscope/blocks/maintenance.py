@@ -19,8 +19,8 @@ from memscope.blocks.corrections import NO_LONGER, remove_outdated_lines
 from memscope.blocks.visible import View, visible
 from memscope.errors import Conflict
 from memscope.jobs.costs import change_counters, read_counters, user_counters
+from memscope.languages.similarity import same, translated
 from memscope.prompts import visible as visible_text
-from memscope.reconciliation.similarity import same, translated
 from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Select
 from memscope.retrieval.insights_as_of import insights_as_read
 from memscope.stores.block_rules import by_key

@@ -20,7 +20,6 @@ from memscope.consolidation.batch import FactBatch, ToldRelation, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_facts import choose_known, known_data
 from memscope.consolidation.known_names import known_names
-from memscope.consolidation.own_words import Citation, is_shown
 from memscope.consolidation.reply import LEVELS, MALFORMED_FACT, USUAL_LEVEL, Extraction, Fact, Relation, schema
 from memscope.consolidation.transcript import (
     MAX_TRANSCRIPT_CHARS,
@@ -33,6 +32,8 @@ from memscope.consolidation.transcript import (
 from memscope.consolidation.vouching import MAX_ASSENT_WORDS, is_vouched_for
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
+from memscope.languages.own_words import Citation, is_shown
+from memscope.languages.similarity import form, translated
 from memscope.languages.worded import calls_user, worded
 from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import worker
@@ -40,7 +41,6 @@ from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
 from memscope.reconciliation.related import related
-from memscope.reconciliation.similarity import form, translated
 from memscope.records import Json, Observation, Quote, Scope, Turn
 from memscope.records.identity import memory_id
 from memscope.services import Services

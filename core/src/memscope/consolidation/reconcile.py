@@ -13,11 +13,11 @@ from datetime import timedelta
 
 from memscope.consolidation.batch import FactBatch, ToldRelation
 from memscope.consolidation.known_names import known_aliases
+from memscope.languages.similarity import MIN_SIMILARITY, closeness, same
 from memscope.pipeline import worker
 from memscope.reconciliation.approval import proposed_before
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
-from memscope.reconciliation.similarity import MIN_SIMILARITY, closeness, same
 from memscope.reconciliation.subjects import NO_ALIASES, Aliases, meet, subjects, user_names
 from memscope.reconciliation.vetoes import keywords
 from memscope.records import Interval, Observation, Scope, Turn

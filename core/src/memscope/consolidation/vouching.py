@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memscope.consolidation.own_words import MIN_STATED_SHARE, PEOPLE_ROLES, Citation, own_text
 from memscope.consolidation.reply import Fact
 from memscope.consolidation.transcript import MAX_TRANSCRIPT_CHARS, TranscriptLine
+from memscope.languages.own_words import MIN_STATED_SHARE, PEOPLE_ROLES, Citation, own_text
 from memscope.languages.registry import of
+from memscope.languages.similarity import form
 from memscope.languages.statements import is_filling, is_question, pattern_of_all, requests, sentences
 from memscope.languages.worded import worded, wordings
-from memscope.reconciliation.similarity import form
 from memscope.text.language import has_cjk
 
 MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no

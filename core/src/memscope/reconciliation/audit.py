@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from memscope.languages.similarity import form, same
 from memscope.languages.worded import worded, wordings
 from memscope.prompts.memory_block import strip_memory
-from memscope.reconciliation.similarity import form, same
 from memscope.reconciliation.subjects import may_meet
 from memscope.records import Insight, Memory, Observation, Record, Turn, WorkReport
 from memscope.text.tokens import fold

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memscope.languages.similarity import closeness
 from memscope.reconciliation.audit import may_contradict
-from memscope.reconciliation.similarity import closeness
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, may_meet, share_thing
 from memscope.reconciliation.supersession import by_saying
 from memscope.reconciliation.vetoes import are_other_events, keywords

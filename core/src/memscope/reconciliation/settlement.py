@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Self
 
 from memscope.dates import mentions
-from memscope.reconciliation.similarity import closeness, form
+from memscope.languages.similarity import closeness, form
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
 from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, by_saying, ended, joined, past, replaced
 from memscope.reconciliation.vetoes import missing, weighed

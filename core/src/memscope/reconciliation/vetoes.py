@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from memscope.languages.names import names
+from memscope.languages.similarity import closeness, form
 from memscope.languages.worded import calls_user, every, wordings
-from memscope.reconciliation.similarity import closeness, form
 from memscope.reconciliation.subjects import (
     NO_ALIASES,
     NOBODY,

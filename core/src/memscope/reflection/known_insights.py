@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from memscope.dates.iso import brief
+from memscope.languages.similarity import closeness
 from memscope.reconciliation.insight_sentences import attributed
-from memscope.reconciliation.similarity import closeness
 from memscope.reconciliation.subjects import meet
 from memscope.records import Insight, Json, Memory, Observation, Sentence
 from memscope.reflection.batch import TopicBatch

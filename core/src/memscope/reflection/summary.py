@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from memscope import languages
 from memscope.errors import ModelError, ModelReplyError
 from memscope.jobs.runner import Hooks, StageJob
+from memscope.languages.similarity import translated
 from memscope.prompts import visible
-from memscope.reconciliation.similarity import translated
 from memscope.records import (
     INJECTED,
     SUMMARY_NAMESPACE,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import BaseModel
 
 from memscope.errors import ModelReplyCut, ModelReplyError
+from memscope.languages.similarity import translated
 from memscope.languages.worded import every
 from memscope.pipeline import worker
 from memscope.prompts import visible
@@ -27,7 +28,6 @@ from memscope.reconciliation.insight_sentences import (
     without_heading,
 )
 from memscope.reconciliation.settlement import relation_of
-from memscope.reconciliation.similarity import translated
 from memscope.reconciliation.supersession import Verdict
 from memscope.records import Insight, Observation, Sentence
 from memscope.reflection.batch import Topic, TopicBatch

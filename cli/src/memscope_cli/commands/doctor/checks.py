@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError, ModelError, nearest
+from memscope.languages.similarity import form
 from memscope.models import Message
 from memscope.models.endpoint import presets
 from memscope.models.http import QUOTA_S
 from memscope.plugins.redaction import secrets_in
-from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn, weaknesses
 from memscope.services import Services
 from memscope.stores import Store

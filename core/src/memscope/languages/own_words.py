@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 
 from memscope.languages.registry import registered
 from memscope.languages.requests import brought_along
-from memscope.reconciliation.similarity import form
+from memscope.languages.similarity import form
 from memscope.records import Turn
 from memscope.text.language import depends_on_languages, has_cjk
 
