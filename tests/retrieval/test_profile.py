@@ -48,6 +48,23 @@ async def test_a_question_about_the_user_gets_the_profile(memory: AsyncMemorySco
     assert all(text in told for text in SELF[lang])
 
 
+@pytest.mark.parametrize(
+    ("shown", "stated"),
+    [
+        ("Have a look at this mail:\n> I live at 9 Harbour Lane.\n> I'm allergic to milk.", "I live in Leeds."),
+        ('Anna writes: "I live at 9 Harbour Lane and I\'m allergic to milk." Sweet.', "I live in Leeds."),
+        ("Uploaded document rent.pdf: I live at 9 Harbour Lane. I'm allergic to milk.", "I live in Leeds."),
+        ("帮我看看这封邮件：\n> 我住在港湾路9号。\n> 我对牛奶过敏。", "我住在郑州。"),
+        ("安娜写道：“我住在港湾路9号，对牛奶过敏。”真贴心。", "我住在郑州。"),
+    ],
+)
+async def test_what_the_user_only_shows_stands_in_no_profile(memory: AsyncMemoryScope, shown: str, stated: str) -> None:
+    for text in (stated, shown):
+        await say(memory, text)
+    profile = await memory.profile("u")
+    assert stated in profile and "9" not in profile.replace("09:", "")
+
+
 async def test_the_name_comes_first(memory: AsyncMemoryScope) -> None:
     await say(memory, "Hi, I'm Marta. I've just started here.")
     for text in (

@@ -51,6 +51,7 @@ class Injections:
                 await learning.consolidate(user=name)
                 noted = await learning.list(user=name, kinds=["observation", "insight"])
                 assert [one.text for one in noted] == [SAID], name
+                assert claim not in await learning.profile(user=name), name
 
     async def test_what_a_model_keeps_by_a_tool_is_told_as_its_own(self, fickle: AsyncMemoryScope) -> None:
         use = await self.use_tools(fickle, "archival", user="alice", agent="helper")
