@@ -1,4 +1,8 @@
-"""memscope: long-term memory for LLM agents, native in the framework you already use."""
+"""memscope: long-term memory for LLM agents, native in the framework you already use.
+
+Only the names that ``docs/public.md`` lists are kept from version to version. Every other module and name is internal,
+with or without an underscore.
+"""
 
 from memscope.errors import VERSION, MemscopeError
 from memscope.memory import AsyncMemoryScope

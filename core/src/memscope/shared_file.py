@@ -15,8 +15,8 @@ LOCK_TIMEOUT_S = 30.0
 
 
 @contextmanager
-def locked(path: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
-    """Hold the lock of a file against other processes and threads; ``StoreBusy`` after ``timeout_s``.
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file against other processes and threads; ``StoreBusy`` after ``LOCK_TIMEOUT_S``.
 
     The lock is a file beside it that stays: removing it would let two processes lock two different files.
     """
@@ -24,7 +24,7 @@ def locked(path: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
     beside = path.with_name(path.name + "-lock")
     file = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
-        deadline, pause = time.monotonic() + timeout_s, 0.0005
+        deadline, pause = time.monotonic() + LOCK_TIMEOUT_S, 0.0005
         while not try_lock(file):
             if time.monotonic() > deadline:
                 raise StoreBusy(f"{str(path)!r} is held by another process", hint="try again", retry_after=1.0)

@@ -82,14 +82,12 @@ Rest = Callable[[Services, StageJob, Claim], Awaitable[float]]
 # ---------------------------------------------------------------------------------------------------------- until done
 
 
-async def run_until_idle(
-    ctx: Services, *jobs: StageJob, user: str | None = None, preview: bool = False, wait: bool = True
-) -> WorkReport:
+async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None, preview: bool = False) -> WorkReport:
     """Work until nothing more can be claimed (of one user, or of all), one stage after the other.
 
     Failed items stay pending and are in the report, which is named after the last stage. ``preview`` makes the change
-    sets of one batch per user and stage and writes nothing. ``wait``: wait for what another worker holds, at most
-    for two leases without progress; the report then has the code ``ANOTHER_WORKER``.
+    sets of one batch per user and stage and writes nothing. What another worker holds is waited for, at most for two
+    leases without progress; the report then has the code ``ANOTHER_WORKER``.
     """
     stages = [job.stage for job in jobs]
     if ctx.chat is None:
@@ -98,7 +96,7 @@ async def run_until_idle(
     results: list[JobResult] = []
     with usage.counting():
         for job in jobs:
-            results += await results_of(ctx, job, user, preview=preview, wait=wait)
+            results += await results_of(ctx, job, user, preview=preview, wait=True)
             if any(result.code == ANOTHER_WORKER for result in results):  # its lease is for both stages
                 break
     report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))

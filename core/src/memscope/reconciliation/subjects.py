@@ -38,10 +38,9 @@ def subjects(about: str, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALI
     return frozenset(USER_SUBJECT if name in own else known.get(name, name) for name in names)
 
 
-def meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
+def meet(one: Observation, other: Observation) -> bool:
     """Return whether both facts are about one person or thing, by its names."""
-    told = subjects(other.about, own, aliases)
-    return any(_same_name(a, b) for a in subjects(one.about, own, aliases) for b in told)
+    return any(_same_name(a, b) for a in subjects(one.about) for b in subjects(other.about))
 
 
 def may_meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:

@@ -172,7 +172,7 @@ def shared_topics(
     return _credited(index, visibility, shared / np.float32(total)) if total and shared.any() else None
 
 
-def _uses_meaning(index: Snapshot, query: Search, values: RowValues) -> bool:
+def _uses_meaning(query: Search, values: RowValues) -> bool:
     """Return whether built-in vectors are needed: the query or a unit lacks a vector of the store's space."""
     return query.meaning is not None and (values.cosine is None or bool(np.isnan(values.cosine).any()))
 
@@ -181,7 +181,7 @@ def meaning_channel(
     index: Snapshot, visibility: Visibility, query: Search, values: RowValues
 ) -> NDArray[np.int64] | None:
     """Return the rows nearest by built-in vector, preselected by the leading PCA dimensions."""
-    if query.meaning is None or not _uses_meaning(index, query, values):
+    if query.meaning is None or not _uses_meaning(query, values):
         return None
     scored = visibility.scored & (index.meaning.norm > 0)
     near = index.meaning.coarse @ query.meaning[: index.meaning.coarse.shape[1]]
@@ -200,7 +200,7 @@ def meanings(
     index: Snapshot, visibility: Visibility, query: Search, values: RowValues, rows: NDArray[np.int64]
 ) -> Floats:
     """Return for these rows the best cosine of built-in vectors of a turn and its memories, NaN without one."""
-    if query.meaning is None or not _uses_meaning(index, query, values):
+    if query.meaning is None or not _uses_meaning(query, values):
         return np.full(len(rows), np.nan, np.float32)
     units = _crediting(index, visibility, rows)
     cosine = index.meaning.cosines(units, query.meaning)
