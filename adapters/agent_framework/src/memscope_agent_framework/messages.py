@@ -24,7 +24,8 @@ def turns_of(messages: Iterable[Message], brought: Collection[str] = ()) -> list
 def _source_of(message: Message) -> str | None:
     """Return the id of the context provider that added a message; None for one of the run's own."""
     attribution = message.additional_properties.get("_attribution") or {}
-    return attribution.get("source_id")  # type: ignore[no-any-return]  # of a mapping without types
+    source: str | None = attribution.get("source_id")
+    return source
 
 
 def turn_of(message: Message) -> kit.TurnInput | None:
