@@ -65,6 +65,11 @@ async def test_what_the_user_only_shows_stands_in_no_profile(memory: AsyncMemory
     assert stated in profile and "9" not in profile.replace("09:", "")
 
 
+async def test_a_quotation_in_a_sentence_of_the_users_own_stays_in_the_profile(memory: AsyncMemoryScope) -> None:
+    await say(memory, text := 'My daughter Ida says I dance "like someone looking for their keys".')
+    assert text in await memory.profile("u")
+
+
 async def test_the_name_comes_first(memory: AsyncMemoryScope) -> None:
     await say(memory, "Hi, I'm Marta. I've just started here.")
     for text in (

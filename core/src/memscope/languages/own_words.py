@@ -16,6 +16,7 @@ from itertools import chain, pairwise
 from memscope.languages.registry import registered
 from memscope.languages.requests import brought_along
 from memscope.languages.similarity import form
+from memscope.languages.statements import sentences
 from memscope.records import Turn
 from memscope.text.language import depends_on_languages, has_cjk
 
@@ -68,6 +69,15 @@ def is_shown(text: str, cited: Sequence[Citation]) -> bool:
 def own_text(text: str) -> str:
     """Return what of a turn its speaker does not only show."""
     return _divided(text, 0, len(text), _shown_spans(text))[0]
+
+
+def parted(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the sentences of a turn, each with what of it is its speaker's own, and what is shown."""
+    spans, at = _shown_spans(text), 0
+    for sentence in sentences(text):
+        start = max(text.find(sentence, at), at)
+        at = start + len(sentence)
+        yield sentence, *_divided(text, start, at, spans)
 
 
 def _parted(one: Citation) -> tuple[str, str]:

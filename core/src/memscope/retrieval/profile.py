@@ -14,7 +14,7 @@ from functools import cache
 
 from memscope.languages.durable_facts import is_durable, kinds, statement_score, statement_weight
 from memscope.languages.insight_text import past_plan
-from memscope.languages.own_words import own_text
+from memscope.languages.own_words import parted
 from memscope.languages.statements import content_words, is_question, requests, sentences
 from memscope.pipeline import worker
 from memscope.records import Hit, Insight, Observation, Turn
@@ -114,8 +114,9 @@ def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
 def _stated(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
     weights = {
         sentence: weight
-        for sentence in sentences(own_text(turn.text))
-        if (weight := _telling(sentence)) and not plan_is_past(sentence, turn.time, when)
+        for sentence, own, quoted in parted(turn.text)
+        if (weight := _telling(own)) > (_telling(quoted) if quoted else 0)
+        and not plan_is_past(sentence, turn.time, when)
     }
     if weights:
         best = max(weights.values())
