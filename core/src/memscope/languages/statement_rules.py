@@ -36,7 +36,8 @@ class Statements:
         greeting: alternatives of a pattern at the beginning of a greeting.
         instruction: alternatives of a pattern at the beginning of a standing wish ("always").
         wish: a wish for how the assistant behaves ("I'd like you to").
-        manner: the form of answers ("sentences", "emojis"); beside ``insists`` in a sentence, a standing wish.
+        manner: the form of answers ("sentences", "emojis"), in lower case; beside ``insists`` in a sentence, a standing
+            wish.
         measures: the same of units ("metric").
         insists: forbids, limits or prefers something, or says that it holds always ("no", "at most", "with me").
         once: works on something now ("write a", "this"), so that such a sentence is no standing wish.
