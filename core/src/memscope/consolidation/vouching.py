@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from memscope.consolidation.reply import Fact
 from memscope.consolidation.transcript import MAX_TRANSCRIPT_CHARS, TranscriptLine
-from memscope.languages.own_words import MIN_STATED_SHARE, PEOPLE_ROLES, Citation, own_text
+from memscope.languages.own_words import MIN_STATED_SHARE, Citation, own_text
 from memscope.languages.registry import of
 from memscope.languages.similarity import form
 from memscope.languages.statements import is_filling, is_question, pattern_of_all, requests, sentences
 from memscope.languages.worded import worded, wordings
+from memscope.records import MACHINE_ROLES
 from memscope.text.language import has_cjk
 
 MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
@@ -24,7 +25,7 @@ def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[Transc
 
     What a tool returned, a page for instance, they have to state themselves.
     """
-    roles = {one.turn.role for one in cited if one.context} - PEOPLE_ROLES
+    roles = {one.turn.role for one in cited if one.context} & MACHINE_ROLES
     if not roles or _is_stated(fact, cited):
         return True
     answers = [one for one in cited if not one.context and not is_asked(one)]
@@ -106,7 +107,7 @@ def _replies(answer: Citation, question: Citation, lines: Sequence[TranscriptLin
     heard = False
     for line in lines[question.place + 1 : answer.place]:
         if line.turn.scope.session == question.turn.scope.session:
-            heard = heard or line.turn.role in PEOPLE_ROLES
+            heard = heard or line.turn.role not in MACHINE_ROLES
             if heard and line.turn.role == "assistant":
                 return False
     return answer.place > question.place

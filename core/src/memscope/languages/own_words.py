@@ -20,7 +20,6 @@ from memscope.languages.statements import sentences
 from memscope.records import Turn
 from memscope.text.language import depends_on_languages, has_cjk
 
-PEOPLE_ROLES = frozenset({"user", "person"})
 MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on the words of others too
 MIN_QUOTED_WORDS, MIN_QUOTED_CHARACTERS = 3, 5  # between quotation marks; what is shorter is a name, or a title
 MAX_BEFORE_QUOTATION = 120  # characters that are searched for who is quoted
