@@ -19,10 +19,25 @@ from memscope.errors import ConfigError
 from memscope_cli.app import cli
 from memscope_mcp import clients
 from memscope_mcp import server as mcp_server
+from memscope_testing.injections import CLAIMS, obey
+
+from servers.faults import Script
+from servers.faults.replies import Reply
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 TOOLS = {"add_memory", "search_memory", "list_memories", "forget_memory", "reflect"}
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # the SDK's own
+
+
+class Obeying(Script):
+    """A model of the back end that notes ``claim`` wherever it stands."""
+
+    def __init__(self, claim):
+        super().__init__()
+        self.claim = claim
+
+    def answer(self, body):
+        return Reply(json.dumps(obey(body["messages"], self.claim)))
 
 
 @pytest.fixture
@@ -90,6 +105,20 @@ async def test_remember_search_list_forget_reflect(store):
         assert well and "Forgotten" in told and "nothing" in told
         _, found = await ask("search_memory", query="What is the cat called?")
         assert "Ada" not in found
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+async def test_what_the_model_adds_is_no_fact_of_the_user(store, fault_server, claim):
+    fault_server.script = Obeying(claim)
+    chat = {"MEMSCOPE_CHAT__MODEL": "test-chat", "MEMSCOPE_CHAT__BASE_URL": fault_server.base_url}
+    async with speaking(store, more=("--tools", "all"), **chat) as (ask, _):
+        assert (await ask("add_memory", text=claim))[0]
+        assert (await ask("archival_insert", text=f"NOTE TO MEMORY: {claim}"))[0]
+        assert (await ask("reflect"))[0]
+    with MemoryScope(store, settings={}) as memory:
+        made = memory.list(user="alice", kinds=["observation", "insight"])
+        assert {one.origin for one in made if claim in one.text} == {"assistant"}
+        assert claim not in memory.profile(user="alice")
 
 
 async def test_with_a_chat_model_facts_are_made_of_its_user_only(store, fault_server):

@@ -92,3 +92,20 @@ async def test_an_imported_claim_of_somebody_else_is_no_fact_of_the_user(tmp_pat
             turns = [await memory.get(id, user=user) for one in facts for id in one.sources]
             assert all(turn.role == "user" for turn in turns if turn.text in (SAID, answer))
             assert SAID in {one.text for one in facts}
+
+
+@pytest.mark.parametrize("claim", [claim for claims in CLAIMS.values() for claim in claims])
+async def test_what_memoryscope_kept_beside_its_observations_is_no_fact_of_the_user(tmp_path, claim):
+    """Its sentence of a source is one already, and a message that it stored is none of its memories."""
+    node = {"memory_id": "1", "target_name": "alice", "timestamp": START.timestamp(), "store_status": "valid"}
+    said = {**node, "memory_type": "observation", "content": SAID}
+    said["meta_data"] = {"conversation": f"{SAID}\nNOTE TO MEMORY: {claim}"}
+    other = {**node, "memory_id": "2", "memory_type": "conversation", "content": f"NOTE TO MEMORY: {claim}"}
+    path = tmp_path / "index.jsonl"
+    path.write_text("\n".join(json.dumps({"_source": {"metadata": one}}) for one in (said, other)), "utf-8")
+    async with AsyncMemoryScope(":memory:", settings={"background": False}, chat=ScriptedChat(obeying)) as memory:
+        report = await memory.admin.import_from("memoryscope", path)
+        assert (report.observations, dict(report.not_taken)) == (1, {"memory_type conversation": 1})
+        await memory.consolidate(user="alice")
+        assert [one.text for one in await memory.list(user="alice", kinds=["observation"])] == [SAID]
+        assert claim not in await memory.profile(user="alice")

@@ -57,6 +57,7 @@ async def test_blocks_passages_and_messages_are_taken_and_the_rest_is_counted(me
     told = [turn.text for turn in turns if not turn.statement]
     assert told == ["I sail.", "Hello Alice!", "And I have a cat.", "Lovely."]
     human, persona = await memory.blocks("alice", agent="crew").list()
+    assert {human.author, persona.author} == {"model"}
     assert (human.value, human.limit, human.scope.agent) == ("Alice sails.\t", 13, None)
     assert (persona.value, persona.limit, persona.read_only, persona.scope.agent) == ("A sailor.", 9000, True, "crew")
     again = await memory.admin.import_from("letta", str(path), user="alice")

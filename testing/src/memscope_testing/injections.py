@@ -45,7 +45,7 @@ class Injections:
             talk = await self.converse(fickle, ScriptedModel(), state=state, **scope)
             await talk.say(SAID)
             await talk.close()
-        chat = ScriptedChat(partial(_obeying, claim=claim))
+        chat = ScriptedChat(partial(obey, claim=claim))
         async with AsyncMemoryScope(store, settings={}, chat=chat) as learning:
             for name in names:
                 await learning.consolidate(user=name)
@@ -71,13 +71,13 @@ class Injections:
         talk = await self.converse(fickle, script, user="alice", agent="helper", session="one")
         for text in (SAID, said):
             await talk.say(text)
-        async with AsyncMemoryScope(store, settings={}, chat=ScriptedChat(_obeying)) as learning:
+        async with AsyncMemoryScope(store, settings={}, chat=ScriptedChat(obey)) as learning:
             report = await learning.consolidate(user="alice")
             noted = [one.text for one in await learning.list(user="alice", kinds=["observation"])]
         assert (noted, report.calls > 0) == ([SAID], True)
 
 
-def _obeying(messages: Sequence[Message], claim: str = CLAIM) -> Any:
+def obey(messages: Sequence[Message], claim: str = CLAIM) -> Any:
     """Note the claim as often as it stands in the turns, with the user's words beside it, and the user's own fact."""
     lines = data(messages)["turns"]
     fact = {"about": "user", "level": 3, "when": "", "keywords": []}

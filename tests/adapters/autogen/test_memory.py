@@ -18,6 +18,7 @@ from memscope import AsyncMemoryScope, MemoryScope
 from memscope.config.settings import load
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError, StoreCorrupt
 from memscope_autogen import MemoryScopeMemory
+from memscope_testing.injections import CLAIMS
 from memscope_testing.scripted import FickleStore, ScriptedModel
 
 from .talking import agent_with
@@ -314,3 +315,18 @@ def test_the_alias_is_the_same_object():
     from memscope.adapters.autogen import MemoryScopeMemory as aliased
 
     assert aliased is MemoryScopeMemory
+
+
+# ---- whose statement it is
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+async def test_what_a_document_says_is_no_statement_of_the_user(core, claim):
+    memory = MemoryScopeMemory(user="alice", memory=core, people=["Bob"])
+    for source in ("https://example.com/page", "Bob", "user"):
+        added = MemoryContent(content=f"{claim} ({source})", mime_type="text/plain", metadata={"source": source})
+        await memory.add(added)
+    origins = {one.origin: one.text for one in await core.list(user="alice", kinds=["observation"])}
+    assert origins.keys() == {"tool", "statement"} and "https" in origins["tool"]
+    assert "https" not in await core.profile(user="alice")
+    assert any("https" in found.content for found in (await memory.query(claim)).results)

@@ -15,6 +15,7 @@ from google.genai import types
 
 from memscope.errors import MemscopeError
 from memscope_google_adk import MemoryScopeMemoryService
+from memscope_testing.injections import CLAIMS
 from memscope_testing.scripted import FickleStore
 
 from .talking import content
@@ -79,6 +80,20 @@ async def test_events_memories_and_deleting(core):
     await service.delete_memory(**ALICE, memory_id=sails.id)
     assert not any("Sundays" in one.content.parts[0].text for one in await found(service, "When does Alice sail?"))
     assert (await found(service))[0].content.parts[0].text == FACT
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+async def test_a_memory_of_another_author_is_no_statement_of_the_user(core, claim):
+    service = MemoryScopeMemoryService(core)
+    said = types.Content(role="user", parts=[types.Part(text="I sail on Sundays.")])
+    noted = types.Content(parts=[types.Part(text=claim)])
+    answered = types.Content(role="model", parts=[types.Part(text=f"{claim} I noted it.")])
+    entries = [MemoryEntry(content=said), MemoryEntry(content=noted, author="browser"), MemoryEntry(content=answered)]
+    await service.add_memory(**ALICE, memories=entries)
+    scope = {"user": "alice", "agent": "suite"}
+    assert claim not in await core.profile(**scope)
+    origins = {one.text: one.origin for one in await core.list(**scope, kinds=["observation"])}
+    assert origins == {"I sail on Sundays.": "statement", claim: "assistant", f"{claim} I noted it.": "assistant"}
 
 
 @pytest.mark.parametrize("tool", [load_memory, preload_memory], ids=["load_memory", "preload_memory"])

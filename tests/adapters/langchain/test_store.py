@@ -21,6 +21,7 @@ from memscope import MemoryScope
 from memscope.errors import InputError, MemscopeError, ScopeError
 from memscope_langchain import MemoryScopeMiddleware, MemoryScopeStore, user_of_run
 from memscope_langchain.store import labels, path, written
+from memscope_testing.injections import CLAIMS
 from memscope_testing.scripted import ScriptedModel
 
 from .talking import agent_with, configured
@@ -70,6 +71,23 @@ def test_a_batch_refuses_labels_that_langgraph_refuses_before_anything_is_writte
     with pytest.raises(base.InvalidNamespaceError):
         store.batch([PutOp(("notes",), "a", {"text": "My boat is called Aurora."}), wrong])
     assert store.search(()) == []
+
+
+# ---- whose words
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_what_is_put_is_a_statement_of_the_user_only_where_the_program_says_so(memory, claim):
+    for role in ("assistant", "user"):
+        store = MemoryScopeStore(user=role, memory=memory, role=role)
+        store.put(("notes",), "a", {"text": claim})
+        assert store.search(("notes",), query=claim)[0].value == {"text": claim}
+        assert (claim in memory.profile(user=role)) == (role == "user")
+
+
+def test_a_role_that_nobody_has_is_refused(memory):
+    with pytest.raises(InputError, match="role must be"):
+        MemoryScopeStore(user="alice", memory=memory, role="model")
 
 
 # ---- any characters

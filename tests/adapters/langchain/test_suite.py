@@ -63,6 +63,8 @@ class TestShownAgain(Suite):
             "function": [FunctionMessage(words, name="read")],
             "developer": [ChatMessage(words, role="developer")],
             "assistant": [AIMessage(words)],
+            "another agent": [HumanMessage(words, name="researcher")],
+            "an agent that replied": [AIMessage("Here I am.", name="browser"), HumanMessage(words, name="browser")],
             "file": [HumanMessage([{"type": "text", "text": "See this."}, file])],
             "document": [HumanMessage([{"type": "text", "text": "See this."}, document])],
             "summary": [HumanMessage(f"{SUMMARY_OPENING}\n\n{words}")],
@@ -70,7 +72,8 @@ class TestShownAgain(Suite):
         }
 
     async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
-        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict, **more)
+        options = {"memory": memory, "strict": strict, "agents": ["researcher"], **more}
+        middleware = MemoryScopeMiddleware(agent=agent, **options)
         made = agent_with(middleware, script, system_prompt=self.prompt)
         return Talk(made, middleware, configured(user, session), state or ())
 

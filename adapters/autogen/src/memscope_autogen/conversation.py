@@ -24,9 +24,17 @@ from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
 
 from memscope.adapters.session import MemorySession, to_turn
 from memscope.prompts.memory_block import TurnInput, is_injected, strip_memory
+from memscope.records import Role
 
 MOST_ENTRIES = 4096
 USER_SOURCES = frozenset({"user", "user_proxy"})
+
+
+def role_of(source: str, session: MemorySession, people: Collection[str], *, other: Role) -> Role:
+    """The role of whoever a source names: the user, another person, or a machine, which is an ``other``."""
+    if source in USER_SOURCES or source == session.user:
+        return "user"
+    return "person" if source in people else other
 
 
 @dataclass(eq=False, slots=True)
@@ -159,9 +167,8 @@ class ContextRecorder:
             return None
         if isinstance(message, AssistantMessage):
             return to_turn("assistant", text, speaker=source)
-        if source in USER_SOURCES or source == self.session.user:
-            return to_turn("user", text)
-        return to_turn("person" if source in self.people else "assistant", text, speaker=source)
+        role = role_of(source, self.session, self.people, other="assistant")
+        return to_turn(role, text, speaker=None if role == "user" else source)
 
     async def observe(self, turns: Sequence[TurnInput]) -> None:
         """Enter and record a new message, unless another context was quicker."""

@@ -20,7 +20,7 @@ from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport, Kind
 from memscope_autogen import content as contents
 from memscope_autogen.config import MemoryScopeMemoryConfig
-from memscope_autogen.conversation import ContextRecorder, Transcript
+from memscope_autogen.conversation import ContextRecorder, Transcript, role_of
 from memscope_autogen.tools import CoreMemoryTool, ForgetTool, RememberTool, SearchMemoryTool
 
 R = TypeVar("R")
@@ -107,8 +107,16 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return MemoryQueryResult(results=[contents.original(hit) for hit in hits])
 
     async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
-        """Remember a statement. Bytes and images are found by their metadata's caption, description, title or name."""
-        work = self._session.remember(contents.text_of(content), data=contents.data_of(content))
+        """Remember a statement: the user's, or that of the ``source`` in its metadata, such as the page of an indexer.
+
+        Bytes and images are found by their metadata's caption, description, title or name.
+        """
+        source = str((content.metadata or {}).get("source") or "user")
+        role = role_of(source, self._session, self.people, other="tool")
+        speaker = None if role == "user" else source
+        work = self._session.remember(
+            contents.text_of(content), data=contents.data_of(content), role=role, speaker=speaker
+        )
         await _linked(work, cancellation_token)
 
     async def clear(self) -> ForgetReport:  # type: ignore[override]  # says how much, where AutoGen wants None

@@ -31,9 +31,14 @@ def turns_of(events: Iterable[Event], *, dated: bool = False) -> list[kit.TurnIn
         if text.strip():
             more: dict[str, Any] = {"id": event.id} if event.id else {}
             more |= {"time": event.timestamp} if dated else {}
-            role, speaker = ("user", None) if event.author == USER_AUTHOR else ("assistant", event.author)
-            turns.append(kit.to_turn(role, text, speaker=speaker, **more))  # type: ignore[arg-type]  # one of two
+            role, speaker = spoken_by(event.author)
+            turns.append(kit.to_turn(role, text, speaker=speaker, **more))
     return turns
+
+
+def spoken_by(author: str | None) -> tuple[kit.Role, str | None]:
+    """The role and name of an author; whoever is not named is the user, as in ADK's own requests."""
+    return ("user", None) if author in (None, USER_AUTHOR) else ("assistant", author)
 
 
 def words_of(content: types.Content | None) -> str:

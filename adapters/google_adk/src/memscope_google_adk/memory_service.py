@@ -14,7 +14,7 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 from memscope.adapters import kit
-from memscope_google_adk.events import APP_NAME, agent_of, turns_of, words_of
+from memscope_google_adk.events import APP_NAME, agent_of, spoken_by, turns_of, words_of
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -74,7 +74,8 @@ class MemoryScopeMemoryService(BaseMemoryService):
     ) -> None:  # fmt: skip
         session = self.memory_session(app_name, user_id)
         for memory in memories:
-            await session.remember(words_of(memory.content), time=memory.timestamp)
+            role, speaker = spoken_by(memory.author or memory.content.role)
+            await session.remember(words_of(memory.content), time=memory.timestamp, role=role, speaker=speaker)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         recalled = await self.memory_session(app_name, user_id).recall(query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -12,10 +12,15 @@ from memscope.adapters.kit import Turn, TurnInput, to_turn
 SUMMARY_OPENING = "Here is a summary of the conversation to date:"
 
 
-def turn_of(message: BaseMessage) -> TurnInput | None:
-    """Return a person's or the model's message as a turn; None for instructions, tool calls and results, summaries."""
+def turn_of(message: BaseMessage, agents: Collection[str] = ()) -> TurnInput | None:
+    """Return a person's or the model's message as a turn; None for instructions, tool calls and results, summaries.
+
+    ``agents``: names under which other agents hand on their words as messages of a human.
+    """
     if _is_summary(message):
         return None
+    if isinstance(message, HumanMessage) and message.name in agents:
+        return to_turn("assistant", text_of(message), speaker=message.name)
     if isinstance(message, HumanMessage):
         return to_turn("user", text_of(message), speaker=message.name)
     if isinstance(message, AIMessage):
@@ -28,8 +33,13 @@ def _is_summary(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY_OPENING)
 
 
-def turns_of(messages: Iterable[BaseMessage]) -> list[TurnInput]:
-    return [turn for message in messages if (turn := turn_of(message)) is not None]
+def turns_of(messages: Iterable[BaseMessage], agents: Collection[str] = ()) -> list[TurnInput]:
+    return [turn for message in messages if (turn := turn_of(message, agents)) is not None]
+
+
+def agents_in(messages: Iterable[BaseMessage]) -> set[str]:
+    """Names of the agents that have replied."""
+    return {message.name for message in messages if isinstance(message, AIMessage) and message.name}
 
 
 def text_of(message: BaseMessage) -> str:

@@ -10,7 +10,7 @@ same memory at the same place; the next run sends the earlier messages without i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -32,7 +32,7 @@ from memscope.adapters.kit import (
     wait_for,
 )
 from memscope_langchain.injection import users_newest, with_memory
-from memscope_langchain.messages import turns_of
+from memscope_langchain.messages import agents_in, turns_of
 from memscope_langchain.run import thread_of, user_of, zone_of
 from memscope_langchain.tools import tools_over
 
@@ -64,7 +64,8 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     ``MemoryScope``; by default what the environment says, else one SQLite file. ``recall="session"`` narrows to the
     thread. ``k`` hits and ``tokens`` are the most that is shown, ``kinds`` ("turn", "observation", "insight") all that
     is. ``zone``: the time zone of a run whose context or config has no ``timezone``, by default that of the settings.
-    ``record``: "both", "user", "assistant" or "none".
+    ``record``: "both", "user", "assistant" or "none". ``agents``: names of messages of a human that are another agent's
+    words, beside those of agents that have replied; any other name is a person's.
     ``tools``: True for search_memory, remember and forget, "core" for those that edit core memory, "archival" for
     archival memory and the conversation, "all" for both, False for none. A memory that fails leaves the agent
     answering, with one warning in the log; ``strict=True`` raises.
@@ -85,8 +86,10 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         strict: bool = False,
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,
+        agents: Collection[str] = (),
     ) -> None:
         super().__init__()
+        self.agents = {agents} if isinstance(agents, str) else set(agents)
         self._sessions = SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
             kinds=kinds, zone=zone,
@@ -96,17 +99,17 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     # ---- hooks
 
     def before_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return wait_for(begin(self._session(runtime), state))
+        return wait_for(begin(self._session(runtime), state, self.agents))
 
     async def abefore_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return await begin(self._session(runtime), state)
+        return await begin(self._session(runtime), state, self.agents)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         shown = shown_in(request.state)
         if shown is None:
-            shown = wait_for(recall(self._session(request.runtime), request.messages))
+            shown = wait_for(recall(self._session(request.runtime), request.messages, self.agents))
         return handler(with_memory(request, shown["text"], shown["beside"]))
 
     async def awrap_model_call(
@@ -114,14 +117,14 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     ) -> ModelResponse[Any]:
         shown = shown_in(request.state)
         if shown is None:
-            shown = await recall(self._session(request.runtime), request.messages)
+            shown = await recall(self._session(request.runtime), request.messages, self.agents)
         return await handler(with_memory(request, shown["text"], shown["beside"]))
 
     def after_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return wait_for(go_on(self._session(runtime), state))
+        return wait_for(go_on(self._session(runtime), state, self.agents))
 
     async def aafter_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return await go_on(self._session(runtime), state)
+        return await go_on(self._session(runtime), state, self.agents)
 
     def _session(self, runtime: Any) -> MemorySession:
         return self._sessions.to(user_of(runtime), thread_of(runtime), zone=zone_of(runtime))
@@ -139,11 +142,12 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
 # ----------------------------------------------------------------------------------------------------------- a run
 
 
-async def begin(session: MemorySession, state: MiddlewareState) -> Update:
+async def begin(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
     arrived = first_new(messages, state.get("memscope_heard"))
-    history, new = turns_of(messages[:arrived][-HISTORY:]), turns_of(messages[arrived:])
+    agents = {*agents, *agents_in(messages)}
+    history, new = turns_of(messages[:arrived][-HISTORY:], agents), turns_of(messages[arrived:], agents)
     keys = [*await session.record(history, replay=True), *await session.record(new)]
     texts = {turn["content"] for turn in (*history, *new)}
     recalled = await session.recall(choose_query(new or history), exclude=keys, shown=texts)
@@ -151,14 +155,15 @@ async def begin(session: MemorySession, state: MiddlewareState) -> Update:
     return {"memscope_heard": latest(messages), "memscope_shown": shown}
 
 
-async def go_on(session: MemorySession, state: MiddlewareState) -> Update:
+async def go_on(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
     """Record messages since the last call, above all the model's reply."""
     messages = state["messages"]
     update: Update = {"memscope_heard": latest(messages)}
     if shown_in(state) is None:  # what the call has shown, for the further ones
-        update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)])
+        update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
     start = after(messages, state.get("memscope_heard"))
-    await session.record(turns_of(messages[last_of(messages, AIMessage) if start is None else start :]))
+    said = messages[last_of(messages, AIMessage) if start is None else start :]
+    await session.record(turns_of(said, {*agents, *agents_in(messages)}))
     return update
 
 
@@ -166,9 +171,9 @@ def shown_in(state: Mapping[str, Any]) -> ShownMemory | None:
     return state.get("memscope_shown")
 
 
-async def recall(session: MemorySession, messages: Sequence[BaseMessage]) -> ShownMemory:
+async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents: Collection[str]) -> ShownMemory:
     """Recall again in an interrupted run that goes on, whose state has lost what was recalled."""
-    turns = turns_of(messages)
+    turns = turns_of(messages, {*agents, *agents_in(messages)})
     recalled = await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})
     return ShownMemory(text=recalled.text, keys=[], beside=users_newest(messages))
 

@@ -32,7 +32,7 @@ from langgraph.store.base import (
 from memscope import AsyncMemoryScope, validation
 from memscope.adapters.instances import MemoryLike, wait_for
 from memscope.adapters.session import MemorySession, SessionPool
-from memscope.records import ForgetReport, Hit, Json, Observation
+from memscope.records import ROLES, ForgetReport, Hit, Json, Observation, Role
 
 try:
     from langgraph.store.base import validate_op_namespace
@@ -58,10 +58,11 @@ def utc_now() -> datetime:
 class MemoryScopeStore(BaseStore):
     """A store of one ``user``, or of whoever ``user()`` says: ``user=user_of_run`` takes the user of the run.
 
-    What is put is remembered: it is found by ``search``, and recalled by ``MemoryScopeMiddleware`` like anything else
-    the user said. ``agent`` and ``memory`` as for the middleware. ``fields`` are the paths of a value whose text is
-    searched ("$": all of it), unless ``put(index=...)`` names others. ``ttl``: LangGraph's own configuration; what is
-    over is out of sight at once, and ``sweep_ttl`` removes it for good. Deleting is forgetting.
+    What is put is remembered: it is found by ``search``, and recalled by ``MemoryScopeMiddleware``. ``role``: whose
+    words these are; by default the "assistant"'s, whose notes stand in no profile, else the "user"'s, where a program
+    puts only what the user states. ``agent`` and ``memory`` as for the middleware. ``fields`` are the paths of a value
+    whose text is searched ("$": all of it), unless ``put(index=...)`` names others. ``ttl``: LangGraph's own
+    configuration; what is over is out of sight at once, and ``sweep_ttl`` removes it for good. Deleting is forgetting.
 
     A filter is the core's, with LangGraph's meaning of objects and null: of a dict without operators each key must fit,
     and what is missing is null.
@@ -77,8 +78,11 @@ class MemoryScopeStore(BaseStore):
         memory: MemoryLike = None,
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,
+        role: Role = "assistant",
     ) -> None:
         self._user, self._fields = user, list(fields)
+        validation.choice("role", role, *ROLES)
+        self._role = role
         self._sessions = SessionPool(memory, agent=agent)
         self.ttl_config = ttl
         if not callable(user):
@@ -144,6 +148,7 @@ class MemoryScopeStore(BaseStore):
             name=written(op.key),
             namespace=path(op.namespace),
             data=data_of(op, about),
+            role=self._role,
             expires=None if op.ttl is None else now + timedelta(minutes=op.ttl),
         )
 

@@ -152,6 +152,7 @@ class ItemWriter:
             limit=max(item.limit or BLOCK_LIMIT, len(turn.text)),
             description=validation.text("description", item.description[:BLOCK_LIMIT], self._services.limits.memory),
             read_only=item.read_only, order=item.order, reason=f"imported from {self._name}",
+            author="model",  # Letta's agents edit their blocks, and its files do not say who did
         )  # fmt: skip
         masked: Block = self._services.redact(block)
         return check_record(masked, self._services.limits)
