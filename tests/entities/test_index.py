@@ -27,6 +27,8 @@ SAID = [
     "Dr. Patel and Patel",
     "我妹妹小芳在上海。",
     "王小芳来了。",
+    "I met Melanie.",
+    "My friend Mel came.",
     "Nothing.",
 ]
 FACTS = ["Kim lives in Lisbon.", "Anna works for Siemens.", "Rosa is 小芳.", "Nobody."]

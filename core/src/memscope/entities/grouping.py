@@ -105,10 +105,15 @@ def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) ->
 
 
 def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str, str]:
-    """Return the full name of each short one that can be short for a single one: Anna, Dr. Patel."""
+    """Return the full name of each short one that can be short for a single one: Anna, Mel, Dr. Patel.
+
+    "Mel" may be Melanie and Melanie Brown where these are one.
+    """
+    people = {form for form, spelling in spellings.items() if spelling.kind == "person"}
     longer: dict[str, set[str]] = defaultdict(set)
-    for form, spelling in spellings.items():
-        short = of_sentence(form).names.short_form(form) if spelling.kind == "person" else ""
-        if short in spellings and spellings[short].kind == "person" and short not in alone:
+    for form in people:
+        for short in people.intersection(of_sentence(form).names.short_forms(form)) - alone:
             longer[short].add(form)
-    return {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
+    full = {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
+    whole = {short: {form for form in forms if full.get(form) not in forms} for short, forms in longer.items()}
+    return {short: min(forms) for short, forms in whole.items() if len(forms) == 1}

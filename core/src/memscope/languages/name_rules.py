@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 NameKind: TypeAlias = Literal["person", "place", "organisation", "thing", "topic"]
@@ -48,17 +48,17 @@ class NameRules:
         """
         return {}
 
-    def short_form(self, form: str) -> str:
+    def short_forms(self, form: str) -> Sequence[str]:
         """Shorten the full name of a person.
 
         Args:
             form: The name as ``names.name_form`` gives it.
 
         Returns:
-            What the person is called; "" for a name that is short already.
+            What the person may be called; nothing for a name that is short already.
         """
         first, *others = form.split() or [""]
-        return first if others else ""
+        return (first,) if others else ()
 
 
 def kinds_of_names(lists: Mapping[str, Iterable[str]]) -> dict[str, NameKind]:

@@ -41,6 +41,7 @@ _CAPITALS = pattern("^[A-Z]{2,}$|[a-z][A-Z]{2,}$")  # MIT, NeurIPS
 _HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
 _ABBREVIATED = lists.TITLES | {"st"}
 _NOUN_DISTANCE = 3  # words: "boat is called Aurora"
+_SHORTEST_CUT, _LONGEST_CUT = 3, 4 / 7  # letters, and the part of a name: Mel, Matt and Chris, not Ann or Carol
 _HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
 
 
@@ -75,9 +76,13 @@ class EnglishNames(NameRules):
     def known(self) -> Mapping[str, NameKind]:
         return lists.known_names()
 
-    def short_form(self, form: str) -> str:
+    def short_forms(self, form: str) -> Sequence[str]:
+        """The name without its title, the first name, and that cut short: "Mel" for "Melanie", not "Ann" for "Anna"."""
         first, *others = form.split() or [""]
-        return " ".join(others) if first in lists.TITLES else super().short_form(form)
+        if first in lists.TITLES:
+            return (" ".join(others),)
+        cuts = range(_SHORTEST_CUT, int(len(first) * _LONGEST_CUT) + 1) if first.isalpha() else ()
+        return (*super().short_forms(form), *(first[:letters] for letters in cuts))
 
 
 NAMES = EnglishNames()

@@ -7,7 +7,7 @@ by character, so that places in the text stay; the name is returned as it was wr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from memscope.imports import pattern
@@ -364,10 +364,10 @@ class ChineseNames(NameRules):
     def known(self) -> Mapping[str, NameKind]:
         return lists.lexicon().known
 
-    def short_form(self, form: str) -> str:
-        """Return the given name of two characters behind a surname."""
+    def short_forms(self, form: str) -> Sequence[str]:
+        """The given name of two characters behind a surname."""
         surname = 2 if form[:2] in lists.lexicon().compound_surnames else int(form[:1] in lists.lexicon().surnames)
-        return form[surname:] if surname and len(form) - surname == 2 else super().short_form(form)
+        return (form[surname:],) if surname and len(form) - surname == 2 else super().short_forms(form)
 
 
 NAMES = ChineseNames()
