@@ -200,6 +200,37 @@ async def test_the_profile_tells_what_lasts_from_what_is_recent(
     assert lines.index(head) == len(lasts) and len(lines) == len(said) + 1
 
 
+ERRANDS = {
+    "en": [
+        ("I'm off to go swimming with the kids.", "The user is off to go swimming with the kids."),
+        ("Need to ring the plumber back in ten minutes.", "The user needs to ring the plumber back."),
+        ("Heading to bed now.", "The user is heading to bed."),
+    ],
+    "zh": [
+        ("我先去带孩子游泳了。", "用户去带孩子游泳了。"),
+        ("十分钟后要给水管工回电话。", "用户要给水管工回电话。"),
+        ("困了，先睡了。", "用户去睡了。"),
+    ],
+}
+
+
+@pytest.mark.parametrize("noted", [True, False])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_an_errand_of_last_year_stands_in_no_profile(memory: AsyncMemoryScope, lang: str, noted: bool) -> None:
+    for day, text in enumerate(SELF[lang]):
+        await say(memory, text, day=day)
+    said = ERRANDS[lang] if noted else ERRANDS[lang][1:]  # the first tells that there are children
+    for at, (text, fact) in enumerate(said):
+        key = await say(memory, text, day=10 + at)
+        if noted:
+            await note(memory, f"f{at}", fact, key, day=10 + at, level=2)
+    errands = {one for pair in said for one in pair}
+    memory.days.now = START + timedelta(days=400)  # type: ignore[attr-defined]
+    for shown in (await memory.profile("u"), *[await memory.context(ask, user="u") for ask in ABOUT[lang]]):
+        assert SELF[lang][0] in shown
+        assert not [one for one in errands if one in shown]
+
+
 async def test_what_is_longer_than_the_profile_is_left_out_before_its_dates_are_read(monkeypatch):
     read = []
     lines = import_module("memscope.retrieval.context")

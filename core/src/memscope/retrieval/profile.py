@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from memscope.languages.durable_facts import is_durable, kinds, statement_score, statement_weight
@@ -42,6 +42,7 @@ NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even, at which a sentence counts as telling nothing
 MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry if nobody asked for the profile (even odds)
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
+RECENT = timedelta(days=90)  # for so long what does not last is told: a trip, an errand, what the user would like to do
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
@@ -50,6 +51,10 @@ class ProfileEntry:
     hit: Hit
     weight: float
     kind: str
+
+    def holds(self, since: datetime) -> bool:
+        """Return whether it lasts, or was said since then."""
+        return not self.hit.recent or self.hit.time >= since
 
 
 @worker(
@@ -78,7 +83,9 @@ async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
     fetched = await fetch(query, candidates, rows, ctx)
     hits = ((row, make_hit(query, candidates, row, fetched)) for row in rows)
     told = await asyncio.to_thread(lambda: {row: list(entries(hit, query, ctx)) for row, hit in hits if hit})
-    return {row: entries for row, entries in told.items() if entries}
+    since = (query.as_of or query.now) - RECENT
+    held = {row: [one for one in found if one.weight > 0 and one.holds(since)] for row, found in told.items()}
+    return {row: found for row, found in held.items() if found}
 
 
 def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query, least: float = MIN_ENTRY_WEIGHT) -> tuple[Hit, ...]:
