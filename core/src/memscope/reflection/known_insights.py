@@ -14,7 +14,6 @@ from memscope.reconciliation.subjects import meet
 from memscope.records import Insight, Json, Memory, Observation, Sentence
 from memscope.reflection.batch import TopicBatch
 from memscope.reflection.insights import ended_since
-from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
 
 M = TypeVar("M", bound=Memory)
@@ -27,7 +26,7 @@ MAX_EARLIER_FACTS, MAX_OPEN_INSIGHTS, MAX_SENTENCE_CHARS = 15, 16, 5_000
 MAX_SHOWN_FACT_CHARS = 300  # characters that are shown
 LONG_INSIGHT_CHARS = 800  # from which the model is to part an insight
 MIN_NEARNESS = 0.3
-MEANING_WEIGHT, TOPIC_WEIGHT, PERSON_WEIGHT, HEADING_WEIGHT = 0.5, 0.2, 0.1, 0.3
+MEANING_WEIGHT, PERSON_WEIGHT, HEADING_WEIGHT = 0.5, 0.1, 0.3
 
 
 @dataclass(frozen=True)
@@ -84,14 +83,14 @@ def in_turn(
 
 
 class _Nearness:
-    """Nearness of facts by words, built-in vectors, topics and person; vectors are made once."""
+    """Nearness of facts by words, built-in vectors and person; vectors are made once."""
 
     def __init__(self) -> None:
         self._vectors: dict[str, object] = {}
 
     def __call__(self, one: Observation, other: Observation) -> float:
         words = closeness(one.text, other.text, without=one.about)
-        return words + self._shared(one.text, other.text) + PERSON_WEIGHT * meet(one, other)
+        return words + self._meaning(one.text, other.text) + PERSON_WEIGHT * meet(one, other)
 
     def of_insight(self, fact: Observation, insight: Insight, batch: TopicBatch) -> float:
         under = [batch.sources[id] for id in insight.sources if id in batch.sources]
@@ -99,15 +98,14 @@ class _Nearness:
         words = max(words, closeness(fact.text, insight.text, without=fact.about))
         heading = HEADING_WEIGHT * closeness(fact.text, insight.subject, without=fact.about)
         person = PERSON_WEIGHT * any(meet(fact, one) for one in under)
-        return words + heading + person + self._shared(fact.text, insight.text)
+        return words + heading + person + self._meaning(fact.text, insight.text)
 
     def of_text(self, fact: Observation, text: str) -> float:
-        return closeness(fact.text, text, without=fact.about) + self._shared(fact.text, text)
+        return closeness(fact.text, text, without=fact.about) + self._meaning(fact.text, text)
 
-    def _shared(self, one: str, other: str) -> float:
+    def _meaning(self, one: str, other: str) -> float:
         a, b = self._vector(one), self._vector(other)
-        meaning = float(a @ b) if a is not None and b is not None else 0.0  # type: ignore[operator]
-        return MEANING_WEIGHT * meaning + TOPIC_WEIGHT * bool(topics(one) & topics(other))
+        return MEANING_WEIGHT * float(a @ b) if a is not None and b is not None else 0.0  # type: ignore[operator]
 
     def _vector(self, text: str) -> object:
         if text not in self._vectors:
