@@ -239,3 +239,11 @@ def test_a_request_in_the_form_of_a_statement_asks(message: str) -> None:
 
 def test_a_wide_exclamation_mark_ends_a_remark() -> None:
     assert need("楼下又在装修！") == "world"
+
+
+@pytest.mark.parametrize(
+    "message", ["Ugh!", "Argh, ugh", "Phew.", "Ouch!!", "唉！", "嗐嚯噫嘘唏", "哎呀，啧啧。", "嘘！"]
+)
+def test_sounds_alone_tell_nothing(message: str) -> None:
+    assert need(message) == "nothing"
+    assert not remarks(message)
