@@ -1,4 +1,4 @@
-"""What a shown insight says takes no second line, neither as a fact nor in the words of the fact's turn."""
+"""A shown insight leaves what it says no second line, neither as a fact nor in the words of the fact's turn."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ from langgraph.store.base import (
 from memscope import AsyncMemoryScope, validation
 from memscope.adapters.instances import MemoryLike, wait_for
 from memscope.adapters.session import MemorySession, SessionPool
+from memscope.errors import InputError
 from memscope.records import ROLES, ForgetReport, Hit, Json, Observation, Role
 
 try:
@@ -81,7 +82,8 @@ class MemoryScopeStore(BaseStore):
         role: Role = "assistant",
     ) -> None:
         self._user, self._fields = user, list(fields)
-        validation.choice("role", role, *ROLES)
+        if role not in ROLES:
+            raise InputError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
         self._role = role
         self._sessions = SessionPool(memory, agent=agent)
         self.ttl_config = ttl
