@@ -70,7 +70,8 @@ def remarks(message: str) -> bool:
     rules, folded = of_sentence(message).requests, fold(message).strip()
     if _MARKED_QUESTION.search(folded) or not rules.remark.search(folded) or rules.explains.search(folded):
         return False
-    return not (_is_small_talk(folded, rules) or requests(message))
+    sounds = rules.small_talk_message.fullmatch(folded) or rules.small_talk.issuperset(pieces(folded))
+    return not (sounds or requests(message))
 
 
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
