@@ -42,9 +42,7 @@ NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even, at which a sentence counts as telling nothing
 MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry if nobody asked for the profile (even odds)
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
-RECENT = timedelta(
-    days=180
-)  # for so long what does not last is told: a trip, an errand, what the user would like to do
+RECENT = timedelta(days=180)  # for so long what does not last is told: a trip, an errand, a wish
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
