@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memscope import languages
 from memscope.text.language import every_rules, has_cjk, spaced_rules
-from memscope.text.tokens import words
-from memscope.text.topics import names, topics, topics_of_words
+from memscope.text.tokens import ALL_UNSPACED, fold, is_unspaced, pieces, words
+from memscope.text.topics import names, topic_bits, topics, topics_of_words
 
 SAME = [
     ("I'm a vegetarian.", "What should I cook for dinner?", "food"),
@@ -69,3 +71,16 @@ def test_the_table_is_small_and_every_word_and_name_in_it_is_known():
     assert sum(file.stat().st_size for file in files) <= 35_000
     assert len(names()) == len(set(names())) and {line.partition(":")[0] for line in lines} == set(names())
     assert not [word for line in lines for word in line.split(": ")[1].split() if not topics(word)]
+
+
+@given(st.lists(st.text(st.sampled_from("我养了一只猫狗坐火车跑马拉松，。 5kcatdogｄⅣ㎏\n"), max_size=12)))
+def test_texts_that_are_read_together_have_the_topics_of_each(texts):
+    assert [{at for at in range(bits.bit_length()) if bits >> at & 1} for bits in topic_bits(texts)] == [
+        topics(text) for text in texts
+    ]
+
+
+@given(st.text(st.sampled_from("猫のカ가，。…5５ \nkｄⅣⓐ㎏é'") | st.characters(), max_size=8))
+def test_no_word_between_spaces_is_overlooked(text):
+    if ALL_UNSPACED.fullmatch(text):
+        assert all(is_unspaced(piece) or piece.isdigit() for piece in pieces(fold(text)))

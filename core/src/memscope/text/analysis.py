@@ -66,7 +66,7 @@ def analyse(text: str) -> Analysis:
     else:
         known = list(filter(None, map(words.__getitem__, parts)))
         hashes = b"".join(map(_terms, known))
-    about = reduce(or_, set(map(_topics, known)), topics_of_phrases(text))
+    about = reduce(or_, set(map(_topics, known)), topics_of_phrases([text])[0])
     if not hashes:  # stop words only
         stopped = [word for piece in parts for word in stems(piece, rules)]
         hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped, rules)

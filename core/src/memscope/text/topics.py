@@ -8,14 +8,16 @@ ranking and nowhere else. Sets of topics are integers with a bit per topic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
+from itertools import accumulate, compress, count, filterfalse, repeat
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscope.text.language import WordRules, depends_on_languages, every_rules, has_cjk, spaced_rules
-from memscope.text.tokens import content_stems, fold, is_unspaced, pieces
+from memscope.text.tokens import ALL_UNSPACED, content_stems, fold, is_unspaced, pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,10 +41,18 @@ def names() -> tuple[str, ...]:
 
 def topics(text: str) -> frozenset[int]:
     """Return the numbers of the text's topics."""
-    rules = spaced_rules(text)
-    spaced = (_topics_of_piece(piece, rules) for piece in pieces(fold(text)) if not is_unspaced(piece))
-    bits = reduce(or_, spaced, topics_of_phrases(text))
-    return frozenset(number for number in range(bits.bit_length()) if bits >> number & 1)
+    lowest_first = reversed(f"{topic_bits([text])[0]:b}")
+    return frozenset(compress(count(), map(int, lowest_first)))
+
+
+def topic_bits(texts: Sequence[str]) -> list[int]:
+    """Return the topics of each text, as sets of bits."""
+    topics = topics_of_phrases(texts)
+    for at, text in enumerate(texts):
+        if not ALL_UNSPACED.fullmatch(text):
+            words = filterfalse(is_unspaced, pieces(fold(text)))
+            topics[at] = reduce(or_, map(_topics_of_piece, words, repeat(spaced_rules(text))), topics[at])
+    return topics
 
 
 @lru_cache(maxsize=1 << 14)
@@ -50,16 +60,18 @@ def _topics_of_piece(piece: str, rules: WordRules) -> int:
     return topics_of_words(content_stems(piece, rules), rules)
 
 
-def topics_of_phrases(text: str) -> int:
-    """Return the topics of a text without spaces, by the longest word at each place."""
+def topics_of_phrases(texts: Sequence[str]) -> list[int]:
+    """Return the topics of texts without spaces, which are read as lines of one, by the longest word at each place."""
+    text, bits = "\n".join(texts), [0] * len(texts)
     if not has_cjk(text):
-        return 0
-    known, bits, end = _phrases(), 0, 0
+        return bits
+    ends = list(accumulate(len(one) + 1 for one in texts))
+    known, end = _phrases(), 0
     for at in _beginnings(text):
         if at >= end:
             for word, meaning in (*known.get(text[at : at + 2], ()), *known.get(text[at], ())):
                 if text.startswith(word, at):
-                    bits |= meaning
+                    bits[bisect(ends, at)] |= meaning
                     end = at + len(word)
                     break
     return bits

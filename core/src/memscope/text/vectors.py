@@ -134,14 +134,12 @@ def tokens_of_run(run: str) -> Sequence[int]:
     rows: list[int] = []
     at, end = 0, len(run) if known else 0
     while at < end:
-        for stop in range(at + longest.get(run[at : at + 2], 1), at, -1):
-            row = known.get(run[at:stop])
-            if row is not None:
-                rows.append(row)
-                at = stop
-                break
-        else:
-            at += 1
+        stop = at + longest.get(run[at : at + 2], 1)
+        while (row := known.get(run[at:stop])) is None and stop > at + 1:
+            stop -= 1
+        if row is not None:
+            rows.append(row)
+        at = stop
     return rows
 
 

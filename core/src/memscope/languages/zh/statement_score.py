@@ -17,7 +17,7 @@ from memscope.languages.durable_facts import weight_of
 from memscope.languages.statement_direction import statement_direction
 from memscope.languages.word_lists import read_lists
 from memscope.text.topics import names as topic_names
-from memscope.text.topics import topics
+from memscope.text.topics import topic_bits
 from memscope.text.vectors import along, tokens_of_run
 
 # Fitted by logistic regression on noted statements and other remarks of three sets; each fit on two of them gave much
@@ -44,19 +44,18 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
     read = [sentence.strip()[:MAX_SCORED_CHARS] for sentence in sentences]
     tokens = [list(chain.from_iterable(map(tokens_of_run, _HAN_RUN.findall(one)))) for one in read]
     meant = along(tokens, statement_direction())
-    told = map(_by_signs, read, kinds)
+    told = map(_by_signs, read, topic_bits(read), kinds)
     return [by_signs + MEANING_SHARE * by_vector for by_signs, by_vector in zip(told, meant, strict=True)]
 
 
-def _by_signs(read: str, kinds: Sequence[str]) -> float:
+def _by_signs(read: str, about: int, kinds: Sequence[str]) -> float:
     anywhere, opens = _signs()
     had = opens.get(read[:1], 0) | opens.get(read[:2], 0)
-    for at, character in enumerate(read):
-        for word, signs in anywhere.get(character, ()):
-            if read.startswith(word, at):
+    for first in anywhere.keys() & read:
+        for word, signs in anywhere[first]:
+            if word in read:
                 had |= signs
-    about = topics(read)
-    by_topic = sum(weight for weight, group in _groups() if not group.isdisjoint(about))
+    by_topic = sum(weight for weight, group in _groups() if group & about)
     return BIAS + _weight(had) + by_topic + KIND_SHARE * weight_of(kinds)
 
 
@@ -82,6 +81,6 @@ def _signs() -> tuple[Mapping[str, Sequence[tuple[str, int]]], Mapping[str, int]
 
 
 @cache
-def _groups() -> tuple[tuple[float, frozenset[int]], ...]:
-    number = {name: at for at, name in enumerate(topic_names())}
-    return tuple((weight, frozenset(number[one] for one in names.split())) for weight, names in TOPIC_WEIGHTS)
+def _groups() -> tuple[tuple[float, int], ...]:
+    bits = {name: 1 << at for at, name in enumerate(topic_names())}
+    return tuple((weight, sum(bits[one] for one in names.split())) for weight, names in TOPIC_WEIGHTS)
