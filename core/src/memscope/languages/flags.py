@@ -38,6 +38,7 @@ DURABILITY_SHIFT = 13  # the bits above the flags grade how surely a unit is a l
 
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
+_WORD = pattern(r"\w+")
 _OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # tried once, not behind each mark
 # Members of an enum take long to look up.
 _QUESTION, _FIRST_PERSON, _DIGIT_PATTERN, _INSTRUCTS = map(
@@ -64,18 +65,28 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
 
 def wishes(text: str) -> tuple[str, ...]:
     """Return what the standing wishes of a text are about: "measure", "manner", else the "content" of answers."""
-    spoken = [one.statements for one in of(text)]
-    found = [sign for sign in ("measure", "manner") if any(_wants_form(one, sign, text) for one in spoken)]
+    lowered = text.lower()
+    spoken = [rules for one in of(text) if _may_name_form(rules := one.statements, lowered)]
+    found = [sign for sign in ("measure", "manner") if any(_wants_form(one, sign, text, lowered) for one in spoken)]
     return tuple(found) or ("content",)
 
 
-def _wants_form(rules: Statements, sign: str, text: str) -> bool:
+def _may_name_form(rules: Statements, lowered: str) -> bool:
+    """Look words up first: it takes a fifth of the time of the search for patterns."""
+    return not rules.form_words or not rules.form_words.isdisjoint(_WORD.findall(lowered))
+
+
+def _wants_form(rules: Statements, sign: str, text: str, lowered: str) -> bool:
     """Return whether a sentence wants all answers in a form: "Three sentences tops, please", not "Cut this short"."""
     form = rules.measures if sign == "measure" else rules.manner
-    if not form.search(text.lower()):
+    if not form.search(lowered):
         return False
-    likely = (rules.plain(one) for one in sentences(text) if not is_question(one))
-    return any(form.search(one) and rules.insists.search(one) and not rules.once.search(one) for one in likely)
+    likely = [one for one in sentences(text) if form.search(plain := rules.plain(one)) and _insists(rules, plain)]
+    return not all(map(is_question, likely))
+
+
+def _insists(rules: Statements, plain: str) -> bool:
+    return rules.insists.search(plain) is not None and not rules.once.search(plain)
 
 
 def _speaks_of_oneself(rules: Statements, text: str, words: Sequence[str]) -> bool:

@@ -25,6 +25,13 @@ mate thing stuff far date already actually really honestly truly exactly yet now
 line few word sentence short long bullet point list give show make write help want like please pls quick
 question serve deal message session past previous earlier bit answer ask kind sort type let use still dear"""
 
+_MANNER = """answer answers reply replies response responses explanation explanations summary summaries sentence
+sentences words lines paragraph paragraphs bullet bullets lists tables emoji emojis jargon slang exclamation markdown
+preamble preambles disclaimer disclaimers sources american british plain formal casual brief concise short blunt swear
+swears swearing swearword swearwords""".split()
+_MEASURES = """metric imperial celsius fahrenheit kilometer kilometers kilometre kilometres centimeter centimeters
+centimetre centimetres kilo kilos grams miles feet pounds ounces""".split()
+
 
 class EnglishStatements(Statements):
     def asks_about_user(self, query: str) -> bool:
@@ -134,17 +141,9 @@ STATEMENTS = EnglishStatements(
         r"[iIıİ](?<!\w.)(?i:(?<=i)(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|(?<=i)(?:['’]d"
         r"| would) like you to\b)"
     ),
-    manner=pattern(
-        r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|sentences?|words|lines"
-        r"|paragraphs?|bullets?"
-        r"|bullet points|lists|tables|emojis?|jargon|slang|exclamation|markdown|small talk|preambles?"
-        r"|disclaimers?|sources"
-        r"|american|british|plain|formal|casual|brief|concise|short|blunt|swear\w*)\b"
-    ),
-    measures=pattern(
-        r"\b(?:metric|imperial|celsius|fahrenheit|kilomet\w+|centimet\w+|kilos?|grams|miles|feet|pounds"
-        r"|ounces|24[- ]hour)\b"
-    ),
+    manner=pattern(rf"\b(?:{'|'.join(_MANNER)}|small talk)\b"),
+    measures=pattern(rf"\b(?:{'|'.join(_MEASURES)}|24[- ]hour)\b"),
+    form_words=frozenset((*_MANNER, *_MEASURES, "small", "24")),
     insists=pattern(
         r"^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
         r"|always|no|zero|only|don't"
