@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memscope.languages import get, read_lists
 from memscope.languages.durable_facts import KIND_TERMS, asked_kinds, durable_terms, kinds, statement_weight
+from memscope.languages.en import facts as english
 from memscope.languages.zh.facts import PATTERNS_ANYWHERE, chinese_patterns
+
+LISTS = read_lists(Path(english.__file__).parent / "data" / "fact_words.txt").values()
+WORDS = {part for words in LISTS for word in words for part in (word, *word.split("-"))}
+FURTHER = "big huge massive lifelong not no much single full-time stay proud mum mom dad mother father parent".split()
+BEFORE = ("", "just still ", "just still blue grey ")
+BEHIND = ("", " much of a fan", " fan", " at home dad to one", " to one", " kids", " a bakery", " up in Oslo", " knees")
 
 
 @pytest.mark.parametrize(
@@ -242,3 +252,17 @@ def test_one_s_own_words_are_seen_wherever_they_stand(before: str, own: str) -> 
 def test_no_chinese_rule_begins_with_another_character(kind: str, data: st.DataObject) -> None:
     told = data.draw(st.from_regex(PATTERNS_ANYWHERE[kind]))
     assert chinese_patterns()[1].search(told)
+
+
+class _Everything(frozenset[str]):
+    def isdisjoint(self, other: object, /) -> bool:
+        return False
+
+
+def test_no_statement_without_i_begins_with_other_words_than_the_openers(monkeypatch: pytest.MonkeyPatch) -> None:
+    openers = {f"{stem}{end}" for word in (*WORDS, *FURTHER) for stem in (word, word[:-1]) for end in ("", "ing")}
+    openings = [f"{before}{word}{behind}" for before in BEFORE for word in openers for behind in BEHIND]
+    facts = get("en").facts
+    read = [list(facts.kinds(opening)) for opening in openings]
+    monkeypatch.setattr(english, "OPENERS", _Everything())
+    assert read == [list(facts.kinds(opening)) for opening in openings]

@@ -141,11 +141,25 @@ _PARENT = re.compile(
 )
 
 
+def _openers() -> Iterator[str]:
+    """Yield the words by which the rules on statements without "I" begin."""
+    yield from (*_AILING, *_COUNTS, *_ALONE, *(_STATE_WORDS.keys() - _NO_STATES_ALONE), "got", "have", "own")
+    yield from "big huge massive lifelong not no".split()
+    yield from "single full-time stay proud working mum mom dad mother father parent".split()
+    for verb in _VERBS:
+        stems = {form.removesuffix(end) for form in (verb, verb.partition("-")[0]) for end in ("", "e")}
+        yield from (f"{stem}{ending}" for stem in stems for ending in ("", "ing"))
+
+
+OPENERS = frozenset(_openers())
+MAX_OPENING_WORDS = 5  # two adverbs, and the three words that the rules begin with
+
+
 def _without_i(words: list[str]) -> str:
     """Return the kind of an opening without "I", "I'm" or "I've": "Bad back", "Pregnant", "Two kids", "Live above a
     bar"; "" for none, and for what is of today.
     """
-    if not _OF_TODAY.isdisjoint(words):
+    if OPENERS.isdisjoint(words[:MAX_OPENING_WORDS]) or not _OF_TODAY.isdisjoint(words):
         return ""
     words = [word for at, word in enumerate(words) if at > 1 or word not in _ADVERBS]
     if not words:
