@@ -59,39 +59,6 @@ _BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as a
 _PASSING = frozenset(_FACT_LISTS["passing"])
 
 
-def _kinds(sentence: str) -> Iterator[str]:
-    folded = sentence.lower().replace("’", "'")
-    if ("im" in folded or "ive" in folded) and _BARE_CONTRACTION.search(folded):
-        folded = _BARE_CONTRACTION.sub(r"\1'\2", folded)
-    words = _FACT_WORD.findall(folded) if _MAY_OWN.search(folded) else []
-    own = [at for at, word in enumerate(words) if word in _OWN]
-    for at in own:
-        yield from _after(words[at], words[at + 1 : at + 6])
-    if not own and (kind := _elided(folded)):
-        yield kind
-    if subject := _THEY.match(sentence):
-        yield from _of_theirs(subject)
-    if " me" in folded and _AFFECTS.search(folded):
-        yield "taste"
-    if own and _I_AM_NAMED.search(sentence):
-        yield "name"
-    if own and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
-        yield "work"
-    if own and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
-        yield "people"
-    if " as a" in folded and _BEGUN.search(folded):
-        yield "work"
-    if "from " in folded and _STANDING.search(folded):
-        yield "habit"
-    if "an " in folded and _MAY_HAVE.search(folded):
-        yield "health"
-    if "for a living" in folded:
-        yield "work"
-    if own:
-        yield from (_ALONE[word] for word in words if word in _ALONE)
-        yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
-
-
 _MAY_HAVE = re.compile(  # asks what one's health allows
     r"(?:^|[,.;:!?]\W*)(?:so |and |then )?can (?:my )?\w+ (?:still |also )?(?:take|eat|drink|have) \w"
 )
@@ -324,7 +291,36 @@ def _possession(told: list[str]) -> str:
 
 class EnglishFacts(FactRules):
     def kinds(self, sentence: str) -> Iterator[str]:
-        return _kinds(sentence)
+        folded = sentence.lower().replace("’", "'")
+        if ("im" in folded or "ive" in folded) and _BARE_CONTRACTION.search(folded):
+            folded = _BARE_CONTRACTION.sub(r"\1'\2", folded)
+        words = _FACT_WORD.findall(folded) if _MAY_OWN.search(folded) else []
+        own = [at for at, word in enumerate(words) if word in _OWN]
+        for at in own:
+            yield from _after(words[at], words[at + 1 : at + 6])
+        if not own and (kind := _elided(folded)):
+            yield kind
+        if subject := _THEY.match(sentence):
+            yield from _of_theirs(subject)
+        if " me" in folded and _AFFECTS.search(folded):
+            yield "taste"
+        if own and _I_AM_NAMED.search(sentence):
+            yield "name"
+        if own and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
+            yield "work"
+        if own and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
+            yield "people"
+        if " as a" in folded and _BEGUN.search(folded):
+            yield "work"
+        if "from " in folded and _STANDING.search(folded):
+            yield "habit"
+        if "an " in folded and _MAY_HAVE.search(folded):
+            yield "health"
+        if "for a living" in folded:
+            yield "work"
+        if own:
+            yield from (_ALONE[word] for word in words if word in _ALONE)
+            yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
 
     def is_momentary(self, sentence: str) -> bool:
         return not _PASSING.isdisjoint(_FACT_WORD.findall(sentence.lower()))
