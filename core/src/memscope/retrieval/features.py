@@ -244,13 +244,12 @@ def _kind(e: FeatureInputs) -> Values:
 
 def kind_asked(query: Query, candidates: Candidates) -> Values:
     """[n] 1 for a durable fact of a kind asked for; one about people counts by the topics that it shares."""
-    has = {
-        one: (candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0) for at, one in enumerate(candidates.terms)
-    }
     values = np.zeros(len(candidates.unit))
-    for mark in query.kinds_asked & has.keys():
+    for mark in query.kinds_asked.intersection(candidates.terms):
+        at = candidates.terms.index(mark)
+        has = (candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)
         about = _of_best(candidates.topic) if mark == PEOPLE_TERM and candidates.topic.any() else 1.0
-        values = np.maximum(values, has[mark] * about)
+        values = np.maximum(values, has * about)
     return values
 
 
