@@ -92,7 +92,7 @@ class SQLiteUser(BlockTable):
         return dict(self.db.execute(_KNOWN.format(_AMONG), (self.user, among, self.user, among))) if among else {}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
-        among = _json(numbers)
+        among = _json(numbers) if self.observations or self.insights else ""
         query = f"SELECT memory, source FROM source WHERE user = ? AND source {_AMONG} ORDER BY memory"
         pairs = self.db.execute(query, (self.user, among)).fetchall() if among else []
         # Two statements: with the body of a memory in each of its pairs, SQLite sorted gigabytes.
