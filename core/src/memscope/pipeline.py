@@ -23,7 +23,7 @@ B = TypeVar("B")
 UNFINISHED = "unfinished"  # in the report of a saved change set: what an attempt had done when it ended
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # looked up by itself for each step of a retrieve: a hash of its fields costs more
 class Worker(Generic[B]):
     """A step with a name. ``reads`` and ``writes`` are fields of the batch; what it writes it may read too."""
 
@@ -36,6 +36,14 @@ class Worker(Generic[B]):
 
     async def __call__(self, batch: B, ctx: Services) -> B:
         return await self.call(batch, ctx)
+
+
+def altered(value: B, /, **changes: Any) -> B:
+    """Copy a dataclass without slots, with some fields changed, ten times as fast as ``dataclasses.replace``."""
+    copied = object.__new__(type(value))
+    vars(copied).update(vars(value), **changes)
+    assert len(vars(copied)) == len(vars(value)), "no new fields"
+    return copied
 
 
 def worker(
@@ -96,13 +104,18 @@ async def run(steps: Sequence[Worker[B]], batch: B, ctx: Services) -> B:
         if type(result) is not type(batch):
             problem = f"worker {step.name!r} returned {type(result).__name__} instead of {type(batch).__name__}"
             raise WorkerError(problem, hint="it returns the batch, altered by dataclasses.replace")
-        names, values = _unwritten(type(batch), step)  # type: ignore[arg-type]
-        if result is not batch and not all(map(is_, values(result), values(batch))):
-            name = next(name for name in names if getattr(result, name) is not getattr(batch, name))
-            message = f"worker {step.name!r} writes {name!r}, which it does not declare"
-            raise WorkerError(message, hint="add it to writes")
+        if result is not batch:
+            _check_unwritten(step, batch, result)
         batch = result
     return batch
+
+
+def _check_unwritten(step: Worker[Any], batch: object, result: object) -> None:
+    names, values = _unwritten(type(batch), step)  # type: ignore[arg-type]
+    if not all(map(is_, values(result), values(batch))):
+        name = next(name for name in names if getattr(result, name) is not getattr(batch, name))
+        message = f"worker {step.name!r} writes {name!r}, which it does not declare"
+        raise WorkerError(message, hint="add it to writes")
 
 
 @lru_cache(maxsize=1 << 7)

@@ -17,7 +17,7 @@ from memscope import validation
 from memscope.errors import ClosedError, ConfigError, PluginError
 from memscope.jobs.in_process import InProcessWork, check_loop
 from memscope.models import Usage
-from memscope.pipeline import Worker
+from memscope.pipeline import Worker, altered
 from memscope.pipeline import assemble as steps
 from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Speak, Turn, WorkReport
 from memscope.records.identity import inserts
@@ -200,7 +200,7 @@ class Runtime:
         where = query.scope
         self.work.user_seen(where.user)
         query = await self.plugins.before("retrieve", query, scope=where)
-        hits = await retrieval.retrieve(query, replace(self.services, notes=[]), self._retrieve_workers)
+        hits = await retrieval.retrieve(query, altered(self.services, notes=[]), self._retrieve_workers)
         await self.plugins.after("retrieve", hits, scope=where)
         return hits
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import fields
 
 from memscope.errors import DeadlineExceeded
 from memscope.pipeline import Worker, run
@@ -44,7 +43,7 @@ __all__ = [
 async def retrieve(request: Request, ctx: Services, steps: Sequence[Worker[Query]] = RETRIEVAL_STEPS) -> Retrieval:
     """Find a request's hits; for one without words none, and the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
     await asyncio.sleep(0)  # a local store never makes it wait: a task that asks again and again would keep the loop
-    query = Query(*[getattr(request, one.name) for one in fields(Request)])
+    query = Query(**vars(request))
     deadline = asyncio.timeout(ctx.settings.retrieve_s)
     try:
         async with deadline:

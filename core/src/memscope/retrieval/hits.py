@@ -19,7 +19,7 @@ from typing import Literal
 from memscope.languages.flags import Flag
 from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import asks, is_filling, sentences
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
 from memscope.retrieval.changes import changed, corrected, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.deduplicate import deduplicate, first_said, repeats, tells
@@ -66,7 +66,7 @@ async def build_hits(query: Query, ctx: Services) -> Query:
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
     hits = mark_restatements(query, first_said(hits, await repeats(query, hits, ctx)))
     hits = await with_successors(query, hits, ctx)
-    return replace(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
+    return altered(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
 
 async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
@@ -154,12 +154,13 @@ async def places(query: Query, ctx: Services) -> list[int]:
     candidates, best = query.candidates, query.order[: query.k]
     if candidates is None or "turn" not in query.kinds:
         return [*query.order]
-    further = [row for row in query.order if candidates.kind[row] == INSIGHT][MAX_INSIGHTS:]
+    is_insight = (candidates.kind == INSIGHT).tolist()
+    further = {*[row for row in query.order if is_insight[row]][MAX_INSIGHTS:]}
     order = [row for row in query.order if row not in further]
     fixed = candidates.brought is not None or query.reranked or query.about_user
-    if fixed or not any(candidates.attributed[row] for row in best):
+    if fixed or not candidates.attributed[list(best)].any():
         return order
-    asked = replace(query, kinds=frozenset({"turn"}), candidates=None, order=())
+    asked = altered(query, kinds=frozenset({"turn"}), candidates=None, order=())
     alone = await rank(await search(asked, replace(ctx, embedder=ctx.embedder if query.space else None)), ctx)
     assert alone.candidates is not None
     row_of = {candidates.handle[row]: row for row in order}

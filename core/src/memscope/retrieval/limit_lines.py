@@ -7,7 +7,6 @@ the user if it names a person memory knows, one of the user's people, or a day.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -17,7 +16,7 @@ from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
 from memscope.languages.flags import DURABILITY_SHIFT
 from memscope.languages.names import names
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
 from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs, kind_asked
 from memscope.retrieval.query import Query
@@ -59,15 +58,15 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         return query
     inputs = FeatureInputs(query, candidates)
     if query.need == "world" and _is_about_theirs(inputs):
-        query = replace(query, need="user")
+        query = altered(query, need="user")
     if query.need == "user":
         met = _is_met(inputs)
         rows = _within_reach(inputs, met)
-        return replace(query, order=_with_heeded(query, rows, candidates, met), limited=len(query.order) - len(rows))
+        return altered(query, order=_with_heeded(query, rows, candidates, met), limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need == "world":
         rows = tuple(dict.fromkeys((*rows, *_covered(inputs))))
-    return replace(query, order=rows, limited=len(query.order) - len(rows))
+    return altered(query, order=rows, limited=len(query.order) - len(rows))
 
 
 def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:

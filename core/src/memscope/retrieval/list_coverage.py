@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memscope import languages
 from memscope.languages.flags import Flag
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Turn
 from memscope.retrieval.features import CJK_TERMS_PER_WORD
 from memscope.retrieval.hits import fetch
@@ -59,7 +58,7 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
         ordered = await _titles_first(wider, dict(zip(rows, value.tolist(), strict=True)), ordered, ctx)
     own = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
     kept = (row for row in ordered if row in own or candidates.handle[row] in known)
-    return replace(wider, order=(*best, *kept))
+    return altered(wider, order=(*best, *kept))
 
 
 async def _titles_first(query: Query, value: dict[int, float], ordered: list[int], ctx: Services) -> list[int]:
@@ -90,12 +89,12 @@ async def _with_own(query: Query, ctx: Services) -> Query:
     if not added:
         return query
     weights = (*query.weights, *(0.0 for _ in added))
-    wider = replace(query, terms=(*query.terms, *added), weights=weights, candidates=None)
+    wider = altered(query, terms=(*query.terms, *added), weights=weights, candidates=None)
     ranked = await rank(await search(wider, ctx), ctx)
     assert ranked.candidates is not None
     row = {ranked.candidates.handle[at]: at for at in ranked.order}
     best = [row[candidates.handle[at]] for at in query.order[: query.k] if candidates.handle[at] in row]
-    return replace(ranked, order=tuple(dict.fromkeys((*best, *ranked.order))))
+    return altered(ranked, order=tuple(dict.fromkeys((*best, *ranked.order))))
 
 
 def _likely(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:

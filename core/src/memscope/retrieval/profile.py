@@ -16,7 +16,7 @@ from memscope.languages.durable_facts import is_durable, kinds, statement_score,
 from memscope.languages.insight_text import past_plan
 from memscope.languages.own_words import parted
 from memscope.languages.statements import content_words, is_question, requests, sentences
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Hit, Insight, Observation, Turn
 from memscope.retrieval.context import profile_line
 from memscope.retrieval.events import plan_is_past
@@ -67,12 +67,12 @@ async def profile(query: Query, ctx: Services) -> Query:
         told = await _told(query, ctx)
         weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
         rows = sorted(told, key=lambda row: -weights[row])
-        return replace(query, profile=_chosen(told, query, least=0.0), order=tuple(rows) or query.order)
+        return altered(query, profile=_chosen(told, query, least=0.0), order=tuple(rows) or query.order)
     if query.order or query.need != "user" or not query.terms or not requests(query.text):
         return query
-    about = replace(profile_question(query), periods=(), meaning=None, list_k=MAX_PROFILE_CANDIDATES)
+    about = altered(profile_question(query), periods=(), meaning=None, list_k=MAX_PROFILE_CANDIDATES)
     ranked = await rank(await search(about, replace(ctx, embedder=None)), ctx)
-    return replace(query, profile=_chosen(await _told(ranked, ctx), query))
+    return altered(query, profile=_chosen(await _told(ranked, ctx), query))
 
 
 async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memscope.records import VectorSpace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """The caller's part of a query, which no step changes."""
 
@@ -36,9 +36,12 @@ class Request:
     speak: Speak = "always"  # "when_needed": show no more than the message needs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query(Request):
-    """The batch of the retrieve workers: the request, and each step's results."""
+    """The batch of the retrieve workers: the request, and each step's results.
+
+    It has no slots, so that ``pipeline.altered`` can copy it.
+    """
 
     # understand
     terms: tuple[int, ...] = ()

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from memscope.pipeline import worker
-from memscope.records import Candidates, FeatureValue, FoundBy
+from memscope.pipeline import altered, worker
+from memscope.records import Candidates, FeatureValue, FoundBy, Handle
 from memscope.retrieval.features import FEATURES, MIN_MEANING_COSINE, FeatureInputs, Values, features
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import (
@@ -84,13 +84,14 @@ async def rank(query: Query, ctx: Services) -> Query:
         scores = values @ np.array([one.weight for one in columns], np.float32)
         fair = scores if query.asks_assistant else demote_restated(told.candidates, scores)
     level = 0 * scores if query.about_talk else evidence_level(candidates)
-    best_last = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))  # the latest among equals
-    worst_first = best_last[has_evidence(evidence)[best_last]].tolist()
-    handles = [candidates.handle[row] for row in worst_first]
-    best = dict(zip(handles, worst_first, strict=True))  # the last row of a hit is its best
-    asked = asking.tolist()
-    order = tuple([row for handle in dict.fromkeys(reversed(handles)) if not asked[row := best[handle]]])
-    return replace(
+    best_first = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))[::-1]  # of equals the latest
+    best: dict[Handle, int] = {}
+    handles = candidates.handle
+    for row in best_first[has_evidence(evidence)[best_first]].tolist():
+        best.setdefault(handles[row], row)
+    repeating = set(np.flatnonzero(asking).tolist())
+    order = tuple([row for row in best.values() if row not in repeating])
+    return altered(
         query, candidates=candidates, order=order, features=columns, values=values, scores=scores,
         repeated_questions=len(best) - len(order),
     )  # fmt: skip

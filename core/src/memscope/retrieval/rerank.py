@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Hit
 from memscope.retrieval.context import line
 from memscope.retrieval.hits import fetch, make_hit
@@ -46,7 +46,7 @@ def _ordered(query: Query, candidates: Candidates, rows: Sequence[int], relevanc
     scores[rows] = np.asarray(relevance, np.float32)
     best = sorted(rows, key=lambda row: -float(scores[row]))
     rest = [row for row in query.order if row not in set(rows)]
-    return replace(
+    return altered(
         query,
         candidates=replace(candidates, brought=None),  # records forgotten meanwhile must not be shown
         order=(*best, *rest),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Search
 from memscope.retrieval.query import Query
 from memscope.retrieval.synonyms import expansion, merge
@@ -21,14 +20,14 @@ from memscope.text.language import LANGUAGE_OF_HAN, language
 )  # fmt: skip
 async def search(query: Query, ctx: Services) -> Query:
     if not query.terms:
-        return replace(query, reason=query.reason or "empty query")
+        return altered(query, reason=query.reason or "empty query")
     embedder, vector = ctx.embedder, query.vector
     if embedder is not None and vector is None and knows(embedder.languages, query.text):
         vector = await ctx.embed_query(searched(query.text))
     space = embedder.space if embedder is not None and vector is not None else None
     cjk = embedder is None or knows_han(embedder.languages)
-    query = replace(query, vector=vector, space=space, cjk_vectors=cjk)
-    return replace(query, candidates=await find(query, ctx))
+    query = altered(query, vector=vector, space=space, cjk_vectors=cjk)
+    return altered(query, candidates=await find(query, ctx))
 
 
 async def find(query: Query, ctx: Services, names: Sequence[tuple[int, ...]] = ()) -> Candidates:

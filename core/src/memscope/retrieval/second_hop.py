@@ -10,7 +10,6 @@ One more search, for units with such a name only; none if the best hits have no 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 
 from memscope import languages
 from memscope.languages.name_rules import FoundName
-from memscope.pipeline import worker
+from memscope.languages.names import names
+from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle
 from memscope.retrieval.changes import is_current, was_said
 from memscope.retrieval.features import FeatureInputs, kind_asked
@@ -56,7 +56,7 @@ async def second_hop(query: Query, ctx: Services) -> Query:
     candidates = query.candidates
     if candidates is None or query.about_user or query.about_talk:
         return query
-    described = _described(query) or await asyncio.to_thread(_only_named, query, candidates)
+    described = _described(query) or _only_named(query, candidates)
     if not described:
         return query
     says_it = (candidates.tf[:, described] > 0).any(axis=1)
@@ -70,7 +70,7 @@ async def second_hop(query: Query, ctx: Services) -> Query:
     fetched = candidates.brought or await fetch(query, candidates, sources, ctx)
     handles = [candidates.handle[row] for row in sources]
     texts = [text for handle in handles for text in _texts(query, handle, fetched)]
-    bridges = await asyncio.to_thread(_bridges, query, texts)  # the first reads the tables of names
+    bridges = _bridges(query, texts)
     return await _reached(query, handles, bridges, ctx) if bridges else query
 
 
@@ -90,8 +90,6 @@ def _only_named(query: Query, candidates: Candidates) -> list[int]:
     met = (candidates.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
     if not best or not 0 < met.sum() < min(weighed.sum(), MAX_NAME_TERMS):
         return []
-    from memscope.languages.names import names  # tables that most queries do not need
-
     of_names = {one for name in names(query.text) if name.weight for one in terms(name.text)}
     at = np.flatnonzero(met).tolist()
     return at if of_names.issuperset(query.terms[one] for one in at) else []
@@ -99,8 +97,6 @@ def _only_named(query: Query, candidates: Candidates) -> list[int]:
 
 def _bridges(query: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Return the names in the texts that the query does not have, with their terms."""
-    from memscope.languages.names import names  # tables that most queries do not need
-
     asked, found = set(query.terms), {name.text for text in texts for name in names(text) if _leads(name)}
     bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(found)}
     return {name: own for name, own in bridges.items() if own and asked.isdisjoint(own)}
@@ -132,7 +128,7 @@ async def _reached(
     if not query.asks_personally:  # a name is a word, and words are evidence for such a query
         by_name = np.where(np.isin(joined.unit, rare), np.uint8(TEXT_CHANNEL), np.uint8(0))
         joined = replace(joined, channels=joined.channels | by_name)
-    ranked = await rank(replace(query, candidates=joined), ctx)
+    ranked = await rank(altered(query, candidates=joined), ctx)
     candidates = ranked.candidates or named
     naming = np.isin(candidates.unit, rare)
     rows = [row for row in ranked.order if naming[row] and candidates.handle[row] not in sources][
@@ -150,7 +146,7 @@ async def _reached(
     ]
     brought = rows[:MAX_BRIDGED_LINES]
     order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *brought, *ranked.order))
-    return replace(ranked, order=tuple(order), bridged=frozenset(brought))
+    return altered(ranked, order=tuple(order), bridged=frozenset(brought))
 
 
 def _joined(candidates: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:

@@ -9,6 +9,7 @@ lines that have the subject itself answer either.
 from __future__ import annotations
 
 from memscope import languages
+from memscope.languages.names import names
 from memscope.text.terms import term
 from memscope.text.tokens import fold
 
@@ -23,7 +24,5 @@ def subjects(query: str) -> frozenset[int]:
 
 def named(query: str) -> frozenset[int]:
     """Return the terms of the pairs of characters in the names of a question, for scripts without blanks."""
-    from memscope.languages.names import names  # tables that most queries do not need
-
     found = (one.text for one in names(query) if one.weight)
     return frozenset(term(name[at : at + 2]) for name in found for at in range(len(name) - 1))

@@ -24,7 +24,7 @@ from memscope.languages.queries import asks_for_list, in_first_person, max_list_
 from memscope.languages.repetitions import days_asked
 from memscope.languages.requests import Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
-from memscope.pipeline import worker
+from memscope.pipeline import altered, worker
 from memscope.records import Interval
 from memscope.retrieval.query import Query, Request
 from memscope.retrieval.undated import undated_terms
@@ -77,7 +77,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         return profile_question(query)
     wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if wanted == "nothing":
-        return replace(query, need=wanted)
+        return altered(query, need=wanted)
     reference = query.as_of or query.now
     signs = [one.questions for one in languages.of(ends)]
     named = _named(ends, signs, reference)
@@ -103,7 +103,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
     days = days_asked(one.interval for one in ahead)
     is_list_question = asks_for_list(query.text)
-    return replace(
+    return altered(
         query,
         terms=(*terms, *wordless, *days),
         weights=(*weights, *(0.0 for _ in (*wordless, *days))),
@@ -144,7 +144,7 @@ def _wordless_terms(
 def profile_question(query: Query) -> Query:
     """Return the query as one for everything known about the user."""
     weights, topics = (1.0,) * len(PROFILE_TERMS), life_topics()
-    return replace(query, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True)
+    return altered(query, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True)
 
 
 @lru_cache(maxsize=1)
