@@ -113,9 +113,10 @@ def test_a_skipped_hour_is_not_empty() -> None:
     assert mention.interval.end.astimezone(UTC) - mention.interval.start.astimezone(UTC) == timedelta(hours=1)
 
 
-def test_a_naive_reference_is_refused() -> None:
+@pytest.mark.parametrize("text", ["yesterday", "no time is named"])
+def test_a_naive_reference_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="zone"):
-        mentions("yesterday", datetime(2023, 11, 15))  # noqa: DTZ001
+        mentions(text, datetime(2023, 11, 15))  # noqa: DTZ001
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "12/31/9999", "until 9999-12-31"])

@@ -104,18 +104,15 @@ async def run(steps: Sequence[Worker[B]], batch: B, ctx: Services) -> B:
         if type(result) is not type(batch):
             problem = f"worker {step.name!r} returned {type(result).__name__} instead of {type(batch).__name__}"
             raise WorkerError(problem, hint="it returns the batch, altered by dataclasses.replace")
-        if result is not batch:
-            _check_unwritten(step, batch, result)
+        if result is batch:
+            continue
+        names, values = _unwritten(type(batch), step)  # type: ignore[arg-type]
+        if not all(map(is_, values(result), values(batch))):
+            name = next(name for name in names if getattr(result, name) is not getattr(batch, name))
+            message = f"worker {step.name!r} writes {name!r}, which it does not declare"
+            raise WorkerError(message, hint="add it to writes")
         batch = result
     return batch
-
-
-def _check_unwritten(step: Worker[Any], batch: object, result: object) -> None:
-    names, values = _unwritten(type(batch), step)  # type: ignore[arg-type]
-    if not all(map(is_, values(result), values(batch))):
-        name = next(name for name in names if getattr(result, name) is not getattr(batch, name))
-        message = f"worker {step.name!r} writes {name!r}, which it does not declare"
-        raise WorkerError(message, hint="add it to writes")
 
 
 @lru_cache(maxsize=1 << 7)

@@ -59,8 +59,11 @@ class Parsed(NamedTuple):
 
 def parsed(text: str, reference: datetime, *, ahead: bool = False) -> Iterator[Parsed]:
     """Yield each sentence that may name a time; ``ahead``: as if it looked ahead."""
-    further = words_of(text)
+    further, zoned = words_of(text), reference.tzinfo is not None
     for offset, sentence in sentences(text):
+        if zoned and further is None and sentence.isascii():
+            if _TIMELY.isdisjoint(_LETTERS_OR_DIGIT.findall(sentence.lower())):
+                continue  # blanking it costs more
         for read in parsed_sentence(blanked(sentence, further), reference, ahead=ahead):
             tokens = [token._replace(start=token.start + offset, end=token.end + offset) for token in read.tokens]
             yield read._replace(tokens=tokens, offset=offset)

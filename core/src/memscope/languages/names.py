@@ -12,13 +12,14 @@ import logging
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pkgutil import resolve_name
 from typing import TypeAlias
 
 from memscope.errors import ConfigError
 from memscope.languages import registry
 from memscope.languages.name_rules import NAME_KINDS, FoundName, NameKind
-from memscope.text.language import has_cjk
+from memscope.text.language import depends_on_languages, has_cjk
 
 MAX_TEXT_CHARS = 20_000  # characters of a text that are read
 MAX_ENTITY_NAME_CHARS = 80
@@ -38,9 +39,12 @@ def register(name: str, what: object) -> None:
     """
     if _recognisers.setdefault(name, what) != what:
         raise ConfigError(f"two plugins register the recogniser {name!r}", hint="block one of them: plugins.block")
+    names.cache_clear()
 
 
-def names(text: str) -> list[FoundName]:
+@depends_on_languages
+@lru_cache(maxsize=1 << 4)  # a retrieve asks several times for the names of its query
+def names(text: str) -> tuple[FoundName, ...]:
     """Return the names in a text in order, with those of weight 0, which are names only if they are so elsewhere."""
     text = text[:MAX_TEXT_CHARS]
     main = registry.main(text)
@@ -52,7 +56,7 @@ def names(text: str) -> list[FoundName]:
         recognised = _recognised(name, text)
         taken = sorted((one.start, one.start + len(one.text)) for one in recognised)
         mentions = [*recognised, *(one for one in mentions if not _overlaps(one, taken))]
-    return sorted((one for one in mentions if len(one.text) <= MAX_ENTITY_NAME_CHARS), key=lambda one: one.start)
+    return tuple(sorted((one for one in mentions if len(one.text) <= MAX_ENTITY_NAME_CHARS), key=lambda one: one.start))
 
 
 def _recognised(name: str, text: str) -> list[FoundName]:
