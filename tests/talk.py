@@ -11,7 +11,7 @@ from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Observation, Scope
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-ALL_MARKS = ("(changed later: ", "(superseded: ", "（后来有变：")
+ALL_MARKS = ("(changed later: ", "（后来有变：")
 
 
 class Days:

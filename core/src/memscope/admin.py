@@ -1,4 +1,4 @@
-"""``memory.admin``: the work of operators on a store: moving, wiping, vectors, approval, status, the background."""
+"""``memory.admin``: the work of operators on a store: status, background work, approval, wiping, moving, vectors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AsyncAdmin:
     # ---- the whole
 
     async def users(self) -> list[str]:
-        """List the users of the store. For operators: a user sees no other.
+        """List the users of the store. For operators only: no user may see another.
 
         Returns:
             Their names, sorted.
@@ -103,22 +103,22 @@ class AsyncAdmin:
     async def audit(
         self, *, user: str, ask: int | None = None, preview: bool = False
     ) -> list[AuditFinding] | AuditReport:
-        """Find near doubles, contradictions, memories without a living source, and loops, by rules.
+        """Find near duplicates, contradictions, memories without a living source, and loops, by rules.
 
-        With ``ask`` the chat model is also asked what became of facts that are near each other, and what it says is
-        applied as in ``consolidate``: within ``chat.budget``, and never against the rules. A pair is asked about once.
+        With ``ask`` the chat model also judges facts that are near each other, and its verdicts are applied as in
+        ``consolidate``: within ``chat.budget``, and only as far as the rules allow. Each pair is judged once.
 
         Args:
             user: whose memories.
-            ask: ask about up to this many times 20 pairs, the nearest first; without it no model is asked.
-            preview: ask, and write nothing.
+            ask: the most calls of the model, each about 20 pairs, the nearest first; without it no model is called.
+            preview: with ``ask``, call the model but write nothing.
 
         Returns:
             The findings. With ``ask`` a report: the findings that are left, and what was asked, applied and refused.
 
         Raises:
-            ConfigError: ``ask`` without a chat model.
-            InputError: ``ask`` is no number from 1 to 1,000, or ``preview`` without it.
+            ConfigError: ``ask`` is given, and there is no chat model.
+            InputError: ``ask`` is no number from 1 to 1,000, or ``preview`` is given without it.
             StoreError: the store cannot be read or written.
         """
         from memscope.reconciliation.audit import AuditReport
@@ -146,7 +146,7 @@ class AsyncAdmin:
             self._runtime.work.start()
 
     async def stop(self, *, drain_s: float = 5.0) -> None:
-        """Stop the background; unfinished work is given back and stays pending.
+        """Stop the background work; what is unfinished stays pending.
 
         Args:
             drain_s: seconds to wait for work under way.
@@ -158,10 +158,10 @@ class AsyncAdmin:
         await self._runtime.work.stop(drain_s)
 
     async def unpark(self, *, user: str | None = None) -> int:
-        """Retry batches that failed too often.
+        """Make parked work pending again: batches that were set aside because they failed too often.
 
         Args:
-            user: only this user's.
+            user: only this user's work.
 
         Returns:
             The number of items that are pending again.
@@ -194,10 +194,10 @@ class AsyncAdmin:
             return await approval.proposals(services.store, user)
 
     async def accept(self, ids: Sequence[str], *, user: str) -> int:
-        """Make proposals memories: all of them, or none.
+        """Approve proposals, which become memories: all of the ``ids``, or none.
 
         Args:
-            ids: of the proposals.
+            ids: the ids of the proposals.
             user: whose proposals.
 
         Returns:
@@ -216,10 +216,10 @@ class AsyncAdmin:
             return accepted
 
     async def reject(self, ids: Sequence[str], *, user: str) -> int:
-        """Close proposals; they stay in the history, so that their turns are not read again.
+        """Refuse proposals; they stay in the history, so that their turns are not read again.
 
         Args:
-            ids: of the proposals.
+            ids: the ids of the proposals.
             user: whose proposals.
 
         Returns:
@@ -237,7 +237,7 @@ class AsyncAdmin:
     # ---- wiping
 
     async def sweep(self, *, user: str) -> ForgetReport:
-        """Forget expired memories; they are out of sight already.
+        """Delete expired memories, which are no longer found anyway.
 
         Args:
             user: whose memories.
@@ -269,10 +269,10 @@ class AsyncAdmin:
             return await services.store.receipts(user)
 
     async def compact(self) -> ForgetReport:
-        """Wipe the bytes that a ``forget`` left whose receipt says "pending".
+        """Overwrite the bytes of forgotten records where the receipt of ``forget`` says "pending".
 
         Returns:
-            A receipt; its ``physical`` says whether something is left.
+            A receipt; its ``physical`` says whether any are left.
 
         Raises:
             StoreError: the store cannot be written.
@@ -295,14 +295,14 @@ class AsyncAdmin:
         Args:
             path: a new file.
             user: only this user's records.
-            for_user: a file to hand out to ``user``, without the store's secret.
+            for_user: True for a file that ``user`` may have: it lacks the store's secret.
             progress: called with the number done and the number in all.
 
         Returns:
             The number of records of each kind.
 
         Raises:
-            InputError: the file cannot be written, or ``for_user`` without a user.
+            InputError: the file cannot be written, or ``for_user`` is given without a user.
         """
         from memscope.transfer import jsonl
 
@@ -354,12 +354,12 @@ class AsyncAdmin:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Read the memory of another system. Records known here, or forgotten since, are not written again.
+        """Read the memory of another system. Records already here, or forgotten since, are not written again.
 
         Args:
-            name: of the importer: ``"mem0"``, ``"openai"``, ... or one that a plugin registered.
+            name: the importer: ``"mem0"``, ``"openai"``, ... or one that a plugin registered.
             sources: paths, or objects that the importer takes.
-            user: owner of all of it; by default the users that the source names.
+            user: the owner of everything read; by default the users that the source names.
             dry_run: count, and write nothing.
             progress: called with the number done and the number in all, None where that is unknown.
 
@@ -399,9 +399,10 @@ class AsyncAdmin:
     async def copy(
         self, target: Store | str | Path, *, user: str | None = None, progress: Progress | None = None
     ) -> Copied:
-        """Copy records into another store; resumable, verified by counts and digests on both sides.
+        """Copy records into another store and compare counts and digests. An interrupted copy goes on when repeated.
 
-        Vectors stay behind (``reembed``). What the target has stays as it is; forgotten records are forgotten there.
+        Vectors are not copied: ``reembed`` the target. What the target has stays as it is; what was forgotten here is
+        forgotten there.
 
         Args:
             target: a path, a URL, or an open Store.
@@ -412,7 +413,7 @@ class AsyncAdmin:
             Counts, and the users whose memory in the target is not equal.
 
         Raises:
-            StoreError: one of the stores cannot be read or written; the next call goes on.
+            StoreError: one of the stores cannot be read or written; the next call continues.
         """
         from memscope.transfer import copy
 
@@ -431,7 +432,7 @@ class AsyncAdmin:
     # ---- vectors
 
     async def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors again with the current embedder; the old ones serve until then. Resumable.
+        """Make all vectors again with the current embedder. Searches use the old ones until all are made.
 
         Args:
             progress: called with the number done and the number in all.
@@ -441,7 +442,7 @@ class AsyncAdmin:
 
         Raises:
             ConfigError: there is no embedder.
-            ModelError: the embedder failed; the next call goes on.
+            ModelError: the embedder failed; the next call continues.
         """
         from memscope.jobs.embedding import declare, embed_batch
 

@@ -4,8 +4,8 @@ add_turns ──▶ consolidate ──▶ reflect        writing: the first is d
 retrieve  ──▶ context                        reading: no chat model
 add_memory, get, list, update, history, forget
 
-``memory.blocks(user)`` is core memory, ``memory.entities(user)`` who and what is spoken of, ``memory.admin`` the work
-of operators.
+``memory.blocks(user)`` is core memory, ``memory.entities(user)`` the people and things that are spoken of,
+``memory.admin`` the work of operators.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ if TYPE_CHECKING:
 class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 
-    ``user`` is required everywhere: nothing of one user is ever seen by another. Raises the errors of
-    ``memscope.errors`` and no others. "Now" and times that name no zone (datetimes, ISO 8601) are local to ``zone`` of
-    the call, else of the settings, else of the system.
+    ``user`` is required everywhere: nothing of one user is ever seen by another. All errors are those of
+    ``memscope.errors``. "Today" and times that name no zone (datetimes, ISO 8601) are read in the ``zone`` of the call,
+    else in that of the settings, else in the system's.
 
     Args:
         store: a path, a URL or a Store; by default that of the settings, else a SQLite file in the data folder.
         settings: a mapping, or the path of a YAML file; by default what the environment says.
-        chat: a chat model in place of the settings' one.
-        embedder: an embedder in place of the settings' one.
-        reranker: a rerank model in place of the settings' one.
-        plugins: plugin objects, beside the installed ones.
-        clock: returns the time, for tests.
+        chat: a chat model, instead of the one in the settings.
+        embedder: an embedder, instead of the one in the settings.
+        reranker: a rerank model, instead of the one in the settings.
+        plugins: plugin objects, in addition to the installed plugins.
+        clock: a function that returns the current time, for tests.
 
     Raises:
         ConfigError: a setting is unknown, missing or wrong.
@@ -89,15 +89,15 @@ class AsyncMemoryScope:
 
     @property
     def admin(self) -> AsyncAdmin:
-        """The work of operators: export and import, backup, status, approval, vectors, the background."""
+        """The work of operators: export and import, backup, status, approval, vectors, background work."""
         return AsyncAdmin(self._runtime)
 
     def blocks(self, user: str, *, agent: str | None = None) -> AsyncBlocks:
-        """Core memory: the texts that are in every context.
+        """Core memory: the blocks of text that are in every context.
 
         Args:
             user: whose blocks.
-            agent: the agent that sees them; by default those that all agents of the user share.
+            agent: the agent whose blocks they are; by default the blocks that all agents of the user share.
 
         Returns:
             Operations on these blocks.
@@ -131,7 +131,7 @@ class AsyncMemoryScope:
         await self.close()
 
     async def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish work under way; leaving an ``async with`` block does it. The rest stays pending in the store.
+        """Finish work under way and close, as leaving ``async with`` does. Other work stays pending in the store.
 
         Args:
             drain_s: seconds to wait for work under way.
@@ -142,13 +142,13 @@ class AsyncMemoryScope:
         await self._runtime.close(drain_s)
 
     async def flush(self, *, timeout_s: float | None = None) -> bool:
-        """Wait for the vectors of added turns.
+        """Wait until the added turns have their vectors.
 
         Args:
             timeout_s: seconds to wait at most.
 
         Returns:
-            False after ``timeout_s``.
+            True when all have them, False if ``timeout_s`` ran out.
 
         Raises:
             ModelError: the embedder failed.
@@ -173,26 +173,26 @@ class AsyncMemoryScope:
         wait: Literal["durable", "searchable"] = "durable",
         zone: Zone = None,
     ) -> AddReport:
-        """Keep turns: durable and searchable when this returns, no model asked.
+        """Store turns. They are durable and searchable when this returns; no model is called.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
-        since 1970), ``id``, ``session``, ``metadata``. Without id and time it counts as said now. A turn adds nothing
-        if its id is known, or if a known turn has its speaker, words and time.
+        since 1970), ``id``, ``session``, ``metadata``. Without id and time it counts as said now. A turn is not stored
+        again if its id is stored already, or if a stored turn has the same speaker, words and time.
 
         Args:
             turns: dicts or ``Turn`` objects, at most 10,000; those without text are counted in ``empty``.
             user: who speaks with the agent.
             agent: the agent that takes part.
             session: the conversation; a turn may name its own.
-            replay: the turns are a history shown again, of which only what is new is added.
-            wait: ``"durable"``, or ``"searchable"``: return when other processes can find them too.
-            zone: where "tomorrow" and times without a zone are read; by default the settings', else the system's.
+            replay: True if the turns are a whole history, of which only the new turns are to be added.
+            wait: ``"durable"``, or ``"searchable"``: return only when other processes can find them too.
+            zone: the time zone of "tomorrow" and of times without one; by default the settings', else the system's.
 
         Returns:
             The keys of the turns, and how many were stored, known or empty.
 
         Raises:
-            InputError: a turn cannot be taken; then none is stored.
+            InputError: a turn is not valid; then none is stored.
             StoreError: the store cannot be written.
         """
         where = validation.scope(user, agent, session)
@@ -222,10 +222,10 @@ class AsyncMemoryScope:
         role: Role = "user",
         zone: Zone = None,
     ) -> Observation | Insight:
-        """Remember a statement as it is, no model asked.
+        """Remember a statement as it is; no model is called.
 
-        A current memory with the same words, agent and data gains a source instead. With a ``time``, a repeated
-        statement is the one that is here.
+        If a current memory has the same words, agent and data, it gains a source, and no second one is made. A
+        repeated call with the same ``time`` changes nothing.
 
         Args:
             text: the statement; may be empty with ``data``.
@@ -234,21 +234,21 @@ class AsyncMemoryScope:
             session: the conversation it comes from.
             kind: ``"observation"``, or ``"insight"``: what is known about a ``subject``; it supersedes the earlier one.
             subject: what an insight is about; an observation has none.
-            name: that of a document, unique per user and namespace; a second one supersedes the first.
-            namespace: of the name.
+            name: the name of a document, unique per user and namespace: a new text of that name supersedes the old one.
+            namespace: the namespace of ``name``.
             data: a JSON object to keep with the memory.
-            expires: the time from which on the memory is out of sight.
+            expires: the time from which the memory is no longer found.
             time: when it was said; by default now.
             speaker: who said it.
             role: what the speaker is; a person's facts win over those that an ``"assistant"`` noted.
-            zone: that of times without one.
+            zone: the time zone of times without one.
 
         Returns:
             The memory.
 
         Raises:
-            InputError: an argument cannot be taken.
-            Conflict: the statement of this time was forgotten.
+            InputError: an argument is not valid.
+            Conflict: this statement with this ``time`` was forgotten.
         """
         from memscope.reflection import statements
 
@@ -279,20 +279,20 @@ class AsyncMemoryScope:
         """Correct a memory under its id; ``history`` keeps the old version.
 
         Args:
-            id: that of the memory.
+            id: the id of the memory.
             user: whose memory.
-            agent: the agent that it has to be of.
-            text: the new text; by default unchanged, as the rest.
+            agent: the agent that the memory must belong to.
+            text: the new text. What is not given stays unchanged.
             data: the new data.
-            expires: the new time from which on it is out of sight.
-            version: the version that was read.
+            expires: the new time from which it is no longer found.
+            version: the version that you read, to detect a change since.
 
         Returns:
             The memory in its new version.
 
         Raises:
             NotFound: no memory of this user has the id.
-            Conflict: ``version`` is outdated.
+            Conflict: the memory has changed since ``version``.
             InputError: the id is a turn's; turns are never altered.
         """
         from memscope.blocks.corrections import apply_correction
@@ -317,7 +317,7 @@ class AsyncMemoryScope:
         """Extract observations from pending turns now. Without a chat model they stay pending.
 
         Args:
-            user: whose turns; by default everybody's.
+            user: whose turns; by default those of all users.
             preview: return what would be made, and write nothing.
             zone: the user's time zone.
 
@@ -333,7 +333,7 @@ class AsyncMemoryScope:
             return await self._runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
 
     async def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
-        """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call.
+        """Consolidate the user's pending turns, then update the insights. Without anything new no model is called.
 
         Args:
             user: whose turns and observations.
@@ -371,7 +371,7 @@ class AsyncMemoryScope:
         expand_lists: bool = False,
         speak: Speak | None = "always",
     ) -> Retrieval:
-        """Find the best hits for a query. No chat model, at most one embedding.
+        """Find the best hits for a query, with at most one call of an embedder and none of a chat model.
 
         Args:
             query: a question or words.
@@ -379,20 +379,20 @@ class AsyncMemoryScope:
             agent: only what this agent remembers.
             session: only what was said in this session.
             k: hits at most, 1 to 100.
-            as_of: answer what could be known at this time.
+            as_of: answer with what was known at this time.
             exclude: keys of turns that the caller shows anyway.
             filter: conditions on ``metadata`` of turns and ``data`` of memories.
             kinds: of ``"turn"``, ``"observation"``, ``"insight"``; by default all.
             explain: fill ``Retrieval.explanation``.
-            zone: that of "today" in the query.
-            expand_lists: return up to 2.5 × ``k`` hits for list questions.
-            speak: ``"when_needed"``: no more hits than the message needs; None: as the settings say.
+            zone: the time zone of "today" in the query.
+            expand_lists: return up to 2.5 × ``k`` hits for list questions ("Which books did I read?").
+            speak: ``"always"``, or ``"when_needed"``: no more hits than the message needs; None: as the settings say.
 
         Returns:
             The hits, the best first, each with its evidence and time; ``reason`` says why there are none.
 
         Raises:
-            InputError: an argument cannot be taken.
+            InputError: an argument is not valid.
         """
         where = validation.scope(user, agent, session)
         asked = self._runtime.query(query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds,
@@ -430,23 +430,23 @@ class AsyncMemoryScope:
             session: only what was said in this session. With ``assemble``: whose recent turns are shown; hits may come
                 from any session.
             k: hits at most; 2.5 × ``k`` for list questions.
-            tokens: length of the text at most, in estimated tokens.
+            tokens: the most estimated tokens of the text.
             lines: ``"memories"``: turns with the facts taken from them; ``"turns"``: turns in their own words alone.
-            as_of: answer what could be known at this time.
+            as_of: answer with what was known at this time.
             exclude: keys of turns that the caller shows anyway.
             filter: conditions on ``metadata`` of turns and ``data`` of memories.
             kinds: of ``"turn"``, ``"observation"``, ``"insight"``; by default all.
-            zone: that of "today" in the query.
+            zone: the time zone of "today" in the query.
             assemble: print the session's recent turns, core memory, the main entities and a summary too, all within
                 ``tokens``.
             speak: ``"when_needed"``: nothing for a greeting or a task that brings its own material; ``"always"``:
                 the best hits for any message; None: as the settings say.
 
         Returns:
-            The text; "" without anything to say.
+            The text; "" if there is nothing to show.
 
         Raises:
-            InputError: an argument cannot be taken.
+            InputError: an argument is not valid.
         """
         from memscope import retrieval
 
@@ -494,15 +494,15 @@ class AsyncMemoryScope:
             user: whose memory.
             agent: only what this agent remembers.
             session: only what was said in this session.
-            tokens: length of the text at most, in estimated tokens.
-            as_of: answer what could be known at this time.
+            tokens: the most estimated tokens of the text.
+            as_of: answer with what was known at this time.
             zone: the user's time zone.
 
         Returns:
-            The lines; "" where nothing is known.
+            The lines; "" if nothing is known.
 
         Raises:
-            InputError: an argument cannot be taken.
+            InputError: an argument is not valid.
         """
         from memscope import retrieval
 
@@ -519,13 +519,13 @@ class AsyncMemoryScope:
         Args:
             id: the key of a turn or the id of a memory.
             user: whose record.
-            agent: the agent that it has to be of.
+            agent: the agent that the record must belong to.
 
         Returns:
             The record.
 
         Raises:
-            NotFound: there is none, or it is another's.
+            NotFound: no record of this user (and agent) has the id.
         """
         from memscope.reconciliation.insight_sentences import with_own_sentences
 
@@ -563,14 +563,14 @@ class AsyncMemoryScope:
             text: only those that contain these words.
             name: only the document of this name.
             namespace: only documents of this namespace.
-            superseded: list what no longer holds as well.
-            limit: the newest records only, at most so many.
+            superseded: also list memories that no longer hold.
+            limit: list only so many records, the newest ones.
 
         Returns:
             The records, oldest first.
 
         Raises:
-            InputError: an argument cannot be taken.
+            InputError: an argument is not valid.
         """
         where = validation.scope(user, agent, session)
         async with self._runtime.operation("list") as services:
@@ -587,7 +587,7 @@ class AsyncMemoryScope:
         """List all versions of a memory, with those it superseded and those that superseded it.
 
         Args:
-            id: that of the memory.
+            id: the id of the memory.
             user: whose memory.
             agent: only versions of this agent.
 
@@ -618,7 +618,7 @@ class AsyncMemoryScope:
     ) -> Answer:
         """Answer the user with the chat model and what is remembered; both sides are recorded.
 
-        Where memory fails the answer comes all the same, and ``notes`` say so.
+        If memory fails, the model answers without it, and ``Answer.notes`` says so.
 
         Args:
             text: the user's words.
@@ -627,11 +627,11 @@ class AsyncMemoryScope:
             session: the conversation that goes on.
             persona: the assistant's role; by default the block ``persona``.
             k: hits shown to the model at most.
-            tokens: estimated tokens of the hits at most.
+            tokens: the most estimated tokens of the hits.
             window: estimated tokens of the session's recent turns that the model is shown.
 
         Returns:
-            The answer: iterate over it for its pieces, or await it.
+            The answer: await it whole, or iterate over its pieces as they arrive.
 
         Raises:
             ConfigError: there is no chat model.
@@ -660,7 +660,7 @@ class AsyncMemoryScope:
     ) -> ForgetReport:
         """Remove for good what is selected, and all that was derived from it.
 
-        At least one condition beside ``user`` and ``agent``, or ``everything=True``; several narrow each other.
+        Needs a condition besides ``user`` and ``agent``, or ``everything=True``. Records have to meet all conditions.
 
         Args:
             user: whose memory.
@@ -672,15 +672,15 @@ class AsyncMemoryScope:
             name: the document of this name.
             namespace: documents of this namespace.
             filter: conditions on ``metadata`` of turns and ``data`` of memories.
-            everything: all of the user (and agent).
+            everything: all records of the user (and agent).
             dry_run: count, and remove nothing.
 
         Returns:
-            A receipt without content.
+            A receipt with counts, without content.
 
         Raises:
-            InputError: nothing is selected.
-            NotFound: an id is not there; then nothing is removed.
+            InputError: there is no condition.
+            NotFound: no record has one of the ids; then nothing is removed.
         """
         where = validation.scope(user, agent, session)
         validation.choice("everything", everything, True, False)

@@ -55,7 +55,7 @@ class MemoryScope:
 
     @property
     def admin(self) -> SyncAdmin:
-        """The work of operators: export and import, backup, status, approval, vectors, the background."""
+        """The work of operators: export and import, backup, status, approval, vectors, background work."""
         return SyncAdmin(self.memory.admin)
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class MemoryScope:
         self.close()
 
     def blocks(self, user: str, *, agent: str | None = None) -> SyncBlocks:
-        """Core memory: the texts that are in every context."""
+        """Core memory: the blocks of text that are in every context."""
         return SyncBlocks(self.memory.blocks(user, agent=agent))
 
     def entities(self, user: str, *, agent: str | None = None, session: str | None = None) -> SyncEntities:
@@ -76,11 +76,11 @@ class MemoryScope:
         return SyncEntities(self.memory.entities(user, agent=agent, session=session))
 
     def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish work under way; leaving an ``async with`` block does it. The rest stays pending in the store."""
+        """Finish work under way and close, as leaving ``async with`` does. Other work stays pending in the store."""
         run(self.memory.close(drain_s=drain_s))
 
     def flush(self, *, timeout_s: float | None = None) -> bool:
-        """Wait for the vectors of added turns."""
+        """Wait until the added turns have their vectors."""
         return run(self.memory.flush(timeout_s=timeout_s))
 
     def add_turns(
@@ -88,7 +88,7 @@ class MemoryScope:
         session: str | None = None, replay: bool = False, wait: Literal["durable", "searchable"] = "durable",
         zone: Zone = None,
     ) -> AddReport:  # fmt: skip
-        """Keep turns: durable and searchable when this returns, no model asked."""
+        """Store turns. They are durable and searchable when this returns; no model is called."""
         return run(self.memory.add_turns(
             turns, user=user, agent=agent, session=session, replay=replay, wait=wait, zone=zone,
         ))  # fmt: skip
@@ -99,7 +99,7 @@ class MemoryScope:
         namespace: str | None = None, data: Mapping[str, Json] | None = None, expires: datetime | str | None = None,
         time: datetime | str | None = None, speaker: str | None = None, role: Role = "user", zone: Zone = None,
     ) -> Observation | Insight:  # fmt: skip
-        """Remember a statement as it is, no model asked."""
+        """Remember a statement as it is; no model is called."""
         return run(self.memory.add_memory(
             text, user=user, agent=agent, session=session, kind=kind, subject=subject, name=name, namespace=namespace,
             data=data, expires=expires, time=time, speaker=speaker, role=role, zone=zone,
@@ -119,7 +119,7 @@ class MemoryScope:
         return run(self.memory.consolidate(user=user, preview=preview, zone=zone))
 
     def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
-        """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
+        """Consolidate the user's pending turns, then update the insights. Without anything new no model is called."""
         return run(self.memory.reflect(user=user, preview=preview, zone=zone))
 
     def retrieve(
@@ -128,7 +128,7 @@ class MemoryScope:
         kinds: Sequence[Kind] | None = None, explain: bool = False, zone: Zone = None, expand_lists: bool = False,
         speak: Speak | None = "always",
     ) -> Retrieval:  # fmt: skip
-        """Find the best hits for a query. No chat model, at most one embedding."""
+        """Find the best hits for a query, with at most one call of an embedder and none of a chat model."""
         return run(self.memory.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
             kinds=kinds, explain=explain, zone=zone, expand_lists=expand_lists, speak=speak,

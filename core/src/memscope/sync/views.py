@@ -198,7 +198,7 @@ class SyncAdmin:
         return self.admin.runtime
 
     def users(self) -> list[str]:
-        """List the users of the store. For operators: a user sees no other."""
+        """List the users of the store. For operators only: no user may see another."""
         return run(self.admin.users())
 
     def status(self, *, user: str | None = None) -> Mapping[str, Json]:
@@ -215,7 +215,7 @@ class SyncAdmin:
     def audit(self, *, user: str, ask: int | None, preview: bool = False) -> list[AuditFinding] | AuditReport: ...
 
     def audit(self, *, user: str, ask: int | None = None, preview: bool = False) -> list[AuditFinding] | AuditReport:
-        """Find near doubles, contradictions, memories without a living source, and loops, by rules."""
+        """Find near duplicates, contradictions, memories without a living source, and loops, by rules."""
         return run(self.admin.audit(user=user, ask=ask, preview=preview))
 
     def start(self) -> None:
@@ -223,11 +223,11 @@ class SyncAdmin:
         run(self.admin.start())
 
     def stop(self, *, drain_s: float = 5.0) -> None:
-        """Stop the background; unfinished work is given back and stays pending."""
+        """Stop the background work; what is unfinished stays pending."""
         run(self.admin.stop(drain_s=drain_s))
 
     def unpark(self, *, user: str | None = None) -> int:
-        """Retry batches that failed too often."""
+        """Make parked work pending again: batches that were set aside because they failed too often."""
         return run(self.admin.unpark(user=user))
 
     def proposals(self, *, user: str) -> list[Observation | Insight]:
@@ -235,15 +235,15 @@ class SyncAdmin:
         return run(self.admin.proposals(user=user))
 
     def accept(self, ids: Sequence[str], *, user: str) -> int:
-        """Make proposals memories: all of them, or none."""
+        """Approve proposals, which become memories: all of the ``ids``, or none."""
         return run(self.admin.accept(ids, user=user))
 
     def reject(self, ids: Sequence[str], *, user: str) -> int:
-        """Close proposals; they stay in the history, so that their turns are not read again."""
+        """Refuse proposals; they stay in the history, so that their turns are not read again."""
         return run(self.admin.reject(ids, user=user))
 
     def sweep(self, *, user: str) -> ForgetReport:
-        """Forget expired memories; they are out of sight already."""
+        """Delete expired memories, which are no longer found anyway."""
         return run(self.admin.sweep(user=user))
 
     def receipts(self, *, user: str) -> list[Receipt]:
@@ -251,7 +251,7 @@ class SyncAdmin:
         return run(self.admin.receipts(user=user))
 
     def compact(self) -> ForgetReport:
-        """Wipe the bytes that a ``forget`` left whose receipt says "pending"."""
+        """Overwrite the bytes of forgotten records where the receipt of ``forget`` says "pending"."""
         return run(self.admin.compact())
 
     def export(
@@ -270,7 +270,7 @@ class SyncAdmin:
         self, name: str, *sources: object, user: str | None = None, dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:  # fmt: skip
-        """Read the memory of another system. Records known here, or forgotten since, are not written again."""
+        """Read the memory of another system. Records already here, or forgotten since, are not written again."""
         return run(self.admin.import_from(name, *sources, user=user, dry_run=dry_run, progress=progress))
 
     def backup(self, path: str | Path) -> None:
@@ -278,9 +278,9 @@ class SyncAdmin:
         run(self.admin.backup(path))
 
     def copy(self, target: Store | str | Path, *, user: str | None = None, progress: Progress | None = None) -> Copied:
-        """Copy records into another store; resumable, verified by counts and digests on both sides."""
+        """Copy records into another store and compare counts and digests. An interrupted copy goes on when repeated."""
         return run(self.admin.copy(target, user=user, progress=progress))
 
     def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors again with the current embedder; the old ones serve until then. Resumable."""
+        """Make all vectors again with the current embedder. Searches use the old ones until all are made."""
         return run(self.admin.reembed(progress=progress))
