@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, count
+from itertools import accumulate, chain, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -87,8 +87,8 @@ def along(texts: Sequence[Sequence[int]], direction: Floats) -> list[float]:
     if not known:
         return [0.0] * len(texts)
     scales, rows = _rows(list(chain.from_iterable(known)))
-    rows *= scales[:, None]
-    vectors = np.add.reduceat(rows, [0, *accumulate(map(len, known[:-1]))])
+    places = pairwise((0, *accumulate(map(len, known))))
+    vectors = np.array([scales[start:end] @ rows[start:end] for start, end in places])
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     cosines = iter((vectors @ direction / lengths).tolist())
     return [next(cosines) if tokens else 0.0 for tokens in texts]
