@@ -38,7 +38,6 @@ DURABILITY_SHIFT = 13  # the bits above the flags grade how surely a unit is a l
 
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
-_WORD = pattern(r"\w+")
 _OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # tried once, not behind each mark
 # Members of an enum take long to look up.
 _QUESTION, _FIRST_PERSON, _DIGIT_PATTERN, _INSTRUCTS = map(
@@ -57,23 +56,25 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     found |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)
     instructs = pattern_of_all("instruction", _OPENING_TEMPLATE).match(text) is not None
     instructs = instructs or (own and any(one.wish.search(text) for one in spoken))
-    found |= _INSTRUCTS * (instructs or wishes(text) != ("content",))
+    found |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
     if role == "assistant" and unknowing(text):
         return found | _KNOWS_NOT
     return found | _ASKING * asks(text)
 
 
-def wishes(text: str) -> tuple[str, ...]:
+def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:
     """Return what the standing wishes of a text are about: "measure", "manner", else the "content" of answers."""
     lowered = text.lower()
-    spoken = [rules for one in of(text) if _may_name_form(rules := one.statements, lowered)]
+    spoken = [rules for one in of(text) if _may_name_form(rules := one.statements, words)]
     found = [sign for sign in ("measure", "manner") if any(_wants_form(one, sign, text, lowered) for one in spoken)]
     return tuple(found) or ("content",)
 
 
-def _may_name_form(rules: Statements, lowered: str) -> bool:
-    """Look words up first: it takes a fifth of the time of the search for patterns."""
-    return not rules.form_words or not rules.form_words.isdisjoint(_WORD.findall(lowered))
+def _may_name_form(rules: Statements, words: Sequence[str]) -> bool:
+    """Look words up first, which takes a small part of the time of a search."""
+    parts = [part for word in words if "'" in word for part in word.split("'")]
+    named = rules.form_words
+    return not named or not (named.isdisjoint(words) and named.isdisjoint(parts))
 
 
 def _wants_form(rules: Statements, sign: str, text: str, lowered: str) -> bool:

@@ -39,8 +39,8 @@ class Statements:
         manner: the form of answers ("sentences", "emojis"), in lower case; beside ``insists`` in a sentence, a standing
             wish.
         measures: the same of units ("metric").
-        form_words: words in lower case, one of which stands in each match of ``manner`` and ``measures``, looked up
-            before these are searched; where there are none, every text is searched.
+        form_words: words as ``tokens.pieces`` gives them, one of which is in each match of ``manner`` and ``measures``,
+            looked up before these are searched; where there are none, every text is searched.
         insists: forbids, limits or prefers something, or says that it holds always ("no", "at most", "with me").
         once: works on something now ("write a", "this"), so that such a sentence is no standing wish.
         birth: tells of a birth, whose year is hardly that of the saying.

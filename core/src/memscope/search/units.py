@@ -250,7 +250,7 @@ def _unit(
     profile, durability = durable_terms(body) if is_statement else (durable or (), MAX_DURABILITY * bool(durable))
     header, content = _header(f"{date} {speaker}"), read.terms
     if durable is None:
-        wished = [WISH_TERMS[one] for one in wishes(body)] if unit_flags & _INSTRUCTION else ()
+        wished = [WISH_TERMS[one] for one in wishes(body, read.pieces)] if unit_flags & _INSTRUCTION else ()
         header += packed_terms((*((*profile, *wished) if role == USER_ROLE else ()), *further))
     else:
         content += packed_terms((*durable, *further))
