@@ -55,6 +55,10 @@ _AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no reques
     rf"(?:(?<!\bthi)(?<![ui'])s|\bpeople|\bchildren) (?:{_FEELING}|terrify|worry) me\b"
     rf"|(?<!\bit )(?<!\bthat )(?<!\bthis )(?<!\bwhich )(?<!\bwho )\b(?:(?:{_FEELING})s|terrifies|worries) me\b"
 )
+_BEFORE_ME = re.compile(r"([a-z]+) me\b")
+_AFFECTING = frozenset(
+    ("terrify", "terrifies", "worry", "worries", *(f"{verb}{end}" for verb in _FEELING.split("|") for end in ("", "s")))
+)  # what stands before "me" in each match
 _BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as an? ")  # "first week as an apprentice"
 _PASSING = frozenset(_FACT_LISTS["passing"])
 
@@ -302,7 +306,7 @@ class EnglishFacts(FactRules):
             yield kind
         if subject := _THEY.match(sentence):
             yield from _of_theirs(subject)
-        if " me" in folded and _AFFECTS.search(folded):
+        if " me" in folded and not _AFFECTING.isdisjoint(_BEFORE_ME.findall(folded)) and _AFFECTS.search(folded):
             yield "taste"
         if own and _I_AM_NAMED.search(sentence):
             yield "name"
