@@ -128,7 +128,9 @@ def content_words(text: str, most: int | None = None) -> tuple[str, ...]:
     Texts with equal content words say the same. Numbers, names, tenses, persons and negations are kept: texts that
     differ in one of these never have equal content words.
     """
-    folded = pattern_of_all("recap", r"^(?:ALL)\W*").sub("", fold(text).strip(), count=1)
+    folded = fold(text).strip()
+    if recap := pattern_of_all("recap", r"(?:ALL)\W*").match(folded):
+        folded = folded[recap.end() :]
     if not folded.isascii():
         for one in registered():
             folded = one.statements.final_particles.sub("", folded)
