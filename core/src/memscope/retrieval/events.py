@@ -33,10 +33,11 @@ def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHI
     "Dentist on Thursday" says none: it may be the last one or the next. ``noted``: the times of events whose words are
     known; there they stand in the place of what the rules make of the words.
     """
-    rules = _rules_on(words)
-    if any(one.birth.search(words) for one in rules):
+    mentions = dates.mentions(words, said)
+    rules = _rules_on(words) if mentions else ()
+    if not mentions or any(one.birth.search(words) for one in rules):
         return words
-    mentions = [one for one in _told(words, dates.mentions(words, said), rules) if not _has_year(one, rules)]
+    mentions = [one for one in _told(words, mentions, rules) if not _has_year(one, rules)]
     places = [(start, start + len(quote), time) for quote, time in noted.items() if (start := words.find(quote)) >= 0]
     meant = [time for start, end, time in places if any(start <= one.start < end for one in mentions)]
     mentions = [one for one in mentions if not any(start <= one.start < end for start, end, _ in places)]
