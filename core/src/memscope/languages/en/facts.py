@@ -68,12 +68,12 @@ _MAY_HAVE = re.compile(  # asks what one's health allows
 )
 _BARE_CONTRACTION = re.compile(r"\b(i)(m|ve)\b")
 _ELLIPTIC = re.compile(
-    r"\W*(?:(?:just|finally|recently|also|and|so|got) )*"
+    r"\W*+(?:(?:just|finally|recently|also|and|so|got) )*"
     r"(?:(moved|retired|graduated|emigrated|settled|married|divorced|separated|adopted|joined|resigned|quit)\b(?! it\b)"
     r"|been \w+ing\b)"
 )
 _REFUSES = re.compile(
-    r"\W*(?:(?:still|also|and|but|so|just|really|simply) )*(?:(can't|cant|cannot) (\w+)"
+    r"\W*+(?:(?:still|also|and|but|so|just|really|simply) )*(?:(can't|cant|cannot) (\w+)"
     r"|never (?:again\b|\w+ing\b.* again\b)"
     r"|never (?:\w+ed|had|been|got|could|felt|took|went)\b"
     r"|no (?!problem|way|idea|need|time|rush|worr|hurry|chance|news|plan|one)[\w' -]{2,30}? for (?:me|us)\b)"
@@ -187,7 +187,7 @@ def _done(words: list[str]) -> str:
 
 
 _THEY = re.compile(  # somebody of the user's as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"
-    r"\W*(?:(?:and|but|so|also|actually|oh)\W+)*"
+    r"\W*+(?:(?:and|but|so|also|actually|oh)\W+)*"
     r"(?:(?:my|our) (?:[\w-]+ )??[\w-]+|(?P<kin>KIN)|s?he|they|(?!(?:NO)\b)(?-i:[A-Z])[a-zß-ÿ]+)"
     r"(?:(?P<is>['’](?:s|re)| is| are)\b|(?= (?:\w+ )?(?:\w+s|\w*n['’]t|never|cannot)\b))"
     .replace("KIN", "|".join(_FACT_LISTS["kin"])).replace("NO", "|".join(_FACT_LISTS["no_names"])),
