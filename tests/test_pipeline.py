@@ -8,7 +8,7 @@ import pytest
 
 from memscope import AsyncMemoryScope, runtime
 from memscope.errors import ConfigError, WorkerError
-from memscope.pipeline import assemble, run, worker
+from memscope.pipeline import altered, assemble, run, worker
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,14 @@ KNOWN = {step.name: step for step in (double, add_up, stranger)}
 async def test_workers_run_in_the_order_of_their_names():
     steps = assemble("count", ["double", "double", "sum"], KNOWN, Numbers)
     assert (await run(steps, Numbers((1, 2)), None)).total == 12
+
+
+def test_altered_copies_a_batch_as_replace_does_and_takes_no_other_field():
+    batch = Numbers((1, 2), 3)
+    assert altered(batch, total=4) == replace(batch, total=4)
+    assert batch == Numbers((1, 2), 3)
+    with pytest.raises(AssertionError):
+        altered(batch, totl=4)
 
 
 def test_an_unknown_name_lists_the_known_ones():
