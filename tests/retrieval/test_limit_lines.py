@@ -239,6 +239,27 @@ def test_a_question_of_one_word_is_shown_what_is_of_its_kind(told, query):
     assert len(lines) <= 5 and all(any(text[:12] in line for line in lines) for text in told)
 
 
+@pytest.mark.parametrize(
+    ("told", "query"),
+    [
+        ("I'm Priya, 34, and I teach maths in Leeds.", "What do I do for a living?"),
+        ("Hey, Ines here. I run a bakery in Porto.", "What do I do for a living?"),
+        ("我叫李娜，34岁，在杭州教数学。", "我是做什么工作的？"),
+        ("我在郑州开面馆。", "我是干什么的？"),
+    ],
+)
+def test_few_lines_stand_beside_one_that_states_what_is_asked_for(told, query):
+    noise = read("noise3_en" if told.isascii() else "noise3_zh")
+    others = [one["text"] for one in noise if one.get("role", "user") == "user"][:60]
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns(
+            [{"role": "user", "content": text} for text in (*others[:30], told, *others[30:])], user="alice"
+        )
+        lines = memory.context(query, user="alice").splitlines()
+    assert any(told in line for line in lines)
+    assert len(lines) <= 6
+
+
 def test_what_changed_since_is_shown_though_it_shares_no_word_with_the_question():
     told = ["I live in Porto.", "We moved to Leeds last month.", "My sister Nora is a nurse.", "I sold my old Volvo."]
     with MemoryScope(":memory:", settings={}) as memory:

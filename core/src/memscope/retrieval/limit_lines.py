@@ -108,8 +108,12 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
 def _is_met(inputs: FeatureInputs) -> bool:
     """Return whether the question's words were found; if it is about the user, nearly half of them in one statement.
 
-    Much about the user is said in other words: "What is my position?" is not answered by anybody's position.
+    Much about the user is said in other words: "What is my position?" is not answered by anybody's position, and "I
+    teach maths", where it is the best line, states the kind that "What do I do for a living?" asks for.
     """
+    query = inputs.query
+    if query.order and kind_asked(query, inputs.candidates)[query.order[0]] > 0 and not _is_answered(inputs):
+        return True
     if inputs.word_match_confidence < 1 or not inputs.query.asks_personally:
         return inputs.word_match_confidence >= 1
     words = ((inputs.occurs > 0) & (inputs.weights > 0)).sum(axis=1)
