@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memscope import languages
-from memscope.languages.flags import Flag
+from memscope.languages.durable_facts import MAX_DURABILITY
+from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Turn
-from memscope.retrieval.features import CJK_TERMS_PER_WORD
+from memscope.retrieval.features import CJK_TERMS_PER_WORD, FeatureInputs
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -28,10 +29,11 @@ from memscope.search.units import USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
+from memscope.text.vectors import sentence_vector
 
-# log odds of being an item per point of the score, fitted on hits behind the best k of three data sets
-LOG_ODDS_PER_POINT = 0.3
-HEADER_TOKENS, TOKENS_PER_WORD = 11, 2  # tokens of a line's date and speaker, and per word that counts
+# log odds of being an item: per point of the score; for the meaning of the question; for the surest lasting statement
+LOG_ODDS_PER_POINT, MEANING_LOG_ODDS, LASTING_LOG_ODDS = 0.2, 1.5, 0.5
+HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # tokens of a line's date and speaker, and per word that counts
 SHORT_LINE_WORDS = 5  # words; a shorter line is less likely an item, in proportion
 QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
 TITLE_ODDS = 2.0  # odds factor of a line with a title, if books, films or the like are asked for
@@ -40,7 +42,7 @@ READ_AHEAD_FACTOR = 4  # texts searched for titles, per line wanted
 
 @worker(
     reads=(*search.reads, *rank.reads, "order", "scores", "space"),
-    writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "terms", "weights"),
+    writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "terms", "weights", "meaning"),
 )  # fmt: skip
 async def list_coverage(query: Query, ctx: Services) -> Query:
     """Order the rows behind the best k by the expected number of items per token."""
@@ -89,7 +91,9 @@ async def _with_own(query: Query, ctx: Services) -> Query:
     if not added:
         return query
     weights = (*query.weights, *(0.0 for _ in added))
-    wider = altered(query, terms=(*query.terms, *added), weights=weights, candidates=None)
+    silent = frozenset[str]().union(*(one.questions.stop_characters for one in languages.of(query.text)))
+    meaning = sentence_vector(query.text, silent)  # 哪些 would outweigh the class that is asked for
+    wider = altered(query, terms=(*query.terms, *added), weights=weights, meaning=meaning, candidates=None)
     ranked = await rank(await search(wider, ctx), ctx)
     assert ranked.candidates is not None
     row = {ranked.candidates.handle[at]: at for at in ranked.order}
@@ -104,8 +108,11 @@ def _likely(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArra
     asked = (candidates.flags[at] & int(Flag.ASKING)) != 0
     told = (candidates.role[at] != USER_ROLE) & (candidates.has_roles and not query.asks_assistant)
     full = np.minimum(1, (_words(query, candidates, rows) + 0.5) / SHORT_LINE_WORDS)
+    meaning = FeatureInputs(query, candidates).brevity * np.fmax(candidates.meaning[at], 0)  # NaN (no vector) becomes 0
     odds: NDArray[np.float64] = (
         LOG_ODDS_PER_POINT * query.scores[at]
+        + MEANING_LOG_ODDS * meaning
+        + LASTING_LOG_ODDS * (candidates.flags[at] >> DURABILITY_SHIFT) / MAX_DURABILITY
         + np.log(full)
         + asked * np.log(QUESTION_PRIOR)
         + told * np.log(OTHER_SPEAKER_PRIOR)

@@ -49,9 +49,14 @@ class _Table(NamedTuple):
     scales: Floats  # [tokens]: a row's scale times its token's weight
 
 
-def sentence_vector(text: str) -> Floats | None:
-    """Return the unit vector of a text, None without a known word."""
-    tokens = _tokens(text)
+def sentence_vector(text: str, silent: frozenset[str] = frozenset()) -> Floats | None:
+    """Return the unit vector of a text, None without a known word.
+
+    Words of scripts without spaces that have no character but ``silent`` ones, such as 哪些, do not count, unless there
+    are no others.
+    """
+    every = _tokens(text)
+    tokens = [token for token in every if token not in _tokens_within(silent)] or every
     if not tokens:
         return None
     vector = summed(tokens)
@@ -192,6 +197,13 @@ def _longest() -> Mapping[str, int]:
         if 1 < len(word) <= MAX_UNSPACED_LETTERS:
             longest[word[:2]] = len(word)
     return longest
+
+
+@depends_on_languages
+@lru_cache(maxsize=8)
+def _tokens_within(characters: frozenset[str]) -> frozenset[int]:
+    known = _tokens_of(usual_rules("han")) if characters else {}
+    return frozenset(token for word, token in known.items() if characters.issuperset(word))
 
 
 def _tokens_of(rules: WordRules) -> Mapping[str, int]:

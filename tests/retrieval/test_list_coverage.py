@@ -1,0 +1,39 @@
+"""Behind the best lines of a list question stand the likeliest further items, whatever their words."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope import MemoryScope
+from recorded import read
+
+
+@pytest.mark.parametrize(
+    ("question", "items"),
+    [
+        ("Which presents have I bought so far?",  # what was done counts for more than a passing remark
+         ["Got Dad the binoculars, so that's one fewer to worry about.",
+          "found a lovely teal scarf for Gran in the sale",
+          "Ordered the Lego castle for Theo, nobody tell him",
+          "a bottle of that smoky whisky for Hamish, wrapped and hidden",
+          "two seats at the ballet for Mei, she will cry"]),
+        ("What pets have I had over the years?",  # an animal is close to pets in meaning
+         ["We had a tortoise called Gladys when I was small",
+          "as a student I kept two rats, very clever things",
+          "Biscuit is asleep on my feet as I type this, beagles snore you know",
+          "had budgies for a while, the noise!"]),
+        ("今年家里坏过哪些电器？",  # 哪些 has no meaning of its own
+         ["洗衣机甩到一半不转了，衣服全泡在里头", "厨房那台油烟机彻底罢工，做个饭一屋子烟",
+          "空调滴水滴到床上，师傅说主板烧了", "吹风机冒了股焦味，扔了"]),
+    ],
+)  # fmt: skip
+def test_all_items_are_shown_among_passing_remarks(question, items):
+    noise = read("noise3_en" if question.isascii() else "noise3_zh")
+    remarks = [one["text"] for one in noise if one.get("role", "user") == "user"][:100]
+    step = len(remarks) // (len(items) + 1)
+    apart = [text for at, item in enumerate(items) for text in (*remarks[at * step : (at + 1) * step], item)]
+    with MemoryScope(":memory:", settings={}) as memory:
+        said = [*apart, *remarks[len(items) * step :]]
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+        shown = memory.context(question, user="alice")
+    assert [item for item in items if item not in shown] == []
