@@ -43,6 +43,10 @@ def test_a_short_form_of_two_people_is_neither():
     assert people("Sam", "Samuel", "Samantha") == [["sam"], ["samantha"], ["samuel"]]
 
 
+def test_a_first_name_is_no_other_name_cut_short():
+    assert people("Anna", "Anna Schmidt", "Annabel") == [["anna", "anna schmidt"], ["annabel"]]
+
+
 def test_a_short_form_and_the_first_name_join_the_whole_name():
     assert people("Mel", "Melanie", "Melanie Brown") == [["mel", "melanie", "melanie brown"]]
     assert people("Mel", "Melanie", "Melanie Brown", "Melanie Lee") == [

@@ -114,6 +114,8 @@ def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str,
     for form in people:
         for short in people.intersection(of_sentence(form).names.short_forms(form)) - alone:
             longer[short].add(form)
+    for short, forms in longer.items():
+        longer[short] = {form for form in forms if short in form.split()} or forms  # "Anna" is Schmidt, not Annabel
     full = {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
     whole = {short: {form for form in forms if full.get(form) not in forms} for short, forms in longer.items()}
     return {short: min(forms) for short, forms in whole.items() if len(forms) == 1}
