@@ -37,9 +37,9 @@ def turns_of(messages: Iterable[BaseMessage], agents: Collection[str] = ()) -> l
     return [turn for message in messages if (turn := turn_of(message, agents)) is not None]
 
 
-def agents_in(messages: Iterable[BaseMessage]) -> set[str]:
-    """Names of the agents that have replied."""
-    return {message.name for message in messages if isinstance(message, AIMessage) and message.name}
+def agents_in(messages: Iterable[BaseMessage], named: Iterable[str] = ()) -> set[str]:
+    """Names of agents: those ``named``, and those that have replied."""
+    return {*named, *(message.name for message in messages if isinstance(message, AIMessage) and message.name)}
 
 
 def text_of(message: BaseMessage) -> str:

@@ -146,7 +146,7 @@ async def begin(session: MemorySession, state: MiddlewareState, agents: Collecti
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
     arrived = first_new(messages, state.get("memscope_heard"))
-    agents = {*agents, *agents_in(messages)}
+    agents = agents_in(messages, agents)
     history, new = turns_of(messages[:arrived][-HISTORY:], agents), turns_of(messages[arrived:], agents)
     keys = [*await session.record(history, replay=True), *await session.record(new)]
     texts = {turn["content"] for turn in (*history, *new)}
@@ -163,7 +163,7 @@ async def go_on(session: MemorySession, state: MiddlewareState, agents: Collecti
         update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
     start = after(messages, state.get("memscope_heard"))
     said = messages[last_of(messages, AIMessage) if start is None else start :]
-    await session.record(turns_of(said, {*agents, *agents_in(messages)}))
+    await session.record(turns_of(said, agents_in(messages, agents)))
     return update
 
 
@@ -173,7 +173,7 @@ def shown_in(state: Mapping[str, Any]) -> ShownMemory | None:
 
 async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents: Collection[str]) -> ShownMemory:
     """Recall again in an interrupted run that goes on, whose state has lost what was recalled."""
-    turns = turns_of(messages, {*agents, *agents_in(messages)})
+    turns = turns_of(messages, agents_in(messages, agents))
     recalled = await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})
     return ShownMemory(text=recalled.text, keys=[], beside=users_newest(messages))
 

@@ -114,7 +114,7 @@ def _is_met(inputs: FeatureInputs) -> bool:
     query = inputs.query
     if query.order and kind_asked(query, inputs.candidates)[query.order[0]] > 0 and not _is_answered(inputs):
         return True
-    if inputs.word_match_confidence < 1 or not inputs.query.asks_personally:
+    if inputs.word_match_confidence < 1 or not query.asks_personally:
         return inputs.word_match_confidence >= 1
     words = ((inputs.occurs > 0) & (inputs.weights > 0)).sum(axis=1)
     covered = inputs.coverage >= MIN_MET_SHARE
