@@ -231,6 +231,8 @@ async def test_a_deadlock_is_tried_again(server: PostgresServer, place: Postgres
         blocked = threading.Thread(target=lambda: (other.execute(f"{lock} FOR UPDATE", ("alice",)), other.rollback()))  # type: ignore[arg-type]
 
         def task(tx: Transaction) -> int:
+            if tries:
+                blocked.join()  # a second try could take alice before the client that waits for her wakes
             tries.append(tx.user("alice").number)
             if len(tries) == 1:
                 blocked.start()
@@ -239,7 +241,6 @@ async def test_a_deadlock_is_tried_again(server: PostgresServer, place: Postgres
             return tx.user("bob").number
 
         assert await store._write(task) == 1
-        blocked.join()
     assert tries == [1, 1]
     await store.close()
 
