@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.languages.worded import worded
+from memscope.languages.wording import worded
 
 BIDDING = {
     "en": [

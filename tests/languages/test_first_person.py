@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.languages.queries import in_first_person
+from memscope.languages.questions import in_first_person
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.languages.queries import QUESTION_EDGE_CHARS, asks_for_list
+from memscope.languages.questions import QUESTION_EDGE_CHARS, asks_for_list
 from memscope.records import Observation, Scope, Turn
 from memscope.search.units import UNIT_COLUMNS, UNIT_STRUCT, Unit, make_units
 from memscope.text.terms import packed_terms, terms

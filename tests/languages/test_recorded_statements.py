@@ -19,11 +19,11 @@ from memscope.languages.durable_facts import (
 )
 from memscope.languages.flags import flags
 from memscope.languages.names import names
-from memscope.languages.queries import asks_for_list, in_first_person
+from memscope.languages.questions import asks_for_list, in_first_person
 from memscope.languages.repetitions import repeated_days
 from memscope.languages.requests import need
 from memscope.languages.statements import about_user, asks, content_words, is_question, requests, sentences, unknowing
-from memscope.languages.worded import wordings
+from memscope.languages.wording import wordings
 from memscope.text.terms import terms
 from memscope.text.tokens import words
 from recorded import check, line, questions, read, turns

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from memscope.errors import Conflict
 from memscope.languages.insight_text import past_plan, told_as_ahead
 from memscope.languages.similarity import form
-from memscope.languages.worded import worded
+from memscope.languages.wording import worded
 from memscope.reconciliation.insight_sentences import details, says, with_corrections
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
 from memscope.records.stored import CORRECTED

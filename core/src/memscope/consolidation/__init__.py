@@ -21,7 +21,7 @@ from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import MAX_CONTEXT_CHARS, MAX_TRANSCRIPT_CHARS, spoken_text
 from memscope.jobs.runner import RETRY_FIRST_ITEM_ALONE, Finish, Hooks, StageJob
-from memscope.languages.worded import every
+from memscope.languages.wording import every
 from memscope.pipeline import Worker, run
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, in_zone

@@ -20,7 +20,7 @@ from memscope.dates.calendar import ONE_DAY
 from memscope.dates.iso import brief, parse
 from memscope.languages.statements import is_question
 from memscope.languages.statements import sentences as sentences_of
-from memscope.languages.worded import worded
+from memscope.languages.wording import worded
 from memscope.pipeline import worker
 from memscope.reconciliation.vetoes import RECURS
 from memscope.records import Interval, Json, Observation, Quote

@@ -34,7 +34,7 @@ from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.languages.own_words import Citation, is_shown
 from memscope.languages.similarity import form, translated
-from memscope.languages.worded import calls_user, worded
+from memscope.languages.wording import calls_user, worded
 from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import worker
 from memscope.prompts import visible

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memscope.consolidation.transcript import TranscriptLine
 from memscope.dates.iso import brief
 from memscope.languages.statements import sentences
-from memscope.languages.worded import tells_state
+from memscope.languages.wording import tells_state
 from memscope.reconciliation.subjects import USER_SUBJECT, subjects
 from memscope.records import Json, Observation
 from memscope.records.filters import has_name

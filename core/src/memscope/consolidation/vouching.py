@@ -11,7 +11,7 @@ from memscope.languages.own_words import MIN_STATED_SHARE, Citation, own_text
 from memscope.languages.registry import of
 from memscope.languages.similarity import form
 from memscope.languages.statements import is_filling, is_question, pattern_of_all, requests, sentences
-from memscope.languages.worded import worded, wordings
+from memscope.languages.wording import worded, wordings
 from memscope.records import MACHINE_ROLES
 from memscope.text.language import has_cjk
 

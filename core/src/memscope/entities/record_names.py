@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from memscope.languages.names import FoundName, name_form, names
 from memscope.languages.registry import known_kind, registered
-from memscope.languages.worded import calls_user
+from memscope.languages.wording import calls_user
 from memscope.records import CORRECTIONS, INJECTED, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
 from memscope.text.topics import topics
 

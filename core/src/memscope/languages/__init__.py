@@ -10,12 +10,12 @@ from memscope.languages.fact_rules import FactRules
 from memscope.languages.language import NEUTRAL, Language
 from memscope.languages.name_rules import FoundName, NameRules
 from memscope.languages.phrases import Phrases
-from memscope.languages.questions import Questions
+from memscope.languages.question_rules import Questions
 from memscope.languages.registry import get, main, of, register, registered
 from memscope.languages.request_rules import Requests
 from memscope.languages.statement_rules import Statements
 from memscope.languages.word_lists import read_lists
-from memscope.languages.wording import Wording
+from memscope.languages.wording_rules import Wording
 from memscope.text.language import WordRules
 
 __all__ = [

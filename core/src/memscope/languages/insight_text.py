@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memscope import languages
-from memscope.languages.worded import worded
+from memscope.languages.wording import worded
 from memscope.records import Insight, Observation, Sentence
 from memscope.text.tokens import fold, words
 

@@ -10,10 +10,10 @@ from memscope.languages.date_words import DateWords
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.name_rules import NameRules
 from memscope.languages.phrases import Phrases
-from memscope.languages.questions import Questions
+from memscope.languages.question_rules import Questions
 from memscope.languages.request_rules import Requests
 from memscope.languages.statement_rules import Statements
-from memscope.languages.wording import Wording
+from memscope.languages.wording_rules import Wording
 from memscope.text.language import NO_RULES, WordRules
 
 if TYPE_CHECKING:

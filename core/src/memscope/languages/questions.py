@@ -1,67 +1,56 @@
-"""The wording of a question, and what it says about the answer."""
+"""Read a question: whether it asks for a list, and whom it means by the user's own name."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import partial
 
-from memscope.imports import pattern
+from memscope.languages.question_rules import Questions
+from memscope.languages.registry import of
+from memscope.text.language import CJK_CHARACTER, usual_rules
+from memscope.text.tokens import ends_of, fold
 
-MATCHES_NOTHING = pattern(r"(?!)")
+LIST_EXPANSION = 2.5  # times as many hits for such a question, as far as the caller's tokens reach
+MAX_LIST_HITS = 100  # hits
+QUESTION_EDGE_CHARS = 200  # characters at each end of a longer query, where its question stands
+MAX_FIRST_NAME_CHARS = 40  # characters of a name
+
+_LETTERS_ONLY = re.compile(r"[^\W\d_]{2,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Questions:
-    """Patterns are searched in the question as it was asked, those with a mark * in its folded form.
+def asks_for_list(query: str) -> bool:
+    """Return whether a question asks for all of a class: "Which pets do we have?", 我今年看了哪些书？"""
+    ends = ends_of(query, 2 * QUESTION_EDGE_CHARS)
+    return any(one.questions.list.search(ends) for one in of(ends))
 
-    Args:
-        number*: asks for a number ("how many").
-        when*: asks for a day or a time ("when", "which year").
-        day_words: words of such a question that say nothing else ("date").
-        past, ahead: looks back ("did"), or forward ("plans").
-        choosing: asks what to do at a time, not what happens then ("shall we").
-        named_time: words of a time that statements have as well ("weekend", 节), beside capitals and digits.
-        assistant*: asks for what the assistant said ("you recommended").
-        talk*: is about the conversation itself ("did we discuss").
-        personal*: is about the user, or a request of theirs ("my", "recommend").
-        definite*: names one thing that both know of ("the").
-        contentless: phrases without content ("at the moment").
-        list: asks for all of a class ("which books").
-        works: asks for books, films and the like.
-        title: the title of one of these, or another name, in an answer.
-        own: describes somebody or something of the user's without a name; group 1 holds the describing words, where the
-            language has spaces.
-        subject: the place where the subject of a question begins, in a script without spaces; groups 1 and 2 hold its
-            first two characters.
-        fillers: words about the conversation, not its content ("tell").
-        open_words: words of a question for whatever happens at a time ("plan").
-        stop_characters, open_characters: the same in a script without spaces: characters without content of their own,
-            and characters of such a question.
-        months: words of dates that a unit's header has.
-        me, my: the user, in the place of their name and of their name's possessive.
+
+def max_list_hits(k: int) -> int:
+    """Return how many hits a context takes in the place of ``k`` for such a question."""
+    return min(int(LIST_EXPANSION * k), max(k, MAX_LIST_HITS))
+
+
+def in_first_person(query: str, user: str) -> str:
+    """Return the query with the user's name, where the id is one, replaced by the first person.
+
+    Asked of alice's memory, "Where does Alice live?" means "Where do I live?". In scripts with capitals only a
+    capitalised name counts, and at the beginning only with "'s": "Will it rain?".
     """
+    if (
+        len(user) > MAX_FIRST_NAME_CHARS
+        or not _LETTERS_ONLY.fullmatch(user)
+        or fold(user) in usual_rules("latin").stop_words
+    ):
+        return query
+    if CJK_CHARACTER.match(user):
+        me = next((one.questions.me for one in of(query) if one.words.script == "han"), user)
+        return query.replace(user, me)
+    if user.isascii() and query.isascii() and user.lower() not in query.lower():
+        return query
+    spaced = next((one.questions for one in of(query) if one.questions.my and one.words.script != "han"), None)
+    return re.sub(rf"(?i)\b{user}\b(['’]s\b)?", partial(_first_person, spaced), query) if spaced else query
 
-    number: re.Pattern[str] = MATCHES_NOTHING
-    when: re.Pattern[str] = MATCHES_NOTHING
-    day_words: re.Pattern[str] = MATCHES_NOTHING
-    past: re.Pattern[str] = MATCHES_NOTHING
-    ahead: re.Pattern[str] = MATCHES_NOTHING
-    choosing: re.Pattern[str] = MATCHES_NOTHING
-    named_time: re.Pattern[str] = MATCHES_NOTHING
-    assistant: re.Pattern[str] = MATCHES_NOTHING
-    talk: re.Pattern[str] = MATCHES_NOTHING
-    personal: re.Pattern[str] = MATCHES_NOTHING
-    definite: re.Pattern[str] = MATCHES_NOTHING
-    contentless: re.Pattern[str] = MATCHES_NOTHING
-    list: re.Pattern[str] = MATCHES_NOTHING
-    works: re.Pattern[str] = MATCHES_NOTHING
-    title: re.Pattern[str] = MATCHES_NOTHING
-    own: re.Pattern[str] = MATCHES_NOTHING
-    subject: re.Pattern[str] = MATCHES_NOTHING
-    fillers: str = ""
-    open_words: str = ""
-    stop_characters: frozenset[str] = frozenset()
-    open_characters: frozenset[str] = frozenset()
-    months: str = ""
-    me: str = ""
-    my: str = ""
+
+def _first_person(questions: Questions, name: re.Match[str]) -> str:
+    if not name[0][0].isupper() or (name.start() == 0 and not name[1]):
+        return name[0]
+    return questions.my if name[1] else questions.me

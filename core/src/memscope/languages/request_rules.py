@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memscope.languages.questions import MATCHES_NOTHING
+from memscope.languages.question_rules import MATCHES_NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from memscope.languages.worded import every, wordings
+from memscope.languages.wording import every, wordings
 from memscope.text.language import clear_language, depends_on_languages, has_cjk, is_cjk
 from memscope.text.tokens import fold, words
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from memscope.imports import pattern
-from memscope.languages.questions import MATCHES_NOTHING
+from memscope.languages.question_rules import MATCHES_NOTHING
 from memscope.text.tokens import fold, pieces
 
 YEAR_DIGITS = pattern(r"\d{4}")

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Literal
 
 from memscope.languages.similarity import form, same
-from memscope.languages.worded import worded, wordings
+from memscope.languages.wording import worded, wordings
 from memscope.prompts.memory_block import strip_memory
 from memscope.reconciliation.subjects import may_meet
 from memscope.records import Insight, Memory, Observation, Record, Turn, WorkReport

@@ -16,7 +16,7 @@ from memscope.languages.insight_text import composed
 from memscope.languages.names import names
 from memscope.languages.similarity import closeness, form
 from memscope.languages.statements import sentences as split
-from memscope.languages.worded import every, worded
+from memscope.languages.wording import every, worded
 from memscope.prompts import visible
 from memscope.records import (
     SUMMARY_NAMESPACE,

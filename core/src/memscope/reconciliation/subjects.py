@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from memscope.languages.registry import registered
 from memscope.languages.similarity import form
-from memscope.languages.worded import calls_user, worded, wordings
+from memscope.languages.wording import calls_user, worded, wordings
 from memscope.records import Observation
 from memscope.records.filters import has_name
 from memscope.text.language import depends_on_languages, has_cjk

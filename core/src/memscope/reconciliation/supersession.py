@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from memscope.languages.similarity import form
-from memscope.languages.worded import every, worded
+from memscope.languages.wording import every, worded
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, covers, subjects
 from memscope.records import Insight, Interval, Observation, Supersession
 from memscope.text.tokens import fold

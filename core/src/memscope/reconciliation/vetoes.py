@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from memscope.languages.names import names
 from memscope.languages.similarity import closeness, form
-from memscope.languages.worded import calls_user, every, wordings
+from memscope.languages.wording import calls_user, every, wordings
 from memscope.reconciliation.subjects import (
     NO_ALIASES,
     NOBODY,

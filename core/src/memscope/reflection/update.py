@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from memscope.errors import ModelReplyCut, ModelReplyError
 from memscope.languages.similarity import translated
-from memscope.languages.worded import every
+from memscope.languages.wording import every
 from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.reconciliation.insight_sentences import (

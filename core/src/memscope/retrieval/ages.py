@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from memscope import languages
-from memscope.languages.worded import every, worded
+from memscope.languages.wording import every, worded
 from memscope.records import Insight, Memory, Observation
 from memscope.text.tokens import words as token_words
 from memscope.text.topics import names, topics

@@ -20,7 +20,7 @@ from memscope.languages.durable_facts import (
     WISH_TERMS,
     asked_kinds,
 )
-from memscope.languages.queries import asks_for_list, in_first_person, max_list_hits
+from memscope.languages.questions import asks_for_list, in_first_person, max_list_hits
 from memscope.languages.repetitions import days_asked
 from memscope.languages.requests import Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences

@@ -2,7 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.en.words import HOUSEHOLD
-from memscope.languages.questions import Questions
+from memscope.languages.question_rules import Questions
 
 _SINGULAR = (
     r"(?:is|was|does|did|do|has|had|goes|makes|keeps|helps|causes|gives|brings|happens|matters|its|this|his|hers|us|as"

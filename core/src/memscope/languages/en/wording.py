@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memscope.imports import pattern
 from memscope.languages.en.words import alternatives
-from memscope.languages.wording import Wording
+from memscope.languages.wording_rules import Wording
 
 _CONFIRMS = (
     r"yes|yeah|yep|yup|yes,? please|exactly|correct|indeed|precisely|(?:that|this|it)(?:'s| is|’s) (?:right|true)"

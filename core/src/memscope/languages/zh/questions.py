@@ -1,7 +1,7 @@
 """The wording of Chinese questions."""
 
 from memscope.imports import pattern
-from memscope.languages.questions import Questions
+from memscope.languages.question_rules import Questions
 from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY
 from memscope.text.language import CJK
 

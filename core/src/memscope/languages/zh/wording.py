@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memscope.imports import pattern
-from memscope.languages.wording import Wording
+from memscope.languages.wording_rules import Wording
 from memscope.languages.zh.words import alternatives
 
 _CONFIRMS = (

@@ -1,0 +1,67 @@
+"""Rules of a language on questions, and on the answers that they ask for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memscope.imports import pattern
+
+MATCHES_NOTHING = pattern(r"(?!)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Questions:
+    """Patterns are searched in the question as it was asked, those with a mark * in its folded form.
+
+    Args:
+        number*: asks for a number ("how many").
+        when*: asks for a day or a time ("when", "which year").
+        day_words: words of such a question that say nothing else ("date").
+        past, ahead: looks back ("did"), or forward ("plans").
+        choosing: asks what to do at a time, not what happens then ("shall we").
+        named_time: words of a time that statements have as well ("weekend", 节), beside capitals and digits.
+        assistant*: asks for what the assistant said ("you recommended").
+        talk*: is about the conversation itself ("did we discuss").
+        personal*: is about the user, or a request of theirs ("my", "recommend").
+        definite*: names one thing that both know of ("the").
+        contentless: phrases without content ("at the moment").
+        list: asks for all of a class ("which books").
+        works: asks for books, films and the like.
+        title: the title of one of these, or another name, in an answer.
+        own: describes somebody or something of the user's without a name; group 1 holds the describing words, where the
+            language has spaces.
+        subject: the place where the subject of a question begins, in a script without spaces; groups 1 and 2 hold its
+            first two characters.
+        fillers: words about the conversation, not its content ("tell").
+        open_words: words of a question for whatever happens at a time ("plan").
+        stop_characters, open_characters: the same in a script without spaces: characters without content of their own,
+            and characters of such a question.
+        months: words of dates that a unit's header has.
+        me, my: the user, in the place of their name and of their name's possessive.
+    """
+
+    number: re.Pattern[str] = MATCHES_NOTHING
+    when: re.Pattern[str] = MATCHES_NOTHING
+    day_words: re.Pattern[str] = MATCHES_NOTHING
+    past: re.Pattern[str] = MATCHES_NOTHING
+    ahead: re.Pattern[str] = MATCHES_NOTHING
+    choosing: re.Pattern[str] = MATCHES_NOTHING
+    named_time: re.Pattern[str] = MATCHES_NOTHING
+    assistant: re.Pattern[str] = MATCHES_NOTHING
+    talk: re.Pattern[str] = MATCHES_NOTHING
+    personal: re.Pattern[str] = MATCHES_NOTHING
+    definite: re.Pattern[str] = MATCHES_NOTHING
+    contentless: re.Pattern[str] = MATCHES_NOTHING
+    list: re.Pattern[str] = MATCHES_NOTHING
+    works: re.Pattern[str] = MATCHES_NOTHING
+    title: re.Pattern[str] = MATCHES_NOTHING
+    own: re.Pattern[str] = MATCHES_NOTHING
+    subject: re.Pattern[str] = MATCHES_NOTHING
+    fillers: str = ""
+    open_words: str = ""
+    stop_characters: frozenset[str] = frozenset()
+    open_characters: frozenset[str] = frozenset()
+    months: str = ""
+    me: str = ""
+    my: str = ""
