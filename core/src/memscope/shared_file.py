@@ -21,21 +21,31 @@ def locked(path: Path) -> Iterator[None]:
     The lock is a file beside it that stays: removing it would let two processes lock two different files.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(path.name + "-lock")
-    file = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    file = open_lock(path.with_name(path.name + "-lock"))
     try:
-        deadline, pause = time.monotonic() + LOCK_TIMEOUT_S, 0.0005
-        while not try_lock(file):
-            if time.monotonic() > deadline:
-                raise StoreBusy(f"{str(path)!r} is held by another process", hint="try again", retry_after=1.0)
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.01)
-        try:
+        with held(file, path):
             yield
-        finally:
-            unlock(file)
     finally:
         os.close(file)
+
+
+def open_lock(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+
+
+@contextmanager
+def held(file: int, path: Path) -> Iterator[None]:
+    """Hold the lock on an open file; ``StoreBusy``, which names ``path``, after ``LOCK_TIMEOUT_S``."""
+    deadline, pause = time.monotonic() + LOCK_TIMEOUT_S, 0.0005
+    while not try_lock(file):
+        if time.monotonic() > deadline:
+            raise StoreBusy(f"{str(path)!r} is held by another process", hint="try again", retry_after=1.0)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.01)
+    try:
+        yield
+    finally:
+        unlock(file)
 
 
 def replace(path: Path, content: bytes) -> None:

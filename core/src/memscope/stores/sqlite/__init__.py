@@ -157,7 +157,7 @@ class SQLiteStore(LocalStore):
 
     async def _wiped(self, report: ForgetReport, fingerprints: list[secure_erase.Fingerprints]) -> ForgetReport:
         try:
-            wiped = await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, fingerprints)))
+            wiped = await self._run(lambda db: self._swept(secure_erase.wipe(db, self.path, fingerprints)), alone=True)
         except StoreError as error:
             wiped = secure_erase.pending(error.code)
         return replace(report, physical=wiped.physical, reason=wiped.reason)
@@ -168,7 +168,7 @@ class SQLiteStore(LocalStore):
 
     async def compact(self) -> ForgetReport:
         """Rebuild the file from its live content; "pending" while a reader uses an older state."""
-        return await self._alone(lambda db: self._swept(secure_erase.rebuild(db, self.path)))
+        return await self._run(lambda db: self._swept(secure_erase.rebuild(db, self.path)), alone=True)
 
     def _swept(self, report: ForgetReport) -> ForgetReport:
         if part_files.sweep(part_files.abandoned(self.path.parent)):
@@ -227,11 +227,8 @@ class SQLiteStore(LocalStore):
 
         return await self._run(writing, last_room=last_room)
 
-    async def _alone(self, task: Callable[[sqlite3.Connection], T]) -> T:
-        """Run the task outside any transaction."""
-        return await self._run(task, alone=True)
-
     async def _run(self, task: Callable[[sqlite3.Connection], T], **how: bool) -> T:
+        """Run a write; ``how`` says whether ``alone``, outside any transaction, and whether with the ``last_room``."""
         engine = await self._live()
         try:
             return await engine.write(task, **how)

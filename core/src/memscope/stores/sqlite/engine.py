@@ -101,7 +101,7 @@ class Engine:
         self._free.append(reader)
         if files.writable(self.path):
             with self._lock.held():
-                self._writer = files.open_writer(self.path, self._connect)
+                self._writer = files.prepare(self._connect(self.path, "rw"), write=True)
                 files.migrate(self._writer, self.path)
                 self._reserve.keep()
             files.drop_copies(self.path)

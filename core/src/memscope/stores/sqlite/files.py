@@ -7,7 +7,6 @@ import logging
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -26,7 +25,7 @@ from memscope.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memscope.shared_file import try_lock, unlock
+from memscope.shared_file import held, open_lock
 from memscope.stores.part_files import part_of
 from memscope.stores.sqlite import schema
 
@@ -37,7 +36,6 @@ Connect: TypeAlias = Callable[[Path, OpenMode], sqlite3.Connection]
 
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 10.0
-SIDE_FILE_LOCK_S = 30.0
 MAX_CHECKED_BYTES = 32 * 1024 * 1024  # larger files are not checked page by page when opened
 OLDEST_SQLITE = (3, 35)
 
@@ -141,20 +139,11 @@ class FileLock:
         _locks.add(self)
 
     @contextmanager
-    def held(self, timeout_s: float = SIDE_FILE_LOCK_S) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         if self._file is None:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        deadline, pause = time.monotonic() + timeout_s, 0.0005
-        while not try_lock(self._file):
-            if time.monotonic() > deadline:
-                raise StoreBusy(f"{str(self.path)!r} is held by another process", hint="try again", retry_after=1.0)
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.01)
-        try:
-            with self.working:
-                yield
-        finally:
-            unlock(self._file)
+            self._file = open_lock(self.path)
+        with held(self._file, self.path), self.working:
+            yield
 
     def close(self) -> None:
         if self._file is not None:
@@ -282,10 +271,6 @@ def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
     if has_wal(path):
         log.warning("store %s: its folder cannot be written, so the latest changes cannot be read", path)
     return _opened(path, "immutable", connect)
-
-
-def open_writer(path: Path, connect: Connect) -> sqlite3.Connection:
-    return prepare(connect(path, "rw"), write=True)
 
 
 def _opened(path: Path, mode: OpenMode, connect: Connect) -> sqlite3.Connection:
