@@ -37,12 +37,8 @@ def build_prompt(
     today = f"{now:%Y-%m-%d}, {language.phrases.weekdays[now.weekday()]}"
     persona = persona or language.phrases.persona
     system = (prompts or Prompts()).text("chat", language.code, persona=persona, today=today)
-    worded = [(_side_of(turn), _text_of(turn)) for turn in window]
+    worded = [("assistant" if turn.role == "assistant" else "user", _text_of(turn)) for turn in window]
     return [Message(role="system", content=system), *_join_sides([*worded, ("user", _add_memories(lines, core, text))])]
-
-
-def _side_of(turn: Turn) -> str:
-    return "assistant" if turn.role == "assistant" else "user"
 
 
 def _text_of(turn: Turn) -> str:

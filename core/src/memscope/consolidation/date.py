@@ -155,7 +155,9 @@ def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
             first, last = _sentence(turn.text, start, end)
             sentence = _without_code(turn.text[first:last])
             sentences += [] if silent else [sentence]
-            for one in filter(_dates, mentions(sentence, turn.time)):
+            for one in mentions(sentence, turn.time):
+                if one.grain == "second":
+                    continue  # "at the moment" names only the time of the turn
                 if silent and one.text.casefold() not in fact.text.casefold():
                     continue  # "never" is not of the day that the question names
                 inside = one.start < end - first and start - first < one.end
@@ -175,11 +177,6 @@ def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
 
 def _is_denied(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
     return worded("denial", fact.text) and _is_answered(quote, fact, batch)
-
-
-def _dates(mention: Mention) -> bool:
-    """Return whether the mention can date a fact; "at the moment" names only the time of the turn."""
-    return mention.grain != "second"
 
 
 def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:

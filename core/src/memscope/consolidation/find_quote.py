@@ -150,11 +150,9 @@ def _denies(word: str) -> bool:
 
 def _is_small(word: str) -> bool:
     """Return whether the word alone changes nothing: a function word, or one CJK character that is no number."""
-    return not _is_digit(word) if has_cjk(word) else not content_stems(word, usual_rules("latin"))
-
-
-def _is_digit(character: str) -> bool:
-    return any(character in one.wording.digits for one in registered())
+    if has_cjk(word):
+        return not any(word in one.wording.digits for one in registered())
+    return not content_stems(word, usual_rules("latin"))
 
 
 def _alike(one: str, other: str) -> bool:

@@ -48,17 +48,12 @@ def _settled(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, c
     settlement = Settlement(fresh, ctx.clock(), find_recaps(batch), ctx.settings.approve, own, aliases)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
-    settlement.settle(
+    settlement.settle(  # facts of the same turns, said in one breath, stand side by side
         directed(facts[one.new], facts[one.old], one)
         for one in batch.relations
-        if one.new in facts and one.old in facts and _are_said_apart(facts[one.new], facts[one.old])
+        if one.new in facts and one.old in facts and set(facts[one.new].sources) != set(facts[one.old].sources)
     )
     return settlement
-
-
-def _are_said_apart(one: Observation, other: Observation) -> bool:
-    """Return whether the facts are of different turns: what was said in one breath stands side by side."""
-    return set(one.sources) != set(other.sources)
 
 
 def directed(new: Observation, old: Observation, told: ToldRelation) -> FactRelation:

@@ -116,13 +116,10 @@ def _line_data(
     told: dict[str, Json] = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn)}
     if conversation is not None:
         told["conversation"] = conversation
-    meant = {short: full for short, full in names.items() if _is_short(short, full, line.text)}
+    short = {name: full for name, full in names.items() if has_name(line.text, name)}
+    meant = {name: full for name, full in short.items() if not has_name(line.text, full)}
     marks: dict[str, Json] = {"continued": line.continued, "context": line.context, "names": meant}
     return {**told, "text": line.text, **{name: mark for name, mark in marks.items() if mark}}
-
-
-def _is_short(short: str, full: str, text: str) -> bool:
-    return has_name(text, short) and not has_name(text, full)
 
 
 def _speaker(turn: Turn) -> str:

@@ -77,12 +77,9 @@ class CalendarStep(int):
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
     """Last Friday: of the last week; or the last one before today, a different one at the end of a week."""
     weekday = fixed(day_at(week_of(now.today).start + (7 * step + number) * ONE_DAY))
-    other = counted_weekday(now, step or 1, 1, number) if abs(step) < 2 and not _is_of_calendar(step) else None
+    several = abs(step) < 2 and not isinstance(step, CalendarStep)
+    other = counted_weekday(now, step or 1, 1, number) if several else None
     return replace(weekday, other=other) if other and other.find(0) != weekday.find(0) else weekday
-
-
-def _is_of_calendar(step: int) -> bool:
-    return isinstance(step, CalendarStep)
 
 
 def coming_unit(now: Now, unit: str) -> Period | None:

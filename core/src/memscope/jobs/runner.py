@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import PurePath
 from traceback import extract_tb
@@ -280,7 +280,8 @@ async def _fail(ctx: Services, claim: Claim, error: Exception, seconds: float) -
     code = error.code if isinstance(error, MemscopeError) else WorkerError.code
     if code == WorkerError.code:
         log.error("a worker of %s failed: %s", claim.stage, _where(error))
-    when = _store_time(claim, ctx.settings.lease_s, seconds) + timedelta(seconds=pause(ctx, claim, error))
+    now = claim.until + timedelta(seconds=seconds - ctx.settings.lease_s)  # by the store's clock
+    when = now + timedelta(seconds=pause(ctx, claim, error))
     with suppress(StoreError):  # the lease runs out by itself then
         await ctx.store.fail(claim, code, when, counted=not isinstance(error, OUTAGES))
     return code
@@ -292,11 +293,6 @@ def pause(ctx: Services, claim: Claim, error: Exception) -> float:
     retry_s = ctx.settings.retry_s
     usual = min(OUTAGE_S, retry_s * 6) if isinstance(error, OUTAGES) else float(retry_s * 4 ** (claim.attempt - 1))
     return min(max(requested or 0.0, usual), MAX_WAIT_S)
-
-
-def _store_time(claim: Claim, lease_s: float, seconds: float) -> datetime:
-    """Return the time ``seconds`` after the claim, by the store's clock."""
-    return claim.until + timedelta(seconds=seconds - lease_s)
 
 
 def _where(error: Exception) -> str:

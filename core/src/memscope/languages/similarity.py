@@ -58,7 +58,7 @@ def same(one: str, other: str) -> bool:
     a, b = form(one), form(other)
     if a.tokens == b.tokens:
         return True
-    return sorted(a.tokens) == sorted(b.tokens) and _overlap(a.pairs, b.pairs) >= SAME_ORDER
+    return sorted(a.tokens) == sorted(b.tokens) and len(a.pairs & b.pairs) >= SAME_ORDER * len(a.pairs | b.pairs)
 
 
 def closeness(one: str, other: str, *, without: str = "", topics: bool = False) -> float:
@@ -80,7 +80,3 @@ def translated(text: str, sources: Sequence[str]) -> bool:
         return True
     noted, said = clear_language(text), clear_language("\n".join(sources))
     return noted is not None and said is not None and noted != said
-
-
-def _overlap(a: frozenset[tuple[str, str]], b: frozenset[tuple[str, str]]) -> float:
-    return len(a & b) / len(a | b) if a or b else 1.0

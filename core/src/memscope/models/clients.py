@@ -136,7 +136,8 @@ class OpenAIChat(_Client):
     ) -> tuple[dict[str, Json], int]:
         """Return the body and its characters, including those of the schema."""
         if format_ == "json_schema":
-            wanted = {"name": _schema_name(schema), "strict": True, "schema": json_schema(schema)}
+            name = re.sub(r"[^A-Za-z0-9_-]", "_", schema.__name__)[:64]
+            wanted = {"name": name, "strict": True, "schema": json_schema(schema)}
             extra = {"response_format": {"type": "json_schema", "json_schema": wanted}}
             size = _characters(messages) + len(schema_text(schema))
         else:
@@ -287,10 +288,6 @@ def _number(value: Any) -> int:
 
 def _characters(messages: Sequence[Message]) -> int:
     return sum(len(message["content"]) for message in messages)
-
-
-def _schema_name(schema: type[BaseModel]) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", schema.__name__)[:64]
 
 
 def _checked_messages(messages: Sequence[Message]) -> list[Message]:

@@ -38,11 +38,6 @@ MIN_SAID_ALREADY = 0.8  # share of a fact's words from which a sentence says it 
 _DIGITS_OF_NUMBER = pattern(r"\d[\d.,:/-]*")
 
 
-def value_of(insight: Insight) -> str:
-    """Return what the insight says, without its heading."""
-    return without_heading(insight.text, insight.subject)
-
-
 def without_heading(value: str, subject: str) -> str:
     """Return the value in one line; a heading that it begins with, once or more often, is taken off."""
     value = " ".join(visible(value).split())
@@ -59,7 +54,7 @@ def with_own_sentences(record: Record) -> Record:
 
 
 def own_sentences(insight: Insight) -> tuple[Sentence, ...]:
-    value = value_of(insight)
+    value = without_heading(insight.text, insight.subject)
     return insight.sentences or tuple(Sentence(part.strip(), insight.sources) for part in [*split(value)] or [value])
 
 

@@ -32,7 +32,8 @@ def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
                 kept.setdefault(keys.get(owner.id, ("memory", owner.id)), _own(owner, owners))
         else:
             key = keys[hit.id]
-            kept[key] = _newer(kept[key], hit) if key in kept else _own(hit, owners)
+            # the later of two takes the place of the better one
+            kept[key] = max(kept[key], hit, key=lambda one: one.time) if key in kept else _own(hit, owners)
     shown = {hit.id for hit in kept.values()}
     return [*kept.values()], [hit for hit in hits if hit.id not in shown]
 
@@ -77,11 +78,6 @@ def _key(hit: Hit) -> Hashable:
     if hit.turn is None:
         return hit.id
     return hit.turn.role, hit.turn.speaker, content_words(hit.turn.text) or hit.id
-
-
-def _newer(one: Hit, other: Hit) -> Hit:
-    """Return the later hit; it takes the place of the better one."""
-    return other if other.time > one.time else one
 
 
 # ----------------------------------------------------------------------------------------------------- said repeatedly

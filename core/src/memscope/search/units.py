@@ -21,7 +21,7 @@ from memscope.text.periods import named_periods
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
-# In characters: turns over LONG are cut into pieces of up to PIECE; a last one under REST joins the one before.
+# A longer turn is cut into pieces of up to PIECE_CHARS; a last one under MIN_REST_CHARS joins the one before.
 MAX_WHOLE_CHARS, PIECE_CHARS, MIN_REST_CHARS = 1000, 800, 200
 
 
@@ -29,7 +29,7 @@ _BOUNDARIES = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?])\s|(?<=[ã€‚ï
 
 
 def chunks(text: str) -> list[str]:
-    """Cut a text of more than ``LONG`` characters at paragraphs, else sentences, else words."""
+    """Cut a text of more than ``MAX_WHOLE_CHARS`` at paragraphs, else sentences, else words."""
     return [text[start:end] for start, end in _spans(text)] if len(text) > MAX_WHOLE_CHARS else [text]
 
 
