@@ -36,7 +36,7 @@ from memscope.records import Scope, Turn
 from memscope.records.serialization import to_json
 from memscope.search.unit_processes import IDLE_S
 from memscope.stores.sqlite import SQLiteStore, files
-from memscope.transfer.jsonl import EXPORT_FORMAT
+from memscope.transfer.export_lines import EXPORT_FORMAT
 
 USERS, TURNS = 1000, 20
 TURNS_ONE_BY_ONE = 400

@@ -14,6 +14,7 @@ from memscope.records import ChangeSet, Observation, Select, Turn, TurnInsert
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.transfer import copy, jsonl
+from memscope.transfer.export_lines import EXPORT_FORMAT
 from memscope_cli.sqlite_recovery import recover, restore
 from memscope_elasticsearch import ElasticsearchStore, parse_location
 from memscope_testing.records import ids, inserts, insight, observation, remember, turn
@@ -153,7 +154,7 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
 @pytest.mark.parametrize(
     ("number", "change"),
     [
-        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=jsonl.EXPORT_FORMAT + 1)),
+        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=EXPORT_FORMAT + 1)),
         (1, lambda line: line["turn"].update(scope=[5, None, None])),
         (1, lambda line: line["turn"].update(scope=["", None, None])),
         (1, lambda line: line["turn"].update(scope=["alice", [], None])),
@@ -216,7 +217,7 @@ async def test_limits_that_are_set_hold_for_imports(memory, tmp_path):
 
 async def test_an_export_of_a_newer_format_is_named_as_such(memory, tmp_path):
     path = tmp_path / "all.jsonl"
-    path.write_text(json.dumps({"memscope": jsonl.EXPORT_FORMAT + 1, "secret": "00" * 32}))
+    path.write_text(json.dumps({"memscope": EXPORT_FORMAT + 1, "secret": "00" * 32}))
     with pytest.raises(InputError, match=r"line 1 .*update memscope"):
         await memory.admin.import_(path, strict=False)
 
