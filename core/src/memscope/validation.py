@@ -62,6 +62,7 @@ class ValidatedTurns:
     clock_suspect: int
 
     def report(self, appended: AppendResult) -> AddReport:
+        keys, whole = iter(appended.keys), len(appended.keys) == len(self.turns)  # fewer where a plugin left turns out
         return AddReport(
             stored=appended.outcomes.count("stored"),
             duplicates=appended.outcomes.count("duplicate"),
@@ -70,13 +71,8 @@ class ValidatedTurns:
             repaired=self.repaired,
             skipped_parts=self.skipped_parts,
             clock_suspect=self.clock_suspect,
-            keys=self._keys(appended.keys),
+            keys=tuple(next(keys) if kept else "" for kept in self.kept) if whole else appended.keys,
         )
-
-    def _keys(self, stored: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a key for each message given; just those stored where a plugin left turns out."""
-        keys = iter(stored)
-        return tuple(next(keys) if kept else "" for kept in self.kept) if len(stored) == len(self.turns) else stored
 
 
 # ---------------------------------------------------------------------------------------------------------- identifiers
