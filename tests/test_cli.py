@@ -209,7 +209,7 @@ def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
         _, told = process.communicate(timeout=30)
     said, ended = filter(None, told.decode().splitlines())
     assert (process.returncode, ended) == (130, "memscope: interrupted")
-    assert said == "memscope: 500 lines are done; --skip 500 goes on behind them"
+    assert "--skip 500" in said
     with MemoryScope(store, settings={}) as memory:
         assert memory.admin.status(user="a")["turns"] == 500
 

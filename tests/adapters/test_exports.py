@@ -27,14 +27,12 @@ def test_an_unknown_name():
 
 
 def test_a_framework_that_is_missing_says_what_to_install():
-    with pytest.raises(
-        WrongFramework, match=r"nobody-has-this is not installed; run pip install \./core \./adapters/autogen"
-    ):
+    with pytest.raises(WrongFramework, match=r"nobody-has-this.*pip install \./core \./adapters/autogen"):
         require_version("nobody-has-this>=1.0", extra="autogen")
 
 
 def test_a_framework_that_is_too_old_says_what_to_install():
-    with pytest.raises(WrongFramework, match=rf'{version("pydantic")} is too old .*pip install "pydantic>=99.1"'):
+    with pytest.raises(WrongFramework, match=rf'{version("pydantic")}.*"pydantic>=99.1"'):
         require_version("pydantic>=99.1", extra="autogen")
 
 
@@ -76,5 +74,5 @@ def test_a_framework_too_old_or_missing_is_one_typed_error_of_its_adapter(monkey
         raise metadata.PackageNotFoundError(distribution)
 
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(WrongFramework, match=rf"{framework} is not installed; run pip install .*adapters/{adapter}"):
+    with pytest.raises(WrongFramework, match=rf"{framework}.*pip install .*adapters/{adapter}"):
         getattr(package, name)

@@ -36,7 +36,7 @@ def test_ask_shows_what_an_assistant_would_be_shown_or_says_why_nothing(run):
     assert "Aurora" in run("ask", "What do you know about me?", "--user", "alice").stdout
     assert "Aurora" in run("retrieve", "What do you know about me?", "--user", "alice").stdout
     poem = run("ask", "Write a poem about the sea.", "--user", "alice")
-    assert (poem.stdout, poem.stderr) == ("", "memscope: this message asks nothing about the user\n")
+    assert poem.stdout == "" and "asks nothing about the user" in poem.stderr
     assert run("ask", "", "--user", "alice").stderr == "memscope: empty query\n"
 
 
@@ -76,7 +76,7 @@ def no_plugins_yet(monkeypatch):
 def test_a_misspelt_setting_is_the_only_error_of_a_command_that_a_plugin_brings(run, command):
     done = run(command)
     assert done.exit_code == 3
-    assert done.stderr == "memscope: MEMSCOPE_STORRE is no setting; did you mean 'MEMSCOPE_STORE'?\n"
+    assert re.search("MEMSCOPE_STORRE.*'MEMSCOPE_STORE'", done.stderr)
 
 
 @pytest.mark.usefixtures("no_plugins_yet")
@@ -92,7 +92,7 @@ def test_a_name_is_asked_for_where_it_is_empty(run):
 def test_a_user_without_memory_is_told_the_command(run):
     run("add", "hello", "--user", "alice")
     told = run("retrieve", "boat", "--user", "bob").stderr
-    assert told == "memscope: nothing is stored for this user yet: memscope add keeps what is said\n"
+    assert "memscope add" in told
     assert "memscope add" in run("--lang", "zh", "retrieve", "boat", "--user", "bob").stderr
 
 

@@ -155,7 +155,7 @@ def test_room_is_made(store, monkeypatch):
 def test_another_path_is_chosen_for_a_file_that_is_no_store(store, monkeypatch):
     store.write_bytes(b"no store " * 100)
     (one,) = examined(check="store")
-    assert one["mend"] == "nothing was changed; choose another path"
+    assert "another path" in one["mend"]
     monkeypatch.setenv("MEMSCOPE_STORE", "other.db")
     assert examined() == []
     assert store.read_bytes() == b"no store " * 100
@@ -165,7 +165,7 @@ def test_permission_to_write_is_given(store, monkeypatch):
     monkeypatch.setattr("memscope.stores.sqlite.files.writable", lambda path: bool(path.stat().st_mode & 0o200))
     store.chmod(0o400)  # root may write it all the same, so the mode is asked
     (one,) = examined()
-    assert (one["check"], one["mend"]) == ("store", "give yourself write permission on the file and its folder")
+    assert one["check"] == "store" and "write permission" in one["mend"]
     store.chmod(0o600)
     assert examined() == []
 
@@ -295,7 +295,7 @@ def insight_on_what_is_over(store):
 def test_an_insight_on_what_is_over_is_reflected_on_with_a_chat_model(store, monkeypatch):
     insight_on_what_is_over(store)
     (one,) = examined(check="memories")
-    assert one["mend"] == "set chat in the settings, then: memscope reflect --user 'alice b'"
+    assert one["mend"].endswith("memscope reflect --user 'alice b'")
     placing = ScriptedChat(Placing({"living situation": ["Berlin", "Munich"]}))
     with MemoryScope(store, settings={"pipelines": {"consolidate": []}}, chat=placing) as memory:
         memory.reflect(user="alice b")

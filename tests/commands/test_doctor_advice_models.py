@@ -71,7 +71,7 @@ def test_the_setting_that_ended_the_call_is_the_one_to_be_raised(server, monkeyp
     variable = f"MEMSCOPE_{section}__{setting}".upper()
     monkeypatch.setenv(variable, "0.2")
     (one,) = examined(check="models")
-    assert one["mend"] == f"raise {section}.{setting}, or take a faster model"
+    assert f"raise {section}.{setting}" in one["mend"]
     monkeypatch.setenv(variable, "50")
     assert examined() == []
 
@@ -85,7 +85,7 @@ def test_a_model_that_answers_late_is_not_helped_by_a_longer_deadline(server, mo
 def test_a_quota_that_is_used_up_is_not_waited_for(server):
     server.plan = Faults([{"fault": "server_error", "status": 429, "code": "insufficient_quota"}])
     (one,) = examined(check="models")
-    assert one["mend"] == "the account's quota is used up"
+    assert "quota" in one["mend"]
 
 
 def test_vectors_of_another_model_are_made_anew(server, store, monkeypatch):
@@ -110,7 +110,7 @@ def test_an_embedder_is_set_again_where_the_store_has_vectors(server, store, mon
         memory.flush()
     setenv(monkeypatch, dict.fromkeys([*embedder, "MEMSCOPE_EMBEDDING__MODEL"]))
     (one,) = examined(check="models")
-    assert one["mend"] == "set embedding in the settings, or live with search by words"
+    assert "set embedding" in one["mend"]
     setenv(monkeypatch, {**embedder, "MEMSCOPE_EMBEDDING__MODEL": "test-embed"})
     assert examined() == []
 
@@ -138,7 +138,7 @@ def test_what_the_server_refuses_is_mended_as_it_is_said(server, monkeypatch, fa
 def test_a_server_that_is_down_is_reached_at_another_address(server, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", "http://127.0.0.1:9/v1")
     (one,) = examined(check="models")
-    assert one["mend"] == "check chat.base_url, and that the server is up"
+    assert "chat.base_url" in one["mend"]
     monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", server.base_url)
     assert examined() == []
 
@@ -150,7 +150,7 @@ def test_an_embedding_model_takes_the_place_of_what_gives_no_vectors(server, mon
     setenv(monkeypatch, {"MEMSCOPE_EMBEDDING__MODEL": "a-chat-model", "MEMSCOPE_EMBEDDING__ATTEMPTS": "1"})
     server.plan = Faults([{"fault": fault, "endpoint": "embeddings"}])
     (one,) = examined(check="models")
-    assert one["mend"] == "check that embedding.model is an embedding model"
+    assert "embedding.model" in one["mend"]
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-embed")
     server.plan = Faults([])
     assert examined() == []

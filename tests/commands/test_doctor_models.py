@@ -95,7 +95,7 @@ def test_a_server_that_is_down(examined, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "m")
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__FIRST_PAUSE_S", "0.01")
     code, (found,) = examined("models", "fail")
-    assert code == 5 and found["mend"] == "check embedding.base_url, and that the server is up"
+    assert code == 5 and "embedding.base_url" in found["mend"]
 
 
 def test_a_page_in_place_of_an_answer(examined, models):

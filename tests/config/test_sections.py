@@ -89,9 +89,9 @@ def test_its_model_is_imported_only_where_the_section_is_given(installed):
 def test_mistakes_in_a_section_are_named_with_their_place(installed, tmp_path):
     installed()
     (tmp_path / "memscope.yaml").write_text("mine:\n  foldr: x\n")
-    with pytest.raises(ConfigError, match=r"line 2 .*'mine\.foldr'.*did you mean 'folder'"):
+    with pytest.raises(ConfigError, match=r"line 2 .*'mine\.foldr'.*'folder'"):
         load(environ={})
-    with pytest.raises(ConfigError, match="MEMSCOPE_MINE__FOLDR is no setting; did you mean 'MEMSCOPE_MINE__FOLDER'"):
+    with pytest.raises(ConfigError, match=r"MEMSCOPE_MINE__FOLDR.*'MEMSCOPE_MINE__FOLDER'"):
         load(environ={"MEMSCOPE_MINE__FOLDR": "x"})
     with pytest.raises(ConfigError, match=r"settings argument: mine\.folder"):
         load({"mine": {"folder": 5}}, environ={"MEMSCOPE_CONFIG": "/dev/null"})
@@ -99,7 +99,7 @@ def test_mistakes_in_a_section_are_named_with_their_place(installed, tmp_path):
 
 def test_a_misspelt_section_is_an_error_that_names_the_nearest(installed):
     installed()
-    with pytest.raises(ConfigError, match="no setting 'mien'; did you mean 'mine'"):
+    with pytest.raises(ConfigError, match=r"'mien'.*'mine'"):
         load({"mien": {"folder": "x"}}, environ={})
     with pytest.raises(ConfigError, match="did you mean 'elasticsearch'"):
         load({"elasticsaerch": {"prefix": "x"}}, environ={})
@@ -107,7 +107,7 @@ def test_a_misspelt_section_is_an_error_that_names_the_nearest(installed):
 
 def test_two_plugins_with_one_section(installed):
     installed(SOURCE, "dist_section:MineSettings", "dist_section:Other")
-    with pytest.raises(PluginError, match="two plugins bring the section 'mine'"):
+    with pytest.raises(PluginError, match=r"two plugins.*'mine'"):
         load({"mine": {}}, environ={})
     load({}, environ={})
 
@@ -146,15 +146,13 @@ def test_the_section_of_a_plugin_that_is_not_installed_is_left_unread(monkeypatc
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("scheme", ["elasticsearch", "elasticsearch+https"])
 def test_the_store_that_needs_it_says_what_to_install(scheme):
-    with pytest.raises(
-        ConfigError, match=r"not installed; run pip install \./core \./stores/elasticsearch in a checkout"
-    ):
+    with pytest.raises(ConfigError, match=r"pip install \./core \./stores/elasticsearch"):
         MemoryScope(f"{scheme}://host:9200", settings={"elasticsearch": {"prefix": "x"}})
 
 
 def test_a_store_whose_plugin_is_blocked_says_so():
     plugins = Plugins(load({"plugins": {"block": ["elasticsearch"]}}, environ={}).plugins)
-    with pytest.raises(ConfigError, match=r"plugin .elasticsearch. is blocked: plugins\.block names it"):
+    with pytest.raises(ConfigError, match=r"elasticsearch.*plugins\.block"):
         plugins.make_store("elasticsearch://host", load({}, environ={}))
 
 

@@ -216,9 +216,8 @@ def test_one_line_says_which_file_was_read(folder, caplog):
     write(folder, "batch_turns: 3\n")
     with caplog.at_level(logging.INFO, "memscope"):
         load(environ={})
-    assert [record.getMessage() for record in caplog.records] == [
-        "settings are read from 'memscope.yaml' of the current folder, neither named nor trusted"
-    ]
+    (record,) = caplog.records
+    assert "'memscope.yaml'" in record.getMessage()
 
 
 def test_a_section_of_a_plugin_is_guarded(folder):
@@ -267,10 +266,7 @@ def test_commands_say_once_that_the_file_of_the_folder_was_read(folder, own):
     own("redaction: {mask: [email]}\n")
     write(folder, "batch_turns: 3\n")
     done = run("--user", "alice", "add", "I like tea.")
-    assert (
-        done.stderr
-        == "memscope: settings are read from 'memscope.yaml' of the current folder, neither named nor trusted\n"
-    )
+    assert len(done.stderr.splitlines()) == 1 and "'memscope.yaml'" in done.stderr
     assert run("--user", "alice", "list", "--config", "memscope.yaml").stderr == ""
 
 

@@ -88,7 +88,7 @@ async def test_a_model_that_errs_in_one_way_is_named_for_it(name, error, told):
 async def test_replies_that_are_all_cut_are_counted_though_no_turn_is_done():
     turns, facts, relations = talk("en2.jsonl", 5)
     _, status = await learned(WeakChat(turns, facts, relations, rate=1.0, errors=("cut",)), turns)
-    assert status["refused"] == "100 % of the replies were refused: unusable_replies"
+    assert status["refused"].startswith("100 %") and status["refused"].endswith("unusable_replies")
 
 
 @pytest.mark.parametrize("name", ["en2.jsonl", "zh2.jsonl"])

@@ -107,7 +107,7 @@ def test_the_chinese_one_is_chinese() -> None:
 
 
 def test_an_unknown_language_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="'fr'; there is one in en and in zh"):
+    with pytest.raises(InputError, match=r"'fr'.*en.*zh"):
         load("fr")
 
 
@@ -168,7 +168,7 @@ def test_names_the_file_the_line_and_the_record(tmp_path: Path, change: Callable
 
 
 def test_two_conversations_with_one_id_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2: two conversations have the id 'c'"):
+    with pytest.raises(InputError, match=r"line 2.*'c'"):
         list(conversations(write(tmp_path / "same.jsonl", SMALL, SMALL)))
 
 

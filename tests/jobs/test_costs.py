@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -167,7 +168,7 @@ async def test_refused_facts_are_told_by_the_next_process_too(tmp_path):
     async with remembering(SQLiteStore(tmp_path / "m.db"), clock, None, ScriptedChat([])) as memory:
         status = await memory.admin.status()
         assert status["facts"] == {"replies": 1, "kept": 1, "no_quote": 2}
-        assert status["refused"] == "67 % of the facts were refused: no_quote"
+        assert status["refused"].startswith("67 %") and status["refused"].endswith("no_quote")
         assert isinstance(await memory.admin.runtime.services.store.stats(), Stats)
 
 
@@ -200,6 +201,6 @@ def test_status_and_doctor_show_costs_budget_and_refusals(tmp_path):
     assert "budget        calls_per_day: 1 of 1 used up, work waits until " in shown
     checked = CliRunner().invoke(cli, ["--config", str(config), "doctor"]).output
     assert "calls_per_day: 1 of 1 used up" in checked
-    assert "m: 50 % of the facts were refused: no_quote" in checked
-    assert "m: 40 % of the dates were refused: wrong_date" in checked and "makes up dates" in " ".join(checked.split())
-    assert "refused: no_quote; 40 % of the dates were" in " ".join(shown.split())
+    assert re.search("m: 50 % .*no_quote", checked)
+    assert re.search("m: 40 % .*wrong_date", checked) and "makes up dates" in " ".join(checked.split())
+    assert "no_quote; 40 %" in " ".join(shown.split())

@@ -188,7 +188,7 @@ async def test_without_the_http_library_the_extra_is_named(connect: Connect, mon
 async def test_a_key_that_was_not_sent_is_asked_for() -> None:
     with FaultServer(require_key=KEY) as server:
         model = OpenAIChat(endpoint("chat", base_url=server.base_url, model="m"))
-        with pytest.raises(ModelAuthError, match=f"at {server.base_url}; no key was sent: set key$"):
+        with pytest.raises(ModelAuthError, match=rf"{server.base_url}.*set key$"):
             await model.chat(HELLO)
         await model.close()
 
@@ -196,15 +196,13 @@ async def test_a_key_that_was_not_sent_is_asked_for() -> None:
 async def test_a_missing_key_is_told_before_the_network_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Http, "_client", lambda _: pytest.fail("the network was tried"))
     model = OpenAIChat(endpoint("chat", "openai", environ={}, model="m"))
-    with pytest.raises(ModelAuthError, match=r"no key is set for .*openai.*; set key, or OPENAI_API_KEY"):
+    with pytest.raises(ModelAuthError, match=r"openai.*OPENAI_API_KEY"):
         await model.chat(HELLO)
     assert not Http(endpoint("chat", "openai", environ={}, model="m", headers={"X-Key": "k"}))._missing_key
 
 
 async def test_nobody_listens(connect: Connect) -> None:
-    with pytest.raises(
-        ModelUnavailable, match=r"connection to the model failed \(\w+\): http://127.0.0.1:9/v1; is base_url right"
-    ):
+    with pytest.raises(ModelUnavailable, match=r"http://127\.0\.0\.1:9/v1.*base_url"):
         await connect("chat", "http://127.0.0.1:9/v1", attempts=2).chat(HELLO)
 
 

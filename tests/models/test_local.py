@@ -133,14 +133,14 @@ async def test_a_model_that_is_not_there_is_a_clear_error_and_words_are_searched
         found = await memory.retrieve("Where do I live?", user="alice")
         assert len(found) == 1
         assert "without vectors: model_unavailable" in found.notes
-        with pytest.raises(ModelUnavailable, match=r"cannot be loaded; .*specific_model_path"):
+        with pytest.raises(ModelUnavailable, match="specific_model_path"):
             await memory.flush()
 
 
 async def test_names_and_parameters_are_checked():
-    with pytest.raises(ModelRejected, match=r"did you mean 'BAAI/bge-small-en-v1\.5'"):
+    with pytest.raises(ModelRejected, match=r"'BAAI/bge-small-en-v1\.5'"):
         await FastEmbedder("bge-small-en-v1.5").embed(["cat"])
-    with pytest.raises(ModelRejected, match=r"fastembed has no model 'x'; for example"):
+    with pytest.raises(ModelRejected, match=r"'x'.*for example"):
         await FastEmbedder("x").embed(["cat"])
 
 

@@ -127,9 +127,7 @@ def test_a_wrong_hook_of_an_object_given_raises():
         def memscope_before_add_turn(self, turns):
             return turns
 
-    with pytest.raises(
-        PluginError, match="no hook 'memscope_before_add_turn'; did you mean 'memscope_before_add_turns'"
-    ):
+    with pytest.raises(PluginError, match=r"'memscope_before_add_turn'.*'memscope_before_add_turns'"):
         Plugins(extra=[Misspelt()])
 
 
@@ -189,9 +187,9 @@ def test_required_plugins(installed):
     installed("dist-req", redaction="import a_module_that_is_not_there")
     with pytest.raises(PluginError, match=r"'redaction'.*ModuleNotFoundError"):
         Plugins(PluginSettings(require=("redaction",)))
-    with pytest.raises(PluginError, match="'redaction' is required and blocked"):
+    with pytest.raises(PluginError, match=r"'redaction'.*blocked"):
         Plugins(PluginSettings(require=("redaction",), block=("redaction",)))
-    with pytest.raises(PluginError, match="'redactoin' is required and not installed; did you mean 'redaction'"):
+    with pytest.raises(PluginError, match=r"'redactoin'.*'redaction'"):
         Plugins(PluginSettings(require=("redactoin",)))
 
 
@@ -208,7 +206,7 @@ def test_the_settings_choose(installed):
 
 def test_unknown_names_say_the_nearest():
     plugins = Plugins()
-    with pytest.raises(ConfigError, match="no 'sqlight' in stores; did you mean 'sqlite'"):
+    with pytest.raises(ConfigError, match=r"'sqlight'.*'sqlite'"):
         plugins.make_store("sqlight://x", load({}, environ={}))
     settings = load({"chat": {"model": "m", "provider": "opanai"}}, environ={})
     with pytest.raises(ConfigError, match="did you mean 'openai'"):

@@ -309,9 +309,9 @@ async def test_a_user_is_named_as_their_application_names_them(tmp_path):
 async def test_a_number_in_one_piece_is_an_id_and_in_groups_a_card(tmp_path):
     async with opened(tmp_path) as memory:
         await memory.add_turns([{**SAID, "id": "t_4111111111111111"}], user="alice", session="4111111111111111")
-        with pytest.raises(InputError, match="session seems to contain a secret: card number"):
+        with pytest.raises(InputError, match=r"session.*card number"):
             await memory.add_turns([SAID], user="alice", session="4111 1111 1111 1111")
-        with pytest.raises(InputError, match="session seems to contain a secret: email"):
+        with pytest.raises(InputError, match=r"session.*email"):
             await memory.add_turns([SAID], user="alice", session="anna@example.org")
 
 

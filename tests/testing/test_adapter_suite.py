@@ -250,7 +250,7 @@ async def test_a_plugin_that_imports_its_framework_is_noticed():
 
 
 def test_a_standard_test_cannot_be_overridden():
-    with pytest.raises(TypeError, match="overrides the standard test 'test_strict_raises'"):
+    with pytest.raises(TypeError, match="'test_strict_raises'"):
         type("Sly", (AdapterSuite,), {"test_strict_raises": lambda self: None})
 
 
@@ -266,6 +266,6 @@ class Declared(TestToy):
 
 
 def test_what_does_not_apply_is_skipped_with_the_reason():
-    with pytest.raises(pytest.skip.Exception, match="does not apply to Declared: the toy has no such mode"):
+    with pytest.raises(pytest.skip.Exception, match=r"Declared.*the toy has no such mode"):
         Declared().check_applies("test_strict_raises")
     Declared().check_applies("test_both_sides_are_recorded")

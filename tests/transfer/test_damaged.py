@@ -375,5 +375,5 @@ def test_no_file_takes_much_memory(tmp_path, name, said):
 def test_a_zip_with_too_many_files_is_refused_before_it_is_listed(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_DIRECTORY_BYTES", 5_000)
     path = write(tmp_path / "x.zip", zipped([(f"image{n}.png", b"") for n in range(200)]))
-    with pytest.raises(InputError, match=r"'x.zip' has too many files, or is damaged; unpack it first"):
+    with pytest.raises(InputError, match=r"'x.zip'.*unpack"):
         list(files.unzipped(path, "conversations"))

@@ -89,7 +89,7 @@ async def test_mistakes_are_typed_and_say_what_to_do(memory, tmp_path):
         await memory.admin.import_from("openai", file)
     with pytest.raises(InputError, match="cannot be read"):
         await memory.admin.import_from("openai", tmp_path / "none.json", user="alice")
-    with pytest.raises(InputError, match="line 1 of 'broken' is not JSON"):
+    with pytest.raises(InputError, match="line 1 of 'broken'"):
         await memory.admin.import_from("openai", write(tmp_path / "broken", "{"), user="alice")
     with pytest.raises(InputError, match="needs a source"):
         await memory.admin.import_from("openai", user="alice")
@@ -151,7 +151,7 @@ def test_a_tree_that_runs_in_a_circle_ends():
 
 
 async def test_what_is_no_export_is_refused(memory, tmp_path):
-    with pytest.raises(InputError, match="not a conversation of a ChatGPT export"):
+    with pytest.raises(InputError, match="ChatGPT"):
         await memory.admin.import_from("chatgpt", write(tmp_path / "x.json", [{"a": 1}]), user="alice")
 
 

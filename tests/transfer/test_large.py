@@ -130,7 +130,7 @@ async def test_an_import_goes_on_where_it_was_interrupted(tmp_path):
                 stopped = memory.admin.status()["turns"]
         finally:
             process.kill()
-    assert process.returncode == 130 and "the same command goes on where it was" in said
+    assert process.returncode == 130 and "same command" in said
     assert 0 < stopped < FEW and stopped % jsonl.LINES_PER_WRITE in (
         0,
         jsonl.LINES_PER_WRITE - 1,
@@ -156,7 +156,7 @@ async def test_an_import_that_the_store_ends_says_what_stays(tmp_path, monkeypat
 
         append = store.append
         monkeypatch.setattr(store, "append", full)
-        with pytest.raises(StoreFull, match="make room; lines before it are stored, and repeating"):
+        with pytest.raises(StoreFull, match="make room"):
             await memory.admin.import_(path)
         monkeypatch.undo()
         counts = await memory.admin.import_(path)
