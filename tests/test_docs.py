@@ -91,8 +91,8 @@ def first_cells(page: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [*sorted(ELSEWHERE - {"adapters.md"}), "commands.md", "coming-from.md", "models.md", "plugins.md", "postgres.md",
-     "settings.md"],
+    [*sorted(ELSEWHERE - {"adapters.md"}), "commands.md", "coming-from.md", "design.md", "models.md", "plugins.md",
+     "postgres.md", "settings.md"],
 )  # fmt: skip
 def test_a_chinese_page_says_what_the_english_one_says(page):
     """Every section, every entry of a table, and all code of a guide, and of the page on plugins."""
