@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, MemscopeError
 from memscope.memory import AsyncMemoryScope
 from memscope.sync import MemoryScope, loop_thread
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
 
+log = logging.getLogger("memscope")
 R = TypeVar("R")
+T = TypeVar("T")
 SECRET_SUFFIXES = (
     "key",
     "headers",
@@ -112,6 +115,39 @@ def _last(shared: SharedMemory) -> bool:
         return True
 
 
+@dataclass(eq=False)
+class MemoryHandle:
+    """The memory of several sessions, opened on first use off the event loop. ``failing``: operations that failed."""
+
+    memory: MemoryLike = None
+    failing: set[str] = field(default_factory=set)
+    _checked: MemoryLike = None
+    _shared: SharedMemory | None = None
+
+    def __post_init__(self) -> None:
+        self._checked = checked_now(check_settings, self.memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings only; ``ConfigError`` where the memory was given as an object."""
+        return {"memory": to_config(self.memory), "failing": set(), "_checked": None, "_shared": None}
+
+    async def shared(self) -> SharedMemory:
+        if self._shared is None:
+            asked = self.memory if self._checked is None else self._checked
+            shared = await asyncio.to_thread(acquire, asked)  # reads settings, imports plugins
+            if self._shared is not None:  # another task was quicker
+                await release(shared)  # type: ignore[unreachable]
+            else:
+                self._shared = shared
+        return self._shared
+
+    async def close(self) -> None:
+        """Release the memory. One given as an object stays open; the next use opens this one again."""
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            await release(shared)
+
+
 # ------------------------------------------------------------------------------------------------------------- settings
 
 
@@ -119,6 +155,17 @@ def _settings(asked: Settings | Mapping[str, Any] | str | Path | None) -> Settin
     from memscope.config.settings import load
 
     return load({"store": str(asked)} if isinstance(asked, str | Path) else asked)
+
+
+def checked_now(check: Callable[[T], R], value: T) -> R | None:
+    """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
+    try:
+        return check(value)
+    except MemscopeError:
+        raise
+    except Exception as error:
+        log.debug("%s: on first use (%s)", check.__name__, type(error).__name__)
+        return None
 
 
 def to_config(asked: MemoryLike) -> dict[str, Any] | None:

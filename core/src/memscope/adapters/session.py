@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
-from memscope.adapters.instances import MemoryLike, Operation, SharedMemory, acquire, check_settings, release, to_config
+from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, checked_now, to_config
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
@@ -70,39 +70,6 @@ class Recalled:
 
 
 @dataclass(eq=False)
-class MemoryHandle:
-    """The memory of several sessions, opened on first use off the event loop. ``failing``: operations that failed."""
-
-    memory: MemoryLike = None
-    failing: set[str] = field(default_factory=set)
-    _checked: MemoryLike = None
-    _shared: SharedMemory | None = None
-
-    def __post_init__(self) -> None:
-        self._checked = _checked_now(check_settings, self.memory)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Settings only; ``ConfigError`` where the memory was given as an object."""
-        return {"memory": to_config(self.memory), "failing": set(), "_checked": None, "_shared": None}
-
-    async def shared(self) -> SharedMemory:
-        if self._shared is None:
-            asked = self.memory if self._checked is None else self._checked
-            shared = await asyncio.to_thread(acquire, asked)  # reads settings, imports plugins
-            if self._shared is not None:  # another task was quicker
-                await release(shared)  # type: ignore[unreachable]
-            else:
-                self._shared = shared
-        return self._shared
-
-    async def close(self) -> None:
-        """Release the memory. One given as an object stays open; the next use opens this one again."""
-        shared, self._shared = self._shared, None
-        if shared is not None:
-            await release(shared)
-
-
-@dataclass(eq=False)
 class MemorySession:
     """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
 
@@ -136,7 +103,7 @@ class MemorySession:
         _one_of("speak", self.speak or "always", ("when_needed", "always"))
         _one_of("record", self.record_who, ("both", "user", "assistant", "none"))
         validation.kinds(self.kinds)
-        _checked_now(validation.zone, self.zone)
+        checked_now(validation.zone, self.zone)
         if self.recall_from == "session" and self.session is None:
             raise InputError('recall="session" needs a session', hint="give session=")
 
@@ -371,17 +338,6 @@ class SessionPool:
 
     async def close(self) -> None:
         await self._handle.close()
-
-
-def _checked_now(check: Callable[[T], R], value: T) -> R | None:
-    """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
-    try:
-        return check(value)
-    except MemscopeError:
-        raise
-    except Exception as error:
-        log.debug("%s: on first use (%s)", check.__name__, type(error).__name__)
-        return None
 
 
 def _in_zone(turn: TurnInput, zone: tzinfo | None) -> TurnInput:
