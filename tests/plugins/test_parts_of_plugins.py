@@ -111,6 +111,38 @@ asyncio.run(main())
     assert warnings.count("recogniser 'broken' failed: ValueError") == 1 and "OPS" not in warnings
 
 
+def test_a_plugin_that_is_defined_anew_takes_its_own_place():
+    """The cell of a notebook that is run again does that; a function of another name is another plugin's."""
+    (entities, about, refused), _ = run("""
+from memscope.errors import ConfigError
+
+async def names():
+    async with AsyncMemoryScope(":memory:", plugins=[Tickets()]) as memory:
+        await memory.add_turns([{"role": "user", "content": "ops/123 is down again."}], user="alice")
+        return [one.name for one in await memory.entities("alice").list()]
+
+def other(text):
+    return []
+
+asyncio.run(names())
+
+def tickets(text):
+    return [FoundName(one[0], "thing", one.start(), 3) for one in re.finditer(r"[a-z]+/[0-9]+", text)]
+
+async def count_memories(session, word: str) -> str:
+    "Count anew."
+
+found = asyncio.run(names())
+tickets, refused = other, []
+try:
+    asyncio.run(names())
+except ConfigError as error:
+    refused.append(error.code)
+print(json.dumps([found, described(tool_set("all")["count_memories"]), refused]))
+""")
+    assert "ops/123" in entities and about == "Count anew." and refused == ["config"]
+
+
 def test_a_tool_of_a_plugin_is_offered_and_answers():
     (names, alone, about, given, answer), _ = run("""
 from memscope.adapters.session import MemorySession

@@ -16,7 +16,6 @@ from functools import lru_cache
 from pkgutil import resolve_name
 from typing import TypeAlias
 
-from memscope.errors import ConfigError
 from memscope.languages import registry
 from memscope.languages.name_rules import NAME_KINDS, FoundName, NameKind
 from memscope.text.language import depends_on_languages, has_cjk
@@ -37,8 +36,7 @@ def register(name: str, what: object) -> None:
     Raises:
         ConfigError: another recogniser has this name.
     """
-    if _recognisers.setdefault(name, what) != what:
-        raise ConfigError(f"two plugins register the recogniser {name!r}", hint="block one of them: plugins.block")
+    registry.take_up(_recognisers, name, what, "recogniser")
     names.cache_clear()
 
 

@@ -37,6 +37,24 @@ def register(name: str, what: object) -> None:
     load_later(lambda: _load(name))
 
 
+def take_up(registry: dict[str, object], name: str, what: object, kind: str) -> None:
+    """Register what a plugin brings for the whole process, or the place of it, "module:name".
+
+    A function of the same module and name takes the place of the former: the cell of a notebook was run again.
+
+    Raises:
+        ConfigError: another plugin registered the name.
+    """
+    if name in registry and registry[name] != what and _place(registry[name]) != _place(what):
+        raise ConfigError(f"two plugins register the {kind} {name!r}", hint="block one of them: plugins.block")
+    registry[name] = what
+
+
+def _place(what: object) -> tuple[object, ...]:
+    qualified = getattr(what, "__qualname__", None)
+    return (getattr(what, "__module__", None), qualified) if qualified else (id(what),)
+
+
 def named_places() -> list[tuple[str, str]] | None:
     """Return the registered languages by code and place, for another process; None if one has no place."""
     named = [(name, place) for name, place in _places.items() if isinstance(place, str)]

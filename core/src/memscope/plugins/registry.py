@@ -8,6 +8,7 @@ from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from memscope.errors import ConfigError, PluginError, nearest
+from memscope.languages.registry import take_up
 
 
 class Register(Protocol):
@@ -77,8 +78,7 @@ def register_tool(name: str, what: object) -> None:
     Raises:
         ConfigError: another plugin's tool has this name.
     """
-    if _tools.setdefault(name, what) != what:
-        raise ConfigError(f"two plugins register the tool {name!r}", hint="block one of them: plugins.block")
+    take_up(_tools, name, what, "tool")
 
 
 def model_tools() -> Mapping[str, Any]:
