@@ -122,13 +122,10 @@ def test_user_and_session_are_switched(server):
 def test_names_cut_short_and_of_memoryscope(server):
     done = piped("/retrieve_memory tea", "/mem", "/re", "/nonsense", "/retrieve", "/exit", "Where do I live?")
     assert done.stdout == ""
-    assert done.stderr.splitlines() == [
-        "nothing is stored for this user yet: /add keeps what is said",
-        "no answer yet",
-        "memscope: there is no '/re'; known: /reflect, /retrieve",
-        f"memscope: there is no '/nonsense'; known: {', '.join(sorted(COMMANDS))}",
-        "memscope: /retrieve needs QUERY",
-    ]
+    nothing, early, short, unknown, bare = done.stderr.splitlines()
+    assert "/add" in nothing and "no answer" in early and bare.endswith("/retrieve needs QUERY")
+    assert "'/re'" in short and short.endswith("/reflect, /retrieve")
+    assert "'/nonsense'" in unknown and unknown.endswith(", ".join(sorted(COMMANDS)))
 
 
 def test_a_command_that_is_not_there_is_named_in_chinese(server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -41,10 +42,10 @@ def test_the_variable_of_a_preset_is_named_where_it_counts(monkeypatch):
     with FaultServer(require_key="sk-cnry") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         (one,) = examined(check="models")
-        assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY"
+        assert re.findall(r"\w+_KEY", one["mend"]) == ["MEMSCOPE_CHAT__KEY"]
         monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
         (one,) = examined(check="models")
-        assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY, or OPENAI_API_KEY"
+        assert re.findall(r"\w+_KEY", one["mend"]) == ["MEMSCOPE_CHAT__KEY", "OPENAI_API_KEY"]
         monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")
         assert examined(check="models") == []
 

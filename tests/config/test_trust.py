@@ -281,8 +281,6 @@ def test_status_and_doctor_say_which_file_set_what(folder, own):
     )
     found = json.loads(run("doctor", "--json").stdout)["findings"]
     said = [finding["said"] for finding in found if finding["check"] == "settings"]
-    assert said[1:] == [
-        f"read from '{mine}'",
-        "read from 'memscope.yaml' of the current folder, neither named nor trusted",
-        f"sources: batch_turns (line 1 of 'memscope.yaml'), redaction.mask (line 1 of '{mine}')",
-    ]
+    _, named, untrusted, sources = said
+    assert str(mine) in named and "'memscope.yaml'" in untrusted and "nor trusted" in untrusted
+    assert sources.endswith(f"batch_turns (line 1 of 'memscope.yaml'), redaction.mask (line 1 of '{mine}')")
