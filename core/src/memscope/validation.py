@@ -71,7 +71,7 @@ class ValidatedTurns:
             repaired=self.repaired,
             skipped_parts=self.skipped_parts,
             clock_suspect=self.clock_suspect,
-            keys=tuple(next(keys) if kept else "" for kept in self.kept) if whole else appended.keys,
+            keys=tuple(next(keys) if has_text else "" for has_text in self.kept) if whole else appended.keys,
         )
 
 

@@ -80,8 +80,8 @@ def obey(messages: Sequence[Message]) -> Any:
     """Note each claim as often as it stands in the turns, with the words that follow it, and the user's own fact."""
     lines = data(messages)["turns"]
     fact = {"about": "user", "level": 3, "when": "", "keywords": []}
-    own = [{"turn": line["n"], "words": SAID} for line in lines if SAID in line["text"]]
-    facts = [{**fact, "text": SAID, "quotes": own[:1]}]
+    quotes = [{"turn": line["n"], "words": SAID} for line in lines if SAID in line["text"]]
+    facts = [{**fact, "text": SAID, "quotes": quotes[:1]}]
     for claim, line in ((claim, line) for claim in CLAIMS for line in lines if claim in line["text"]):
         following = [{"turn": one["n"], "words": one["text"]} for one in lines if one["n"] == line["n"] + 1]
         facts.append({**fact, "text": claim, "quotes": [{"turn": line["n"], "words": claim}, *following]})

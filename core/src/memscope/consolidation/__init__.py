@@ -46,13 +46,13 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]],
         )  # its parts are saved and fail apart from the other turns
     done = tuple(turn.key for turn in chosen) or claim.items
     hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
-    given = tuple(in_user_zone(turn, ctx) for turn in hooked)
-    if not given:
+    shown = tuple(in_user_zone(turn, ctx) for turn in hooked)
+    if not shown:
         return ChangeSet(done=done)
-    excluded = frozenset(turn.key for turn in given if not is_eligible(turn, ctx))
+    excluded = frozenset(turn.key for turn in shown if not is_eligible(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
     batch = FactBatch(
-        id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), excluded
+        id, shown, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, shown[0])), excluded
     )
     changes = change_set(await run(steps, resumed(batch, claim.change_set), ctx), done, propose=ctx.settings.approve)
     return await with_corrections(ctx.store, claim.user, changes, ctx.clock())

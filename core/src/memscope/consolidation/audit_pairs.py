@@ -72,7 +72,7 @@ class AgentPairs:
     """Pairs of one agent, nearest first, with the names of the user and of others that its facts give."""
 
     scope: Scope
-    own: frozenset[str]
+    own_names: frozenset[str]
     aliases: Aliases
     pairs: Sequence[NearPair]
 
@@ -143,7 +143,7 @@ class PairAudit:
         again, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
         agreed = [one for pair, one in first.items() if pair in again and again[pair].verdict == one.verdict]
         doubtful = [one for one in first.values() if one not in agreed]
-        settlement = Settlement({}, self.ctx.clock(), own=candidates.own, aliases=candidates.aliases)
+        settlement = Settlement({}, self.ctx.clock(), own_names=candidates.own_names, aliases=candidates.aliases)
         settlement.settle(agreed)
         changed = await self._apply(settlement)
         refused = len(settlement.refused) + len(doubtful)

@@ -63,22 +63,22 @@ class FactBatch(WorkBatch):
 def progress(batch: FactBatch) -> ChangeSet:
     """Return what was read so far, to be saved between the calls of a batch."""
     relations = [list(astuple(one)) for one in batch.relations]
-    told = {"read": dict(batch.read), "left": sorted(batch.unread), "relations": relations}
-    return ChangeSet((*batch.facts, *batch.refused_facts), report={**batch.report(), UNFINISHED: told})
+    state = {"read": dict(batch.read), "left": sorted(batch.unread), "relations": relations}
+    return ChangeSet((*batch.facts, *batch.refused_facts), report={**batch.report(), UNFINISHED: state})
 
 
 def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
     """Return the batch with what an earlier attempt at it had read."""
     if saved is None:
         return batch
-    told, found = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
+    state, observations = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
     return replace(
         batch,
-        facts=tuple(one for one in found if REFUSAL_FIELD not in one.data),
-        refused_facts=tuple(one for one in found if REFUSAL_FIELD in one.data),
-        unread=frozenset(told["left"]),
-        read=told["read"],
-        relations=tuple(ToldRelation(*one) for one in told.get("relations", ())),  # none were told before 0.2
+        facts=tuple(one for one in observations if REFUSAL_FIELD not in one.data),
+        refused_facts=tuple(one for one in observations if REFUSAL_FIELD in one.data),
+        unread=frozenset(state["left"]),
+        read=state["read"],
+        relations=tuple(ToldRelation(*one) for one in state.get("relations", ())),  # none were told before 0.2
         rejected=saved.report["rejected"],
         judged=saved.report.get("judged", {}),
         actions=tuple(saved.report["actions"]),

@@ -77,10 +77,10 @@ class TimeExpressions:
 
 
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
-    found = find_evidence(fact, batch)
-    happened = None if _is_timeless(fact, found.said) else choose_date(fact.happened, found)
-    ends = any(one.shape in ("until", "before") for one in (*found.quoted, *found.asked))
-    rule = _rule(fact, batch, found)
+    times = find_evidence(fact, batch)
+    happened = None if _is_timeless(fact, times.said) else choose_date(fact.happened, times)
+    ends = any(one.shape in ("until", "before") for one in (*times.quoted, *times.asked))
+    rule = _rule(fact, batch, times)
     return replace(
         fact,
         happened=happened,
@@ -89,26 +89,26 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
     )
 
 
-def choose_date(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
-    if told := (*found.quoted, *found.asked):
-        return _named_day(proposed, found) or confirm(told, proposed, found.said) or _only(found, proposed)
-    if found.beside and not any(map(_names_time, found.words)):
-        return confirm(found.beside, proposed, found.said)
-    named = any(map(_names_time, (*found.words, *found.sentences)))
-    return proposed if named and not _is_day_of_saying(proposed, found.said) else None
+def choose_date(proposed: Interval | None, times: TimeExpressions) -> Interval | None:
+    if stated := (*times.quoted, *times.asked):
+        return _named_day(proposed, times) or confirm(stated, proposed, times.said) or _only(times, proposed)
+    if times.beside and not any(map(_names_time, times.words)):
+        return confirm(times.beside, proposed, times.said)
+    named = any(map(_names_time, (*times.words, *times.sentences)))
+    return proposed if named and not _is_day_of_saying(proposed, times.said) else None
 
 
-def _is_timeless(fact: Observation, said: datetime) -> bool:
+def _is_timeless(fact: Observation, said_at: datetime) -> bool:
     """Return whether the fact is a taste or trait told without a time, however dated the words it was told in."""
-    return worded("timeless", fact.text) and not _names_time(fact.text) and not mentions(fact.text, said)
+    return worded("timeless", fact.text) and not _names_time(fact.text) and not mentions(fact.text, said_at)
 
 
 def _names_time(words: str) -> bool:
     return any(worded(sign, words) for sign in ("named_day", "time_word")) or _YEAR.search(words) is not None
 
 
-def _is_day_of_saying(proposed: Interval | None, said: datetime) -> bool:
-    return proposed is not None and said in proposed and proposed.end - proposed.start <= ONE_DAY
+def _is_day_of_saying(proposed: Interval | None, said_at: datetime) -> bool:
+    return proposed is not None and said_at in proposed and proposed.end - proposed.start <= ONE_DAY
 
 
 def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[Observation]) -> Observation:
@@ -123,16 +123,16 @@ def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[O
 def with_confirmed_dates(fact: Observation) -> Observation:
     """Correct dates in brackets that the model set beside the words, or remove them where nothing was confirmed."""
 
-    def checked(found: re.Match[str]) -> str:
-        meant = parse(found["date"], fact.said.tzinfo)
-        if meant is None or any(found["date"] in quote.text for quote in fact.quotes):
-            return found.group()
+    def checked(match: re.Match[str]) -> str:
+        meant = parse(match["date"], fact.said.tzinfo)
+        if meant is None or any(match["date"] in quote.text for quote in fact.quotes):
+            return match.group()
         if fact.happened is None:
             return ""
         return (
-            found.group()
+            match.group()
             if meant.overlaps(fact.happened)
-            else found.group().replace(found["date"], brief(fact.happened))
+            else match.group().replace(match["date"], brief(fact.happened))
         )
 
     return replace(fact, text=_BRACKETED.sub(checked, fact.text))
@@ -162,17 +162,20 @@ def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
                     continue  # "never" is not of the day that the question names
                 inside = one.start < end - first and start - first < one.end
                 (beside if not inside else asked if of_question else quoted).append(one)
-    said = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
+    said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
     quoted, asked, beside = ([*map(widened, some)] for some in (quoted, asked, beside))
-    return TimeExpressions(said, tuple(quoted), tuple(asked), tuple(beside), tuple(words), tuple(sentences))
+    return TimeExpressions(said_at, tuple(quoted), tuple(asked), tuple(beside), tuple(words), tuple(sentences))
 
 
 def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
     """Return whether the quote is of a turn that asks, and a later quote of another speaker."""
     turns = [batch.turn(one.turn) for one in fact.quotes]
-    own = batch.turn(quote.turn)
-    answered = any(one.speaker != own.speaker and (one.time, one.seq) > (own.time, own.seq) for one in turns)
-    return answered and any(map(is_question, sentences_of(own.text)))
+    quoted_turn = batch.turn(quote.turn)
+    answered = any(
+        one.speaker != quoted_turn.speaker and (one.time, one.seq) > (quoted_turn.time, quoted_turn.seq)
+        for one in turns
+    )
+    return answered and any(map(is_question, sentences_of(quoted_turn.text)))
 
 
 def _is_denied(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
@@ -194,7 +197,7 @@ def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _without_code(text: str) -> str:
     """Return the text with code blanked out: its "today" is no date of the user's."""
-    return _CODE.sub(lambda found: " " * len(found.group()), text)
+    return _CODE.sub(lambda match: " " * len(match.group()), text)
 
 
 def widened(mention: Mention) -> Mention:
@@ -210,60 +213,62 @@ def widened(mention: Mention) -> Mention:
 # ------------------------------------------------------------------------------------------------------------- decision
 
 
-def confirm(found: Sequence[Mention], proposed: Interval | None, said: datetime) -> Interval | None:
+def confirm(named: Sequence[Mention], proposed: Interval | None, said_at: datetime) -> Interval | None:
     """Return the narrowest mention that overlaps the proposal. "Since May" confirms a start, but gives no end."""
     if proposed is None:
         return None
-    fitting = [interval for one in found for interval in _readings(one, proposed, said) if interval.overlaps(proposed)]
+    fitting = [
+        interval for one in named for interval in _readings(one, proposed, said_at) if interval.overlaps(proposed)
+    ]
     return min(fitting, key=lambda interval: interval.end - interval.start, default=None)
 
 
-def _readings(mention: Mention, proposed: Interval, said: datetime) -> list[Interval]:
+def _readings(mention: Mention, proposed: Interval, said_at: datetime) -> list[Interval]:
     """Return the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last.
 
     What is to be done "by March 31" is done between the day of saying and that day.
     """
     meant = readings(mention)
     if mention.shape in ("before", "until"):
-        meant = [Interval(max(one.start, said - ONE_DAY), one.end) if one.end > said else one for one in meant]
+        meant = [Interval(max(one.start, said_at - ONE_DAY), one.end) if one.end > said_at else one for one in meant]
     if mention.shape not in ("point", "range"):
         return [proposed] if any(one.overlaps(proposed) or one.end == proposed.start for one in meant) else []
     return [mention.interval, *meant[1:], *recurrences(mention, proposed.start, proposed.end)]
 
 
-def _named_day(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
+def _named_day(proposed: Interval | None, times: TimeExpressions) -> Interval | None:
     """Return the proposal if the words name a day unknown to the rules within a known period ("last Diwali")."""
-    if proposed is None or not any(worded("named_day", words) for words in found.words):
+    if proposed is None or not any(worded("named_day", words) for words in times.words):
         return None
     inside = [
         one
-        for one in (*found.quoted, *found.asked)
+        for one in (*times.quoted, *times.asked)
         if one.interval.start <= proposed.start and proposed.end <= one.interval.end
     ]
     return proposed if inside and not any(worded("named_day", one.text) for one in inside) else None
 
 
-def _only(found: TimeExpressions, proposed: Interval | None) -> Interval | None:
+def _only(times: TimeExpressions, proposed: Interval | None) -> Interval | None:
     """Return the date that the words name, if they name exactly one day or period.
 
     Where nothing was proposed, neither a day of two readings ("on Thursday") nor the time around ("this year") counts.
     """
-    plain = [one for one in found.quoted if one.shape in ("point", "range") and not one.dayless]
-    if len(plain) != 1 or (proposed is None and _vague(plain[0], found.said)):
+    plain = [one for one in times.quoted if one.shape in ("point", "range") and not one.dayless]
+    if len(plain) != 1 or (proposed is None and _vague(plain[0], times.said)):
         return None
-    return nearest(plain[0], found.said)
+    return nearest(plain[0], times.said)
 
 
-def _vague(mention: Mention, said: datetime) -> bool:
+def _vague(mention: Mention, said_at: datetime) -> bool:
     interval = mention.interval
-    return len(readings(mention)) > 1 or (said in interval and interval.end - interval.start > ONE_DAY)
+    return len(readings(mention)) > 1 or (said_at in interval and interval.end - interval.start > ONE_DAY)
 
 
-def _rule(fact: Observation, batch: FactBatch, found: TimeExpressions) -> Mapping[str, Json] | None:
+def _rule(fact: Observation, batch: FactBatch, times: TimeExpressions) -> Mapping[str, Json] | None:
     """Return the recurrence rule named by the quoted words, as JSON, if there is one."""
     quotes = [quote for quote in fact.quotes if not _is_denied(quote, fact, batch)]
     rules = [one.rule for quote in quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
-    if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in found.quoted)):
+    if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in times.quoted)):
         return None
-    told = {name: value for name, value in asdict(rules[0]).items() if value}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+    fields = {name: value for name, value in asdict(rules[0]).items() if value}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}

@@ -136,12 +136,14 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
     Turns whose facts fail both times are left: only those are read again.
     """
     assert ctx.chat is not None
-    said = [line.text for line in heard(lines).values()]
+    texts = [line.text for line in heard(lines).values()]
     shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*heard(lines).values()])
-    told: dict[str, Json] = {"known": known_data(shown)} if shown else {}
-    messages = (ctx.prompts or Prompts()).messages("extract", said, {**told, "turns": lines_data(lines, known.names)})
-    if own := ctx.settings.consolidation.instructions:
-        messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{own}")
+    beside: dict[str, Json] = {"known": known_data(shown)} if shown else {}
+    messages = (ctx.prompts or Prompts()).messages(
+        "extract", texts, {**beside, "turns": lines_data(lines, known.names)}
+    )
+    if instructions := ctx.settings.consolidation.instructions:
+        messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")
     wanted = await asyncio.to_thread(schema, tuple(heard(lines)))  # pydantic takes some 20 ms for a class
     for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, asked, wanted)
@@ -193,26 +195,28 @@ def take_facts(
     if ctx.settings.approve:
         refused_facts = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
         batch = replace(batch, refused_facts=(*batch.refused_facts, *filter(None, refused_facts)))
-    dated = [made.happened is not None for fact, made in taken if clean(fact.when)]
+    dated = [observation.happened is not None for fact, observation in taken if clean(fact.when)]
     batch = batch.judge({"dates": len(dated), "wrong_date": dated.count(False)})
-    return with_relations(replace(batch, facts=(*batch.facts, *(made for _, made in taken))), taken, known)
+    return with_relations(
+        replace(batch, facts=(*batch.facts, *(observation for _, observation in taken))), taken, known
+    )
 
 
 def with_relations(
     batch: FactBatch, taken: Sequence[tuple[Fact, Observation]], known: Sequence[Observation]
 ) -> FactBatch:
     """Take up what the facts do to known ones, and to facts before them in the reply (``k`` 0)."""
-    told: list[ToldRelation] = []
+    relations: list[ToldRelation] = []
     wrong = 0
-    for place, (fact, made) in enumerate(taken):
+    for place, (fact, observation) in enumerate(taken):
         for one in fact.known:
             among = known[one.k - 1 : one.k] if one.k > 0 else [other for _, other in taken[:place]]
             meant = next((other for other in among if is_meant(one, other)), None) if one.k >= 0 else None
             wrong += meant is None
-            told += [ToldRelation(made.id, meant.id, one.relation, clean(one.rest))] if meant else []
+            relations += [ToldRelation(observation.id, meant.id, one.relation, clean(one.rest))] if meant else []
     verdicts = sum(len(fact.known) for fact, _ in taken)
     batch = batch.judge({"verdicts": verdicts, "wrong_known": wrong}).reject({"wrong_known": wrong})
-    return replace(batch, relations=(*batch.relations, *told))
+    return replace(batch, relations=(*batch.relations, *relations))
 
 
 def is_meant(relation: Relation, fact: Observation) -> bool:
@@ -252,19 +256,19 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "instruction"
     if not _has_words_of(fact, cited):
         return "not_in_quote"
-    said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
-    return "translated" if translated(fact.text, said) else cited
+    sources = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
+    return "translated" if translated(fact.text, sources) else cited
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
     """Return whether fact and quotes share a word, or an everyday topic: another wording, and not another matter."""
     quoted = " ".join(one.words for one in cited)
-    said, noted = form(quoted), form(fact.text)
-    if said.topics & noted.topics or topics(fact.text) & topics(quoted):
+    spoken, noted = form(quoted), form(fact.text)
+    if spoken.topics & noted.topics or topics(fact.text) & topics(quoted):
         return True
-    shared = len(set(said.tokens) & set(noted.tokens))
+    shared = len(set(spoken.tokens) & set(noted.tokens))
     return (
-        shared >= MIN_SHARED_CHARACTERS if has_cjk(fact.text) else shared > 0 and len(said.tokens) <= MAX_ASSENT_WORDS
+        shared >= MIN_SHARED_CHARACTERS if has_cjk(fact.text) else shared > 0 and len(spoken.tokens) <= MAX_ASSENT_WORDS
     )
 
 
@@ -306,10 +310,10 @@ def make_doubtful(
     cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context, number - 1) for number in sorted(numbers)]
     if reason not in REVIEWABLE_REFUSALS or all(one.context for one in cited):
         return None
-    made = make_observation(fact, cited, batch, ctx, ordinal)
+    observation = make_observation(fact, cited, batch, ctx, ordinal)
     words = [clean(quote.words) for quote in fact.quotes]
     id = memory_id(f"{batch.id}/{len(batch.refused_facts)}/refused", ordinal)
-    return replace(made, id=id, quotes=(), happened=None, data={REFUSAL_FIELD: reason, WORDS_FIELD: words})
+    return replace(observation, id=id, quotes=(), happened=None, data={REFUSAL_FIELD: reason, WORDS_FIELD: words})
 
 
 def fact_subject(name: str, turns: Sequence[Turn]) -> str:
@@ -326,8 +330,8 @@ def _means_user(name: str) -> bool:
     return name.casefold() in USER_NAMES or calls_user(name)
 
 
-def clean_keywords(given: Sequence[str]) -> tuple[str, ...]:
-    clean_ones = (clean(word)[:MAX_NAME_CHARS] for word in given[:MAX_KEYWORDS])
+def clean_keywords(keywords: Sequence[str]) -> tuple[str, ...]:
+    clean_ones = (clean(word)[:MAX_NAME_CHARS] for word in keywords[:MAX_KEYWORDS])
     return tuple(dict.fromkeys(word for word in clean_ones if word))
 
 

@@ -12,8 +12,8 @@ from memscope.services import Services
 @worker(reads=["facts"], writes=["facts", "rejected", "actions"], name="filter")
 async def by_level(batch: FactBatch, ctx: Services) -> FactBatch:
     """Drop and count facts of other levels: fiction, hypothesis, small talk."""
-    kept = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
+    facts = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
     for fact in batch.facts:
-        if fact not in kept:
+        if fact not in facts:
             batch = batch.refuse("level", fact.text, [quote.text for quote in fact.quotes])
-    return replace(batch, facts=kept)
+    return replace(batch, facts=facts)

@@ -31,8 +31,8 @@ _QUOTE_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:'[^\W\d_{CJK}]+)?")
 def find_quote(quote: str, text: str) -> str | None:
     """Return the quoted words as they stand in ``text``; None if they do not."""
     for words in dict.fromkeys((quote, _SPEAKER.sub("", quote))):
-        if found := _literally(words, text) or _in_pieces(words, text):
-            return found
+        if passage := _literally(words, text) or _in_pieces(words, text):
+            return passage
     return _aligned(_SPEAKER.sub("", quote), text) or _aligned(quote, text)
 
 

@@ -51,18 +51,18 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
     import numpy as np
 
     parts = [[*dict.fromkeys((line.text, *sentences(line.text)))] for line in lines]
-    said = [(line, text) for line, own in zip(lines, parts, strict=True) for text in own]
-    texts, known = [text for _, text in said], [" ".join((fact.text, *fact.keywords)) for fact in facts]
+    spoken = [(line, text) for line, pieces in zip(lines, parts, strict=True) for text in pieces]
+    texts, known = [text for _, text in spoken], [" ".join((fact.text, *fact.keywords)) for fact in facts]
     meant = _by_meaning(texts, known)
     topic = WEIGHT_OF_TOPIC_ALONE if meant is None else WEIGHT_OF_TOPIC
     ratings = (
         WEIGHT_OF_WORDS * _by_words(texts, known)
         + topic * _by_topic(texts, known)
-        + _by_person(said, facts) * _of_person(facts)
+        + _by_person(spoken, facts) * _of_person(facts)
     )
     if meant is not None:
         ratings += WEIGHT_OF_MEANING * meant
-    by_turn = np.maximum.reduceat(ratings, np.cumsum([0, *(len(own) for own in parts[:-1])]))
+    by_turn = np.maximum.reduceat(ratings, np.cumsum([0, *(len(pieces) for pieces in parts[:-1])]))
     nearest = (-((by_turn**NEAREST_COUNTS).sum(0))).argsort(kind="stable")
     return [facts[int(place)] for place in nearest[:MAX_KNOWN_FACTS]]
 
@@ -70,16 +70,16 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
 def _by_words(texts: Sequence[str], known: Sequence[str]) -> Ratings:
     import numpy as np
 
-    said, counts = [frozenset(terms(text)) for text in texts], [Counter(terms(text)) for text in known]
-    columns = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(said)))}
+    spoken, counts = [frozenset(terms(text)) for text in texts], [Counter(terms(text)) for text in known]
+    columns = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(spoken)))}
     tf = np.zeros((len(known), len(columns)), np.float32)
     for row, count in enumerate(counts):
         for word in count.keys() & columns.keys():
             tf[row, columns[word]] = count[word]
     length = np.array([count.total() for count in counts], np.float32)
     weights = rarity(len(known), (tf > 0).sum(0).astype(np.float32))
-    rated = [bm25(tf[:, own], length, float(length.mean()), weights[own])
-             for words in said for own in [[columns[word] for word in words]]]  # fmt: skip
+    rated = [bm25(tf[:, places], length, float(length.mean()), weights[places])
+             for words in spoken for places in [[columns[word] for word in words]]]  # fmt: skip
     return np.stack(rated)
 
 
@@ -93,8 +93,8 @@ def _by_meaning(texts: Sequence[str], known: Sequence[str]) -> Ratings | None:
     if all(vector is None for vector in rows[1]):
         return None
     none = np.zeros(DIMENSIONS, np.float32)
-    said, facts = (np.stack([none if vector is None else vector for vector in group]) for group in rows)
-    cosines: Ratings = np.maximum(said @ facts.T, 0.0)
+    spoken, facts = (np.stack([none if vector is None else vector for vector in group]) for group in rows)
+    cosines: Ratings = np.maximum(spoken @ facts.T, 0.0)
     return cosines
 
 
@@ -104,17 +104,19 @@ def _by_topic(texts: Sequence[str], known: Sequence[str]) -> Ratings:
     held = [topics(text) for text in known]
     shared = Counter(chain.from_iterable(held))
     weight = {topic: float(np.log1p(len(known) / count)) for topic, count in shared.items()}
-    rated = [[max((weight[one] for one in own & about), default=0.0) for about in held] for own in map(topics, texts)]
+    rated = [
+        [max((weight[one] for one in asked & about), default=0.0) for about in held] for asked in map(topics, texts)
+    ]
     return np.array(rated, np.float32)
 
 
-def _by_person(said: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Observation]) -> Ratings:
+def _by_person(spoken: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Observation]) -> Ratings:
     """Return 1 where the speaker is the fact's person, or names them."""
     import numpy as np
 
     about = {name for fact in facts for name in subjects(fact.about)}
     rated = []
-    for line, text in said:
+    for line, text in spoken:
         speaker = USER_SUBJECT if line.turn.role == "user" else line.turn.speaker
         met = {name for name in about if has_name(speaker, name) or has_name(text, name)}
         rated.append([float(not met.isdisjoint(subjects(fact.about))) for fact in facts])

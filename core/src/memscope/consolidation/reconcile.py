@@ -34,8 +34,8 @@ MAX_EVENT_LENGTH = timedelta(days=3)  # what lasts no longer may be one event, t
 async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     """Merge repeated facts, then apply what the model told of the others."""
     batch = await without_earlier_proposals(batch, ctx) if ctx.settings.approve else batch
-    told = [one.old for one in batch.relations]
-    known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts], told)
+    named = [one.old for one in batch.relations]
+    known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts], named)
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
     # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
     settlement = await asyncio.to_thread(_settled, batch, known, aliases, ctx)
@@ -44,8 +44,8 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
 
 
 def _settled(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ctx: Services) -> Settlement:
-    own, fresh = user_names((*batch.facts, *known)), {fact.id: fact for fact in batch.facts}
-    settlement = Settlement(fresh, ctx.clock(), find_recaps(batch), ctx.settings.approve, own, aliases)
+    own_names, fresh = user_names((*batch.facts, *known)), {fact.id: fact for fact in batch.facts}
+    settlement = Settlement(fresh, ctx.clock(), find_recaps(batch), ctx.settings.approve, own_names, aliases)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
     settlement.settle(  # facts of the same turns, said in one breath, stand side by side
@@ -56,11 +56,11 @@ def _settled(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, c
     return settlement
 
 
-def directed(new: Observation, old: Observation, told: ToldRelation) -> FactRelation:
+def directed(new: Observation, old: Observation, relation: ToldRelation) -> FactRelation:
     """Return the relation; where an old conversation is read late, the known fact ends the one said before it."""
-    if told.verdict == "ends" and new.said < old.said:
+    if relation.verdict == "ends" and new.said < old.said:
         new, old = old, new
-    return FactRelation(new, old, told.verdict, told.rest)
+    return FactRelation(new, old, relation.verdict, relation.rest)
 
 
 async def without_earlier_proposals(batch: FactBatch, ctx: Services) -> FactBatch:
@@ -104,8 +104,8 @@ def _closeness(one: Observation, other: Observation) -> float:
 
 
 def _rests_on_words_of(fact: Observation, before: Observation) -> bool:
-    told = [quote.text for quote in before.quotes]
-    return bool(fact.quotes) and all(any(same(quote.text, words) for words in told) for quote in fact.quotes)
+    earlier = [quote.text for quote in before.quotes]
+    return bool(fact.quotes) and all(any(same(quote.text, words) for words in earlier) for quote in fact.quotes)
 
 
 def _together(one: Interval | None, other: Interval | None) -> bool:
@@ -120,11 +120,11 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
     before: list[Observation] = []
     for fact in list(settlement.fresh.values()):
         others = (one for one in (*before, *known) if one.id != fact.id)
-        kept = next((one for one in others if is_equal(fact, settlement.latest(one))), None)
-        if kept is None:
+        equal = next((one for one in others if is_equal(fact, settlement.latest(one))), None)
+        if equal is None:
             before.append(fact)
         else:
-            settlement.merge(fact, settlement.latest(kept), recap=fact.id in settlement.recaps)
+            settlement.merge(fact, settlement.latest(equal), recap=fact.id in settlement.recaps)
 
 
 def _meet_by_topic(one: Observation, other: Observation) -> bool:
@@ -153,8 +153,8 @@ def find_recaps(batch: FactBatch) -> frozenset[str]:
 def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
     cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
     restated = [words for turn, words in cited if turn.role == "assistant" and not _asked(words, turn)]
-    own = [words for turn, words in cited if turn.role != "assistant"]
-    return bool(restated) and not any(closeness(fact.text, words) for words in own)
+    spoken = [words for turn, words in cited if turn.role != "assistant"]
+    return bool(restated) and not any(closeness(fact.text, words) for words in spoken)
 
 
 def _asked(words: str, turn: Turn) -> bool:

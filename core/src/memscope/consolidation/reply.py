@@ -39,8 +39,8 @@ class Fact(BaseModel):
 
     @field_validator("known", mode="before")
     @classmethod
-    def _one_by_one(cls, given: Any) -> Any:
-        return read_each(Relation, given, MALFORMED_RELATION) if isinstance(given, list) else []
+    def _one_by_one(cls, raw: Any) -> Any:
+        return read_each(Relation, raw, MALFORMED_RELATION) if isinstance(raw, list) else []
 
 
 MALFORMED_RELATION = Relation(k=-1, words="", relation="unrelated")
@@ -55,37 +55,37 @@ class Extraction(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_levels(cls, given: Any) -> Any:
+    def _by_levels(cls, raw: Any) -> Any:
         """Take the reply to a prompt of one's own that asks for the level of every turn instead of ``nothing``."""
-        if not isinstance(given, Mapping) or "nothing" in given or not isinstance(given.get("turns"), list):
-            return given
+        if not isinstance(raw, Mapping) or "nothing" in raw or not isinstance(raw.get("turns"), list):
+            return raw
         try:
-            levels = {one["turn"]: one["level"] for one in given["turns"] if one["level"] in LEVELS}
+            levels = {one["turn"]: one["level"] for one in raw["turns"] if one["level"] in LEVELS}
         except (TypeError, KeyError):
             raise ValueError("each of the turns has a turn and a level") from None
-        facts = given.get("facts")
+        facts = raw.get("facts")
         nothing = [turn for turn, level in levels.items() if facts or level < USUAL_LEVEL]
         facts = [_with_level(fact, levels) for fact in facts] if isinstance(facts, list) else facts
         return {"nothing": nothing} if facts is None else {"facts": facts, "nothing": nothing}
 
     @field_validator("facts", mode="before")
     @classmethod
-    def _one_by_one(cls, given: Any) -> Any:
-        if not isinstance(given, list):
-            return given
-        read = read_each(Fact, given, MALFORMED_FACT)
+    def _one_by_one(cls, raw: Any) -> Any:
+        if not isinstance(raw, list):
+            return raw
+        read = read_each(Fact, raw, MALFORMED_FACT)
         if read and all(fact is MALFORMED_FACT for fact in read):
-            Fact.model_validate(given[0])  # says what is wrong
+            Fact.model_validate(raw[0])  # says what is wrong
         return read
 
 
-def read_each(kind: type[M], given: list[Any], malformed: M) -> list[M]:
+def read_each(kind: type[M], raw: list[Any], malformed: M) -> list[M]:
     def read(one: Any) -> M:
         with suppress(ValidationError):
             return kind.model_validate(one)
         return malformed
 
-    return [read(one) for one in given]
+    return [read(one) for one in raw]
 
 
 def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:

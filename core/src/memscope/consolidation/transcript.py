@@ -113,13 +113,13 @@ def lines_data(
 def _line_data(
     number: int, line: TranscriptLine, conversation: int | None, names: Mapping[str, str]
 ) -> dict[str, Json]:
-    told: dict[str, Json] = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn)}
+    entry: dict[str, Json] = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn)}
     if conversation is not None:
-        told["conversation"] = conversation
+        entry["conversation"] = conversation
     short = {name: full for name, full in names.items() if has_name(line.text, name)}
     meant = {name: full for name, full in short.items() if not has_name(line.text, full)}
     marks: dict[str, Json] = {"continued": line.continued, "context": line.context, "names": meant}
-    return {**told, "text": line.text, **{name: mark for name, mark in marks.items() if mark}}
+    return {**entry, "text": line.text, **{name: mark for name, mark in marks.items() if mark}}
 
 
 def _speaker(turn: Turn) -> str:

@@ -22,8 +22,8 @@ REFUSAL_FIELD, WORDS_FIELD = "refused", "words"  # in the data of a proposal: wh
 
 def proposed(memory: MemoryType, closed: Sequence[Supersession]) -> MemoryType:
     """Return the memory as a proposal, with those of ``closed`` that it would supersede."""
-    own = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
-    return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: own} if own else memory.data)
+    changes = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
+    return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: changes} if changes else memory.data)
 
 
 async def proposals(store: Store, user: str) -> list[Observation | Insight]:
@@ -77,8 +77,8 @@ def _waits(memory: Observation | Insight) -> bool:
 
 
 def _accepted(memory: Observation | Insight) -> Observation | Insight:
-    kept = {name: value for name, value in memory.data.items() if name != SUPERSESSIONS}
-    return replace(memory, proposed=False, data=kept)
+    data = {name: value for name, value in memory.data.items() if name != SUPERSESSIONS}
+    return replace(memory, proposed=False, data=data)
 
 
 def _written(closing: Supersession) -> Json:
@@ -87,5 +87,5 @@ def _written(closing: Supersession) -> Json:
 
 
 def _read(row: Json, now: datetime) -> Supersession:
-    id, by, said, until = row
-    return Supersession(id, by, now, datetime.fromisoformat(said), datetime.fromisoformat(until) if until else None)
+    id, by, said_at, until = row
+    return Supersession(id, by, now, datetime.fromisoformat(said_at), datetime.fromisoformat(until) if until else None)

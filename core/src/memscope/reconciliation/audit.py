@@ -66,8 +66,8 @@ def _pairs(current: Sequence[Memory]) -> Iterator[AuditFinding]:
                 "doubled", ids, "say the same in nearly the same words", f"memscope forget --id {new.id}"
             )
         elif isinstance(old, Observation) and isinstance(new, Observation) and may_contradict(old, new):
-            said = "cannot both hold now; the newer one may have ended the older"
-            yield AuditFinding("contradiction", ids, said, f"memscope forget --id {old.id}")
+            reason = "cannot both hold now; the newer one may have ended the older"
+            yield AuditFinding("contradiction", ids, reason, f"memscope forget --id {old.id}")
 
 
 def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
@@ -137,8 +137,8 @@ def _undenied(text: str) -> frozenset[str]:
 def _unsourced(current: Iterable[Memory], known: Iterable[str]) -> Iterator[AuditFinding]:
     for one in current:
         if not set(one.sources).intersection(known):
-            said = "rests on nothing that is still in the store"
-            yield AuditFinding("unsourced", (one.id,), said, f"memscope forget --id {one.id}")
+            reason = "rests on nothing that is still in the store"
+            yield AuditFinding("unsourced", (one.id,), reason, f"memscope forget --id {one.id}")
 
 
 def _loops(current: Sequence[Memory], turns: Mapping[str, Turn]) -> Iterator[AuditFinding]:
@@ -149,8 +149,8 @@ def _loops(current: Sequence[Memory], turns: Mapping[str, Turn]) -> Iterator[Aud
     for key, resting in learned.items():
         if key in turns and not turns[key].statement and _quotes_memory(turns[key], current):
             ids = (key, *(one.id for one in resting))
-            said = "a turn that quotes memory back, and what was learned from it"
-            yield AuditFinding("loop", ids, said, f"memscope forget --id {key}")
+            reason = "a turn that quotes memory back, and what was learned from it"
+            yield AuditFinding("loop", ids, reason, f"memscope forget --id {key}")
 
 
 def _quotes_memory(turn: Turn, current: Sequence[Memory]) -> bool:

@@ -179,10 +179,10 @@ def _replacing(
         if sentences == attributed(old, facts):
             continue
         heirs = [fact for id in old.sources for fact in over.get(id, ())]
-        said = max([old.said, *(fact.said for fact in heirs)])
+        said_at = max([old.said, *(fact.said for fact in heirs)])
         if sentences:
-            new.append(superseding(old, sentences, [one.id for one in heirs], said, now))
-        closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said, said))
+            new.append(superseding(old, sentences, [one.id for one in heirs], said_at, now))
+        closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said_at, said_at))
     return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
 
 
@@ -192,11 +192,11 @@ def _ended_since(fact: Observation, insight: Insight, now: datetime) -> bool:
 
 
 def superseding(
-    old: Insight, sentences: tuple[Sentence, ...], more: Iterable[str], said: datetime, now: datetime
+    old: Insight, sentences: tuple[Sentence, ...], more: Iterable[str], said_at: datetime, now: datetime
 ) -> Insight:
     """Return an insight for the place of the old one; it rests on all that this rested on, and on ``more``."""
     return replace(
         old, id=memory_id(f"{old.id}/{old.version}/{'/'.join(more)}", 0), text=composed(old.subject, sentences),
-        sentences=sentences, sources=tuple(dict.fromkeys((*old.sources, *more))), said=said, recorded=now, version=1,
+        sentences=sentences, sources=tuple(dict.fromkeys((*old.sources, *more))), said=said_at, recorded=now, version=1,
         origin="reflect",
     )  # fmt: skip

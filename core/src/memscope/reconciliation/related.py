@@ -31,11 +31,11 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
         return []
     await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
     small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
-    found = await _all(ctx, scope) if small else await _found(ctx, scope, texts)
-    if others := set(ids) - {memory.id for memory in found}:
+    facts = await _all(ctx, scope) if small else await _found(ctx, scope, texts)
+    if others := set(ids) - {memory.id for memory in facts}:
         records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
-        found += [record for record in records if isinstance(record, Observation)]
-    return [memory for memory in found if _counts(memory, scope)]
+        facts += [record for record in records if isinstance(record, Observation)]
+    return [memory for memory in facts if _counts(memory, scope)]
 
 
 async def _all(ctx: Services, scope: Scope) -> list[Observation]:
@@ -46,8 +46,8 @@ async def _all(ctx: Services, scope: Scope) -> list[Observation]:
 async def _found(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     vectors = await _vectors(ctx, texts)
     asked = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
-    found = await asyncio.gather(*map(ctx.store.search, asked))
-    handles = list(dict.fromkeys(handle for candidates in found for handle in best(candidates)))
+    results = await asyncio.gather(*map(ctx.store.search, asked))
+    handles = list(dict.fromkeys(handle for candidates in results for handle in best(candidates)))
     derived = (await ctx.store.fetch(scope.user, handles)).derived
     memories = {memory.id: memory for group in derived.values() for memory in group}
     return [memory for memory in memories.values() if isinstance(memory, Observation)]

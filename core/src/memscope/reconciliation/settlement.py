@@ -50,15 +50,15 @@ class Settlement:
 
     ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
     end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
-    that is stored ends. ``own`` are names of the user, ``aliases`` those of others. ``refused`` are the verdicts that
-    the rules did not let pass, ``beyond`` those that would have ended more than one answer may.
+    that is stored ends. ``own_names`` are names of the user, ``aliases`` those of others. ``refused`` are the verdicts
+    that the rules did not let pass, ``beyond`` those that would have ended more than one answer may.
     """
 
     fresh: dict[str, Observation]
     now: datetime
     recaps: frozenset[str] = frozenset()
     propose: bool = False
-    own: frozenset[str] = NOBODY
+    own_names: frozenset[str] = NOBODY
     aliases: Aliases = NO_ALIASES
     revised: dict[str, Revision] = field(default_factory=dict)
     closed: dict[str, Supersession] = field(default_factory=dict)
@@ -75,9 +75,9 @@ class Settlement:
         the end whose fact is merged away: repeats from the last said, refinements from the first.
         """
         weighed_ones = (self._weighed(one) for one in judged if one.verdict != "unrelated")
-        told = sorted((one for one in weighed_ones if one.verdict != "unrelated"), key=lambda one: one.new.said)
-        repeats = [one for one in reversed(told) if one.verdict == "repeats"]
-        others = (one for one in told if one.verdict != "repeats")
+        relations = sorted((one for one in weighed_ones if one.verdict != "unrelated"), key=lambda one: one.new.said)
+        repeats = [one for one in reversed(relations) if one.verdict == "repeats"]
+        others = (one for one in relations if one.verdict != "repeats")
         for one in (*repeats, *sorted(others, key=lambda one: _ORDER.index(one.verdict))):
             new, old = self.latest(one.new), self.latest(one.old)
             if new.id != old.id and old.id not in self.closed:
@@ -92,44 +92,44 @@ class Settlement:
             return revision.memory
         return self.fresh.get(memory.id, memory)
 
-    def merge(self, gone: Observation, kept: Observation, *, recap: bool = False) -> None:
+    def merge(self, gone: Observation, survivor: Observation, *, recap: bool = False) -> None:
         """Merge ``gone`` into ``kept``, which gains its sources; a recap adds none.
 
         The source that said it first stands in front. A machine's note always gives way to a person's fact.
         """
-        if gone.by_machine != kept.by_machine:
-            return self._give_way(*((kept, gone) if kept.by_machine else (gone, kept)))
-        whole = kept if recap else joined(kept, gone)
-        if gone.said < kept.said:
+        if gone.by_machine != survivor.by_machine:
+            return self._give_way(*((survivor, gone) if survivor.by_machine else (gone, survivor)))
+        whole = survivor if recap else joined(survivor, gone)
+        if gone.said < survivor.said:
             whole = replace(whole, sources=tuple(dict.fromkeys((*gone.sources, *whole.sources))))
-        if len(kept.sources) >= MAX_SOURCES:
-            whole = replace(whole, sources=kept.sources, quotes=kept.quotes)
-        self._take_over(gone, whole, changed=whole != kept)
-        self.actions.append(action("merged", gone, into=kept.id))
+        if len(survivor.sources) >= MAX_SOURCES:
+            whole = replace(whole, sources=survivor.sources, quotes=survivor.quotes)
+        self._take_over(gone, whole, changed=whole != survivor)
+        self.actions.append(action("merged", gone, into=survivor.id))
 
     # ---- inside
 
-    def _weighed(self, told: FactRelation) -> FactRelation:
-        verdict = weighed(told.verdict, told.new, told.old, self.own, self.aliases)
+    def _weighed(self, relation: FactRelation) -> FactRelation:
+        verdict = weighed(relation.verdict, relation.new, relation.old, self.own_names, self.aliases)
         if verdict == "unrelated":
-            self.refused.append(told)
-        if told.verdict == "repeats" and verdict == "refines":  # neither says all of the other
-            return replace(told, verdict=verdict, rest=told.old.text)
-        return replace(told, verdict=verdict)
+            self.refused.append(relation)
+        if relation.verdict == "repeats" and verdict == "refines":  # neither says all of the other
+            return replace(relation, verdict=verdict, rest=relation.old.text)
+        return replace(relation, verdict=verdict)
 
-    def _apply(self, told: FactRelation, new: Observation, old: Observation) -> None:
-        recap = told.new.id in self.recaps
-        if told.verdict == "ends" and not recap:
-            self._end(new if new.id == told.new.id else told.new, new.id, old, told)
-        elif told.verdict == "was" and past(new) != new:
+    def _apply(self, relation: FactRelation, new: Observation, old: Observation) -> None:
+        recap = relation.new.id in self.recaps
+        if relation.verdict == "ends" and not recap:
+            self._end(new if new.id == relation.new.id else relation.new, new.id, old, relation)
+        elif relation.verdict == "was" and past(new) != new:
             self._revise(past(new))
-        elif new.id in self.closed or (new.id, old.id) != (told.new.id, told.old.id):
+        elif new.id in self.closed or (new.id, old.id) != (relation.new.id, relation.old.id):
             return
-        elif told.verdict == "refines":
-            self._refine(new, old, told.rest)
-        elif told.verdict == "repeats" and old.id in self.fresh and new.id not in self.fresh:
+        elif relation.verdict == "refines":
+            self._refine(new, old, relation.rest)
+        elif relation.verdict == "repeats" and old.id in self.fresh and new.id not in self.fresh:
             self._refine(old, new)  # an earlier conversation that is learned of later
-        elif told.verdict == "repeats":
+        elif relation.verdict == "repeats":
             self.merge(new, old, recap=recap)
 
     def _refine(self, whole: Observation, part: Observation, rest: str = "") -> None:
@@ -153,9 +153,9 @@ class Settlement:
         self._take_over(note, stated, changed=False)
         self.actions.append(action(name, note, **{key: stated.id}))
 
-    def _end(self, told: Observation, by: str, old: Observation, relation: FactRelation) -> None:
+    def _end(self, new: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
-        outcome = ended(told, old, self.now, self.own, self.aliases)
+        outcome = ended(new, old, self.now, self.own_names, self.aliases)
         if not outcome:
             self.refused.append(relation)
         if isinstance(outcome, Supersession):
@@ -165,29 +165,29 @@ class Settlement:
             self._ended += 1
             self._close(replace(outcome, by=by))
             self.actions.append(action("superseded", old, by=by))
-            if not self.propose and (kept := remainder(old, relation.rest, self.now)):
-                self.fresh[kept.id] = replace(kept, said=outcome.said)  # until then the old fact says it
+            if not self.propose and (rest := remainder(old, relation.rest, self.now)):
+                self.fresh[rest.id] = replace(rest, said=outcome.said)  # until then the old fact says it
             return
         for memory in outcome:
             stored = memory.id not in self.fresh
-            if memory not in (told, old) and memory.id not in self._heirs and not (stored and self.propose):
+            if memory not in (new, old) and memory.id not in self._heirs and not (stored and self.propose):
                 self._revise(memory)
 
-    def _take_over(self, gone: Observation, kept: Observation, *, changed: bool) -> None:
+    def _take_over(self, gone: Observation, survivor: Observation, *, changed: bool) -> None:
         if gone.id in self.fresh:
             del self.fresh[gone.id]
-            self._hand_over(gone.id, kept.id)
+            self._hand_over(gone.id, survivor.id)
         else:
-            self._close(replaced(gone, kept, self.now))
+            self._close(replaced(gone, survivor, self.now))
         if changed:
-            self._revise(kept)
-        self._heirs[gone.id] = kept
+            self._revise(survivor)
+        self._heirs[gone.id] = survivor
 
-    def _hand_over(self, gone: str, kept: str) -> None:
+    def _hand_over(self, gone: str, survivor: str) -> None:
         """Name ``kept`` as the successor of what ``gone``, which will not be stored, had superseded."""
-        self.closed = {id: replace(one, by=kept) if one.by == gone else one for id, one in self.closed.items()}
+        self.closed = {id: replace(one, by=survivor) if one.by == gone else one for id, one in self.closed.items()}
         self.actions = [
-            {name: kept if name in ("by", "into") and value == gone else value for name, value in line.items()}
+            {name: survivor if name in ("by", "into") and value == gone else value for name, value in line.items()}
             for line in self.actions
         ]
 
@@ -235,8 +235,8 @@ class WorkBatch:
         """Return the batch that tells of its new memories. A proposal supersedes nothing yet, so no line says so."""
         ids = {memory.id for memory in memories} if propose else set()
         lines = [line for line in self.actions if not (line["action"] == "superseded" and line["by"] in ids)]
-        made = [action("proposed" if propose else "new", memory) for memory in memories]
-        return replace(self, actions=(*lines, *made))
+        added_lines = [action("proposed" if propose else "new", memory) for memory in memories]
+        return replace(self, actions=(*lines, *added_lines))
 
     def settled(self, settlement: Settlement) -> Self:
         return replace(

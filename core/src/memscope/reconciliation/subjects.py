@@ -31,11 +31,11 @@ def _joints() -> re.Pattern[str]:
 
 @depends_on_languages
 @lru_cache(4096)  # asked for every pair of facts
-def subjects(about: str, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
+def subjects(about: str, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
     """Return the folded names in ``about``; "user" for one of the user's ``own`` names, for an alias its name."""
     names = frozenset(" ".join(fold(name).split()) for name in _joints().split(about)) - {""}
     known = dict(aliases)
-    return frozenset(USER_SUBJECT if name in own else known.get(name, name) for name in names)
+    return frozenset(USER_SUBJECT if name in own_names else known.get(name, name) for name in names)
 
 
 def meet(one: Observation, other: Observation) -> bool:
@@ -43,13 +43,15 @@ def meet(one: Observation, other: Observation) -> bool:
     return any(_same_name(a, b) for a in subjects(one.about) for b in subjects(other.about))
 
 
-def may_meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
+def may_meet(
+    one: Observation, other: Observation, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
+) -> bool:
     """Return whether both may be about one person or thing: also by names that differ by a letter.
 
     Of two facts that each name the other's subject, both are about both: who of two is meant was mistaken.
     """
-    told, names = subjects(other.about, own, aliases), subjects(one.about, own, aliases)
-    return any(_same_name(a, b) or _alike(a, b) for a in names for b in told) or _name_each_other(one, other)
+    other_names, names = subjects(other.about, own_names, aliases), subjects(one.about, own_names, aliases)
+    return any(_same_name(a, b) or _alike(a, b) for a in names for b in other_names) or _name_each_other(one, other)
 
 
 def _name_each_other(one: Observation, other: Observation) -> bool:
@@ -57,39 +59,41 @@ def _name_each_other(one: Observation, other: Observation) -> bool:
     return all(name != USER_SUBJECT and has_name(text, name) for text, name in pairs)
 
 
-def covers(new: Observation, old: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
+def covers(
+    new: Observation, old: Observation, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
+) -> bool:
     """Return whether ``new`` speaks of everybody that ``old`` is about."""
-    told, wanted = subjects(new.about, own, aliases), subjects(old.about, own, aliases)
-    if tells_end_for(new, old, own):
+    new_names, wanted = subjects(new.about, own_names, aliases), subjects(old.about, own_names, aliases)
+    if tells_end_for(new, old, own_names):
         return True
-    if told and ((len(wanted) == 1 and share_thing(new, old, own)) or _name_each_other(new, old)):
+    if new_names and ((len(wanted) == 1 and share_thing(new, old, own_names)) or _name_each_other(new, old)):
         return True
-    return bool(told) and all(any(_same_name(a, b) or _alike(a, b) for a in told) for b in wanted)
+    return bool(new_names) and all(any(_same_name(a, b) or _alike(a, b) for a in new_names) for b in wanted)
 
 
-def tells_end_for(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
+def tells_end_for(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
     """Return whether ``new`` says that something is over with people whom ``old`` names: "Ben has moved out" ends
     "the user shares a flat with Ben", which is about the user.
     """
     if not worded("over", new.text):
         return False
-    people = subjects(new.about, own) - {USER_SUBJECT}
+    people = subjects(new.about, own_names) - {USER_SUBJECT}
     return bool(people) and all(has_name(old.text, name) for name in people)
 
 
-def share_thing(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:
+def share_thing(one: Observation, other: Observation, own_names: frozenset[str] = NOBODY) -> bool:
     """Return whether both name a thing of one owner, whatever they are about: "Carla is the user's new boss".
 
     One that is about the thing itself ("boss") need not say whose it is.
     """
-    a, b = _things(one.text, own), _things(other.text, own)
+    a, b = _things(one.text, own_names), _things(other.text, own_names)
     if a & b:
         return True
-    return _is_about_one_of(one, b, own) or _is_about_one_of(other, a, own)
+    return _is_about_one_of(one, b, own_names) or _is_about_one_of(other, a, own_names)
 
 
-def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own: frozenset[str]) -> bool:
-    named = {name.removeprefix("the ").removeprefix("user's ") for name in subjects(fact.about, own)}
+def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own_names: frozenset[str]) -> bool:
+    named = {name.removeprefix("the ").removeprefix("user's ") for name in subjects(fact.about, own_names)}
     if USER_SUBJECT in named:
         named = {*form(fact.text).tokens, *form(fact.text).topics}
     return any(owner == USER_SUBJECT and thing in named for owner, thing in things)
@@ -97,11 +101,13 @@ def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own:
 
 @depends_on_languages
 @lru_cache(4096)
-def _things(text: str, own: frozenset[str]) -> frozenset[tuple[str, str]]:
+def _things(text: str, own_names: frozenset[str]) -> frozenset[tuple[str, str]]:
     """Return owner and thing of "the user's new boss", "Ann's dentist"."""
     matches = (match for one in wordings(text) for match in one.possession.finditer(text))
     pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
-    return frozenset((USER_SUBJECT if owner in own or calls_user(owner) else owner, thing) for owner, thing in pairs)
+    return frozenset(
+        (USER_SUBJECT if owner in own_names or calls_user(owner) else owner, thing) for owner, thing in pairs
+    )
 
 
 def _same_name(one: str, other: str) -> bool:

@@ -48,7 +48,7 @@ def ended(
     new: Observation,
     old: Observation,
     now: datetime,
-    own: frozenset[str] = NOBODY,
+    own_names: frozenset[str] = NOBODY,
     aliases: Aliases = NO_ALIASES,
 ) -> Supersession | tuple[Observation, ...]:
     """Apply "``new`` ends ``old``": returns ``old`` closed, or the facts to revise; none for no effect.
@@ -56,13 +56,13 @@ def ended(
     Facts of another subject end nothing, nor do plans end present facts, nor present facts what was told as past, nor
     what was told as past something else that holds, nor what happened long before the other was said. A future fact
     only sets ``valid_to``. Of two dated past events the earlier one never ends the later one: it is told as history.
-    ``own``: names of the user, ``aliases`` of others.
+    ``own_names``: names of the user, ``aliases`` of others.
     """
-    if not covers(new, old, own, aliases) or (_open(new) and not _open(old)) or _is_history(old, new):
+    if not covers(new, old, own_names, aliases) or (_open(new) and not _open(old)) or _is_history(old, new):
         return ()
     if _happened_before(new, old) or _happened_long_before(new, old):
         return (past(new, event(old)),)
-    if _tells_of_another_time(new, old, own):
+    if _tells_of_another_time(new, old, own_names):
         return (past(new),)
     start = event(new)
     if start > new.said and event(old) <= new.said and not _open(old):
@@ -73,9 +73,9 @@ def ended(
 
 def _is_history(old: Observation, new: Observation) -> bool:
     """Return whether ``old`` told of a time that was over, and ``new`` does not correct it."""
-    told = old.valid_to is not None and old.valid_to <= old.said
+    was_over = old.valid_to is not None and old.valid_to <= old.said
     over = old.happened is None or old.happened.end <= old.said
-    if not told and not (over and _told_as_past(old)):
+    if not was_over and not (over and _told_as_past(old)):
         return False
     if old.happened and new.happened:
         return not old.happened.overlaps(new.happened)
@@ -86,7 +86,7 @@ def _told_as_past(memory: Observation) -> bool:
     return worded("told_as_past", memory.text) and not worded("still_holds", memory.text)
 
 
-def _tells_of_another_time(new: Observation, old: Observation, own: frozenset[str]) -> bool:
+def _tells_of_another_time(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
     """Return whether ``new`` tells of a time that was over, and not of the end of what ``old`` says.
 
     "Lived in Paris in 2010" does not end "lives in Berlin"; "used to smoke" ends "smokes a lot".
@@ -95,14 +95,14 @@ def _tells_of_another_time(new: Observation, old: Observation, own: frozenset[st
         return False
     signs = ("told_as_past", "state") if new.happened else ("formerly",)
     over = new.happened is None or new.happened.end <= old.said
-    told = over and any(worded(sign, new.text) for sign in signs)
-    return told and not (_content(new, own) & _content(old, own)) - every("state_words")
+    tells_past = over and any(worded(sign, new.text) for sign in signs)
+    return tells_past and not (_content(new, own_names) & _content(old, own_names)) - every("state_words")
 
 
-def _content(memory: Observation, own: frozenset[str]) -> frozenset[str]:
+def _content(memory: Observation, own_names: frozenset[str]) -> frozenset[str]:
     """Return the words of a fact without the names of its subjects."""
     text = fold(memory.text)
-    for name in sorted(subjects(memory.about) | own, key=len, reverse=True):
+    for name in sorted(subjects(memory.about) | own_names, key=len, reverse=True):
         text = text.replace(name, " ")
     return form(text).topics
 

@@ -33,7 +33,7 @@ def weighed(
     verdict: Verdict,
     new: Observation,
     old: Observation,
-    own: frozenset[str] = NOBODY,
+    own_names: frozenset[str] = NOBODY,
     aliases: Aliases = NO_ALIASES,
 ) -> Verdict:
     """Return the verdict that counts.
@@ -43,14 +43,14 @@ def weighed(
     fact and has a number, name or day besides refines it. What a machine noted neither ends nor refines what
     a person said.
     """
-    met = may_meet(new, old, own, aliases) or share_thing(new, old, own)
-    if not met and not (verdict == "ends" and tells_end_for(new, old, own)):
+    met = may_meet(new, old, own_names, aliases) or share_thing(new, old, own_names)
+    if not met and not (verdict == "ends" and tells_end_for(new, old, own_names)):
         return "unrelated"
     if verdict in ("repeats", "refines") and (are_other_events(new, old) or not are_alike(new, old)):
         return "unrelated"
-    if verdict == "ends" and (is_hearsay(new, old, own) or are_of_other_kinds(new, old, own)):
+    if verdict == "ends" and (is_hearsay(new, old, own_names) or are_of_other_kinds(new, old, own_names)):
         return "unrelated"
-    if verdict == "repeats" and has_more(new, old, own):
+    if verdict == "repeats" and has_more(new, old, own_names):
         verdict = "refines"
     if verdict in ("ends", "refines") and new.by_machine and not old.by_machine:
         return "unrelated"
@@ -63,21 +63,21 @@ def are_other_events(one: Observation, other: Observation) -> bool:
     return bool(dated) and RECURS not in one.data and RECURS not in other.data
 
 
-def is_hearsay(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
+def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
     """Return whether somebody else is said to say it of the new fact's subject, of whom the old one says nothing."""
     for match in (one.hearsay.match(new.text) for one in wordings(new.text)):
         if match:
             source = USER_SUBJECT if calls_user(match["source"]) else fold(match["source"])
-            return source not in subjects(new.about, own) and not has_name(old.text, source)
+            return source not in subjects(new.about, own_names) and not has_name(old.text, source)
     return False
 
 
-def are_of_other_kinds(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:
+def are_of_other_kinds(one: Observation, other: Observation, own_names: frozenset[str] = NOBODY) -> bool:
     """Return whether the facts share no word but names, no keyword, and less than half of the everyday topics of one.
 
     Without keywords nobody said what a fact is about.
     """
-    if not (one.keywords and other.keywords) or _content(one, own) & _content(other, own):
+    if not (one.keywords and other.keywords) or _content(one, own_names) & _content(other, own_names):
         return False
     kinds = [topics(" ".join((fact.text, *fact.keywords))) for fact in (one, other)]
     fewest = min(map(len, kinds))
@@ -103,17 +103,19 @@ def keywords(fact: Observation) -> set[str]:
     return {fold(word) for word in fact.keywords} - subjects(fact.about) - every("other")
 
 
-def _content(fact: Observation, own: frozenset[str]) -> frozenset[str]:
-    called = [found.text for found in names(fact.text)]
+def _content(fact: Observation, own_names: frozenset[str]) -> frozenset[str]:
+    called = [mention.text for mention in names(fact.text)]
     text = fact.text
     for name in called:  # in a script without spaces the pairs of characters at its ends are of no word
         text = text.replace(name, " ")
-    return form(text).topics - form(" ".join((*called, *subjects(fact.about), *own))).topics - every("state_words")
+    return (
+        form(text).topics - form(" ".join((*called, *subjects(fact.about), *own_names))).topics - every("state_words")
+    )
 
 
-def has_more(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
+def has_more(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
     """Return whether the new fact has a number, name or day that the old one lacks."""
-    known = f"{old.text} {old.about} {' '.join(own)}"
+    known = f"{old.text} {old.about} {' '.join(own_names)}"
     if new.happened and not old.happened:
         return True
     return any(True for _ in missing(new.text, known)) or bool(_digits(new.text) - _digits(old.text))
@@ -121,8 +123,8 @@ def has_more(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -
 
 def missing(text: str, known: str) -> Iterator[str]:
     """Yield the numbers, names and titles of a text that another one does not have."""
-    said = known.casefold()
-    return (detail for detail in _DETAIL.findall(text) if detail.casefold().strip(".,:") not in said)
+    folded = known.casefold()
+    return (detail for detail in _DETAIL.findall(text) if detail.casefold().strip(".,:") not in folded)
 
 
 def _digits(text: str) -> frozenset[str]:

@@ -55,7 +55,7 @@ def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False
     batch = batch.added(batch.new, propose=propose)
     placed = {id for topic in batch.topics for id in topic.placed}
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new
-    own = {memory.id for memory in batch.new}
-    closed = tuple(closing for closing in batch.closed if not propose or closing.by not in own)
+    new_ids = {memory.id for memory in batch.new}
+    closed = tuple(closing for closing in batch.closed if not propose or closing.by not in new_ids)
     done = tuple(sorted(placed | batch.alone | gone))
     return ChangeSet(new, closed, batch.revised, done, report=batch.report())

@@ -37,7 +37,7 @@ def _settled(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
     over = {id: [facts[by]] if by in facts else [] for id, by in ended.items()}
     sentences = corrected(topic.sentences, over, facts, topic.worded)
     ids = [dict.fromkeys(_survivor(batch, id) for id in one.sources) for one in sentences]
-    named = (replace(one, sources=tuple(own)) for one, own in zip(sentences, ids, strict=True))
+    named = (replace(one, sources=tuple(fact_ids)) for one, fact_ids in zip(sentences, ids, strict=True))
     return replace(topic, sentences=tuple(named))
 
 
