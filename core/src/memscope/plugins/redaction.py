@@ -62,6 +62,8 @@ class Redaction:
 
     def redact(self, value: Any) -> Any:
         """Mask a record, or any other value."""
+        if not self.kinds:
+            return value
         return self.value(value) if isinstance(value, str) else self.record(value)
 
     def record(self, record: StoredType, tag: Tag | None = None) -> StoredType:

@@ -20,11 +20,12 @@ from memscope.records.serialization import (
 )
 
 T = TypeVar("T")
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # ``dumps`` makes one in each call
 
 
 def encode(value: Record | Block | Receipt | ChangeSet) -> str:
     fields = change_set_to_json(value) if isinstance(value, ChangeSet) else to_json(value)
-    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    text = _encoder.encode(fields)
     return f"{crc32(text.encode()):08x}{text}"
 
 

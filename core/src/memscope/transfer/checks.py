@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError
-from memscope.records import BLOCK_ORDERS, Block, Insight, Interval, Quote, Receipt, Record, Sentence, Turn
+from memscope.records import (
+    BLOCK_ORDERS,
+    Block,
+    Insight,
+    Interval,
+    Observation,
+    Quote,
+    Receipt,
+    Record,
+    Scope,
+    Sentence,
+    Turn,
+)
 from memscope.validation import Limits
 
 StoredType = TypeVar("StoredType", bound=Record | Block | Receipt)
@@ -17,34 +30,47 @@ SEQ_RANGE = range(1 << 63)
 NOT_TEXT_REMEDY = "remove control characters and lone surrogates"
 FIELD_RANGES = {"level": range(4), "version": range(1, 1 << 31), "order": BLOCK_ORDERS}
 NAME_FIELDS = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
+_CHECKED_COLUMNS: Mapping[type, Sequence[str]] = {
+    stored: [column.name for column in fields(stored) if column.name != "scope"]
+    for stored in (Turn, Observation, Insight, Block, Receipt)
+}
 
 
 def check_record(record: StoredType, limits: Limits, *, keyless: bool = False) -> StoredType:
     """Return the record; ``InputError`` for a value that would be refused as an argument."""
-    validation.scope(record.scope.user, record.scope.agent, record.scope.session)
+    _check_scope(record.scope)
     limits = limits if isinstance(record, Turn) else replace(limits, text=limits.memory)
-    for column in fields(record):
-        value = getattr(record, column.name)
-        if column.name in NAME_FIELDS and value is not None and not (keyless and column.name == "key" and value == ""):
-            validation.identifier(column.name, value)
-        elif column.name not in NAME_FIELDS:
-            _check(column.name, value, limits)
+    for name in _CHECKED_COLUMNS[type(record)]:
+        value = getattr(record, name)
+        if name not in NAME_FIELDS:
+            if value or type(value) is int:  # nothing else is wrong when it is empty
+                _check(name, value, limits)
+        elif value is not None and not (keyless and name == "key" and value == ""):
+            validation.identifier(name, value)
     if isinstance(record, Insight) and not {id for one in record.sentences for id in one.sources} <= {*record.sources}:
         raise InputError("a sentence rests on what is no source of its insight")
     return record
 
 
+@lru_cache(maxsize=64)  # lines that follow each other are mostly of one session
+def _check_scope(scope: Scope) -> None:
+    validation.scope(scope.user, scope.agent, scope.session)
+
+
 def _check(name: str, value: Any, limits: Limits) -> None:
-    if isinstance(value, str) and validation.text(name, value, limits.text) != value:
-        raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
-    elif isinstance(value, Mapping) and validation.json_object(name, value, limits) != value:
-        raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
+    if isinstance(value, str):
+        if validation.text(name, value, limits.text) != value:
+            raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
     elif isinstance(value, datetime):
         zoned(name, value)
+    elif isinstance(value, int):
+        if value not in FIELD_RANGES.get(name, SEQ_RANGE):
+            raise InputError(f"{name} is out of range")
+    elif isinstance(value, Mapping):
+        if validation.json_object(name, value, limits) != value:
+            raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
     elif isinstance(value, Interval):
         _check_interval(name, value)
-    elif isinstance(value, int) and value not in FIELD_RANGES.get(name, SEQ_RANGE):
-        raise InputError(f"{name} is out of range")
     elif isinstance(value, Quote):
         _check(name, (value.turn, value.text), limits)
     elif isinstance(value, Sentence):

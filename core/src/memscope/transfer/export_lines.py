@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from memscope import validation
 from memscope.errors import InputError, StoreError
@@ -25,8 +24,7 @@ STAGE_OF_KIND: dict[str, Stage] = {"turn": "consolidate", "observation": "reflec
 Redact: TypeAlias = Callable[[Any], Any]  # from record to record; ``InputError`` for a secret in an id
 
 
-@dataclass(frozen=True, slots=True)
-class ExportLine:
+class ExportLine(NamedTuple):
     """One line. ``record``: a record, receipt or block, a forgotten id, or the secret in hexadecimal.
 
     ``number``: in the header the format, in the last line the number of lines before it. ``size``: bytes when read.
@@ -76,11 +74,11 @@ def as_object(line: ExportLine) -> dict[str, Any]:
 def redacted(line: ExportLine, redact: Redact | None) -> ExportLine:
     if redact is None or isinstance(line.record, str | None):  # a secret, a tombstone, the end
         return line
-    return replace(line, record=redact(line.record), versions=tuple(map(redact, line.versions)))
+    return line._replace(record=redact(line.record), versions=tuple(map(redact, line.versions)))
 
 
 def parsed(text: str | bytes, limits: Limits) -> ExportLine:
-    return replace(_line_of(json.loads(text), limits), size=len(text))
+    return _line_of(json.loads(text), limits)._replace(size=len(text))
 
 
 def _line_of(content: Mapping[str, Any], limits: Limits) -> ExportLine:
