@@ -206,7 +206,7 @@ def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
             while memory.admin.status(user="a")["turns"] < 500:  # the first batch
                 assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
     said, ended = filter(None, told.decode().splitlines())
     assert (process.returncode, ended) == (130, "memscope: interrupted")
     assert "--skip 500" in said

@@ -13,12 +13,12 @@ import asyncio, sys, threading, time
 from memscope import AsyncMemoryScope
 
 BACKEND = "anyio._backends._asyncio"  # imported by name, which no audit hook sees
-SLOW = {"numpy", "httpx2", BACKEND, "memscope.retrieval", "memscope.consolidation"}
+SLOW = {"numpy": 2.0, "httpx2": 2.0, BACKEND: 2.0, "memscope.retrieval": 0.1, "memscope.consolidation": 0.1}  # seconds
 on_loop = []
 
 def watch(event, details):
     if event == "import" and details[0] in SLOW:
-        time.sleep(1.0)
+        time.sleep(SLOW[details[0]])
         if threading.current_thread() is threading.main_thread() and asyncio._get_running_loop() is not None:
             on_loop.append(details[0])
 
@@ -30,7 +30,7 @@ class Finder:
 
 async def main(store, url):
     model = {"model": "m", "base_url": url, "key": "k"}
-    settings = {"embedding": model | {"query_deadline_s": 0.9}, "chat": model}
+    settings = {"embedding": model | {"query_deadline_s": 1.8}, "chat": model}
     sys.addaudithook(watch)
     sys.meta_path.insert(0, Finder)
     async with AsyncMemoryScope(store, settings=settings) as memory:

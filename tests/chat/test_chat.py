@@ -358,7 +358,7 @@ async def test_what_was_said_becomes_memories_of_its_user_without_a_call(caplog)
         await memory.add_turns([{"role": "user", "content": "Bob was here."}], user="bob")
         for said in ("I live in Berlin.", "I like tea."):
             await memory.chat(said, user="alice")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(await memory.list(user="alice", kinds=["observation"])) < 2:
                 await asyncio.sleep(0.005)
         assert await memory.list(user="bob", kinds=["observation"]) == []
@@ -379,7 +379,7 @@ def test_a_loop_per_answer_works_and_warns_of_nothing():
 
     async def answered(said, until):
         await memory.chat(said, user="alice")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(await memory.list(user="alice", kinds=["observation"])) < until:
                 await asyncio.sleep(0.005)
 

@@ -231,7 +231,7 @@ class Screen:
             os.execv(sys.executable, [sys.executable, "-m", "memscope", "chat", *args])
         self.seen = ""
 
-    def until(self, text, seconds=20):
+    def until(self, text, seconds=60):
         """Read until it is there, from where the last call ended."""
         end = time.monotonic() + seconds
         while text not in self.seen:

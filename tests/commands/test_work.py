@@ -137,7 +137,7 @@ def test_the_worker_works_until_it_is_told_to_stop(server, how):
             told = json.loads(process.stdout.readline())
             assert (told["user"], told["operation"], told["new"]) == ("alice", "consolidate", 1)
             process.send_signal(how)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")
@@ -154,7 +154,7 @@ def test_a_worker_that_is_stopped_in_the_middle_gives_the_work_back(server):
             while not server.counts["chat"]:  # asked, and waiting for the answer
                 assert process.poll() is None
             process.terminate()
-            told, errors = process.communicate(timeout=20)
+            told, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "") and told.endswith("stopped\n")

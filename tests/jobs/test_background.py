@@ -32,11 +32,11 @@ async def test_a_worker_process_works_until_it_is_told_to_stop(world):
     for said in ("tea", "coffee"):
         await world.say(said)
         be_quiet(world)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not any(said in text for text in await world.texts()):
                 await asyncio.sleep(0.01)
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await serving
 
 
@@ -48,7 +48,7 @@ async def test_a_worker_that_is_stopped_in_the_middle_gives_its_batch_back(world
     serving = asyncio.create_task(serve(ctx, [job(ctx)], stop, drain_s=0.01))
     await gate.asked.wait()
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await serving
     assert (await world.consolidate(chat=listening())).new == 1
 
@@ -86,7 +86,7 @@ async def test_a_worker_says_once_what_is_wrong(world, caplog):
 
     ctx = world.ctx(chat=ScriptedChat(answer))
     serving = asyncio.create_task(serve(ctx, [job(ctx)], stop))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await enough.wait()
     stop.set()
     await serving
@@ -109,7 +109,7 @@ async def nothing(ctx, claim):
 
 
 async def until(condition):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await condition():
             await asyncio.sleep(0.005)
 
@@ -192,7 +192,7 @@ async def test_stop_right_after_a_turn_ends(world):
     running.start()
     await until(lambda: _swept(running))
     running.turns_added("alice", 1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await running.stop()
 
 
@@ -213,7 +213,7 @@ async def test_stop_gives_back_what_hangs(world):
     running = await background(world, gate.chat())
     running.start()
     await gate.asked.wait()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await running.stop(drain_s=0.01)
     assert (await world.consolidate(chat=listening())).new == 1
 

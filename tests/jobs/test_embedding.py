@@ -129,7 +129,7 @@ async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path
 
         embedder.does = mends
         await memory.admin.start()
-        await asyncio.wait_for(filled.wait(), 10)
+        await asyncio.wait_for(filled.wait(), 60)
         assert await memory.flush()
         assert (await memory.admin.status())["vectors"] == 1
 

@@ -211,7 +211,7 @@ async def test_a_lost_lease_is_noticed_while_the_model_still_thinks(world):
     working = asyncio.create_task(attempt(ctx, job(ctx), claim))
     await gate.asked.wait()
     await world.store.forget(Select("alice"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         assert (await working).code == "lease_lost"
 
 
@@ -231,7 +231,7 @@ async def test_the_lease_is_extended_while_the_model_thinks(world):
 
     world.store.extend = watched
     working = asyncio.create_task(attempt(ctx, job(ctx), claim))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await extended.wait()
         gate.open.set()
         assert (await working).moved
@@ -277,7 +277,7 @@ async def test_a_preview_says_all_and_writes_nothing(world):
 async def test_a_preview_of_all_users_ends(world):
     for user in ("alice", "bob"):
         await world.say("tea", user=user)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         report = await world.consolidate(chat=listening(), user=None, preview=True)
     assert (report.new, report.pending, dict(report.errors)) == (2, 2, {})
 

@@ -47,7 +47,7 @@ class Served:
 
     def client(self, secret: str | None, root: str = "") -> httpx2.Client:
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-        return httpx2.Client(base_url=root or self.root, headers=headers, timeout=30)
+        return httpx2.Client(base_url=root or self.root, headers=headers, timeout=60)
 
 
 def observation(id: str, source: str, text: str, quote: str, day: datetime, **more: Any) -> Observation:
@@ -125,7 +125,7 @@ def serving(store: Path, tokens: Any, settings: Mapping[str, Any] | None = None,
         yield f"http://{host}"
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join(timeout=60)
         listening.close()
 
 

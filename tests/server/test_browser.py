@@ -72,7 +72,7 @@ def sign_in(browser, served, secret):
     browser.delete_all_cookies()
     browser.get(f"{served.root}/login")
     browser.find_element(By.NAME, "token").send_keys(secret, Keys.ENTER)
-    WebDriverWait(browser, 20).until(lambda driver: not driver.current_url.endswith("/login"))
+    WebDriverWait(browser, 60).until(lambda driver: not driver.current_url.endswith("/login"))
 
 
 def choose(browser, served, language):
@@ -86,7 +86,7 @@ def text(browser):
 
 def wait_for(browser, words):
     """Wait until a page with these words is there. Chrome has several errors for a page that goes while it is read."""
-    waiting = WebDriverWait(browser, 20, ignored_exceptions=[WebDriverException])
+    waiting = WebDriverWait(browser, 60, ignored_exceptions=[WebDriverException])
     waiting.until(lambda driver: words in text(driver))
 
 

@@ -23,7 +23,7 @@ async def test_words_of_no_person_are_no_facts_of_the_user(tmp_path, claim):
     tokens = TokenFile(tmp_path / "tokens.json")
     with serving(tmp_path / "m.db", tokens) as root:
         headers = {"Authorization": f"Bearer {tokens.add('operator', None)[1]}"}
-        with httpx2.Client(base_url=root, headers=headers, timeout=30) as client:
+        with httpx2.Client(base_url=root, headers=headers, timeout=60) as client:
             for user, message in foreign.items():
                 turns = [message, {"role": "user", "content": SAID}]
                 assert client.post(f"/api/v1/users/{user}/turns", json={"turns": turns}).json()["stored"] == 2

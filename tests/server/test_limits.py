@@ -18,7 +18,7 @@ from .conftest import Served, serving
 FORM = "Content-Type: application/x-www-form-urlencoded"
 CHUNKED = "Transfer-Encoding: chunked"
 LOGIN, TURNS = "POST /login", "POST /api/v1/users/alice/turns"
-QUICK = HttpLimits(head_s=0.5, body_s=2.0, sign_in_s=1.0, write_s=0.5, linger_s=0.1, waiting=8)
+QUICK = HttpLimits(head_s=1.0, body_s=3.0, sign_in_s=2.0, write_s=1.0, linger_s=0.1, waiting=8)
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def alice(quick):
 def opened(served: Served, head: str = "", *headers: str, secret: str = "") -> socket.socket:
     """Connect, and send a request's head where one is given."""
     place = urlsplit(served.root)
-    connection = socket.create_connection((place.hostname, place.port), timeout=20)
+    connection = socket.create_connection((place.hostname, place.port), timeout=60)
     if head:
         known = [f"Authorization: Bearer {secret}"] if secret else []
         lines = [f"{head} HTTP/1.1", f"Host: {place.netloc}", *known, *headers, "", ""]

@@ -52,7 +52,7 @@ def test_the_printed_link_signs_in_as_operator(home):
     with running() as said:
         link = re.search(r"(http://127\.0\.0\.1:\d+/)login\?token=\S+", said)
         assert link, said
-        with httpx2.Client(base_url=link[1], timeout=30, follow_redirects=True) as browser:
+        with httpx2.Client(base_url=link[1], timeout=60, follow_redirects=True) as browser:
             assert "token" not in str(browser.get(link[0]).url)
             assert browser.get("/jobs").status_code == 200
 
@@ -61,7 +61,7 @@ def test_a_token_that_is_added_works_and_one_revoked_does_not(home):
     secret, said = run("--user", "alice", "token", "add", "--name", "phone").stdout.splitlines()
     assert "alice" in said and secret not in run("token", "list").stdout
     id = said.split()[1].rstrip(",")
-    with running() as printed, httpx2.Client(base_url=re.findall(r"http://\S+/", printed)[0], timeout=30) as client:
+    with running() as printed, httpx2.Client(base_url=re.findall(r"http://\S+/", printed)[0], timeout=60) as client:
         client.headers["Authorization"] = f"Bearer {secret}"
         assert client.get("/api/v1/me").json()["user"] == "alice"
         assert "revoked" in run("token", "revoke", id).stdout
@@ -81,7 +81,7 @@ def test_another_address_wants_tls_or_insecure(home):
     with running("--address", "0.0.0.0", "--insecure") as said:
         assert "login?token=" not in said  # whoever reads this line may not be on this machine
         port = re.findall(r":(\d+)/", said)[0]
-        assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=30).status_code == 200
+        assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code == 200
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate")
@@ -94,7 +94,7 @@ def test_tls(home):
     trusted = ssl.create_default_context(cafile=cert)
     with running("--cert", cert, "--key", key) as said:
         link = re.findall(r"https://\S+login\?token=\S+", said)[0]
-        reply = httpx2.get(link, verify=trusted, timeout=30)
+        reply = httpx2.get(link, verify=trusted, timeout=60)
         assert reply.status_code == 303 and "secure" in reply.headers["set-cookie"].lower()
 
 

@@ -67,15 +67,15 @@ async def test_a_long_turn_is_prepared_before_others_have_to_wait(path: Path, mo
     def slow(text: str, words: Sequence[str], role: str) -> int:
         if "long" in text:
             preparing.set()
-            go_on.wait(10)
+            go_on.wait(120)
         return 0
 
     monkeypatch.setattr(units, "flags", slow)
     async with opened(path) as store:
         long = asyncio.create_task(store.append("alice", inserts("a", text="A long story. " * 1000)))
         try:
-            assert await asyncio.to_thread(preparing.wait, 10)
-            await asyncio.wait_for(store.append("bob", [TurnInsert(turn("b", user="bob"))]), 5)
+            assert await asyncio.to_thread(preparing.wait, 60)
+            await asyncio.wait_for(store.append("bob", [TurnInsert(turn("b", user="bob"))]), 60)
             assert not long.done()
         finally:
             go_on.set()
@@ -185,7 +185,7 @@ print(codes, len(asyncio.run(ids(store))))
 asyncio.run(store.close())
 """
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
     )
     assert done.stdout.strip() == "[0, 0, 0, 0] 102", done.stdout + done.stderr
     with closing(sqlite3.connect(path)) as db:
@@ -209,7 +209,7 @@ codes = []
 for _ in range(12):
     child = os.fork()
     if not child:
-        signal.alarm(30)
+        signal.alarm(60)
         try:
             memory.add_turns([turn], user="child")
         except BaseException as error:
@@ -245,11 +245,11 @@ threading.Thread(target=load).start()
 began.wait()
 child = os.fork()
 if not child:
-    os._exit(len(over) + 10 * importing.acquire(timeout=5))
+    os._exit(len(over) + 10 * importing.acquire(timeout=60))
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
     )
     assert done.stdout.strip() == "11", done.stdout + done.stderr
 

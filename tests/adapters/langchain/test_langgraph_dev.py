@@ -58,7 +58,7 @@ def client(tmp_path):
     with open(tmp_path / "log", "wb") as log:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             wait_until_it_serves(client, process)
             yield client
         assert b"BlockingError" not in (tmp_path / "log").read_bytes()

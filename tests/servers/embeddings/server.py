@@ -98,5 +98,5 @@ class EmbeddingServer(http.server.ThreadingHTTPServer):
 
     def __exit__(self, *exc: object) -> None:
         self.shutdown()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=60)
         self.server_close()

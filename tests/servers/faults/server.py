@@ -116,7 +116,7 @@ class FaultServer:
     def __exit__(self, *exc: object) -> None:
         assert self._loop and self._thread
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=60)
 
     def stats(self) -> dict[str, Any]:
         """Totals since the start or the last reset."""
