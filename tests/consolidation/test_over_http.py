@@ -29,7 +29,7 @@ async def model(fault_server: FaultServer):
     fault_server.plan, fault_server.script = Plan([]), Script({".": REPLY})
     fault_server.reset()
     endpoint = Endpoint(
-        model="m", base_url=fault_server.base_url, deadline_s=2.0, first_pause_s=0.01, breaker_failures=10**6
+        model="m", base_url=fault_server.base_url, deadline_s=60.0, first_pause_s=0.01, breaker_failures=10**6
     )
     chat = OpenAIChat(endpoint)
     await chat.served()

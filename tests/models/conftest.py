@@ -15,7 +15,7 @@ from memscope.models.endpoint import Endpoint
 from servers.faults import FaultServer, Plan, Script
 
 KINDS = {"chat": OpenAIChat, "embed": OpenAIEmbedder, "rerank": OpenAIReranker}
-QUICK = {"model": "test-model", "deadline_s": 5.0, "first_pause_s": 0.01}
+QUICK = {"model": "test-model", "deadline_s": 60.0, "first_pause_s": 0.01}
 
 
 @pytest.fixture

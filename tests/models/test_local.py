@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -161,10 +160,10 @@ def test_settings_of_a_server_are_refused(section, said):
 async def test_a_query_does_not_wait_for_a_model_that_is_being_loaded(folder, monkeypatch):
     from memscope.models import local
 
-    loaded = local._loaded
+    loaded, was_asked = local._loaded, threading.Event()
 
     def slow(*given):
-        time.sleep(1.0)
+        was_asked.wait(60)
         return loaded(*given)
 
     monkeypatch.setattr(local, "_loaded", slow)
@@ -173,6 +172,7 @@ async def test_a_query_does_not_wait_for_a_model_that_is_being_loaded(folder, mo
         await embedder.embed_query("pet")
     with pytest.raises(ModelTimeout):
         await embedder.embed(["cat"], deadline_s=0.05)
+    was_asked.set()
     assert (await embedder.embed(["cat"])).shape == (1, DIMS)
     embedder = FastEmbedder(NAME, parameters={"specific_model_path": str(folder)})
     assert len(await embedder.embed_query("pet")) == DIMS
@@ -200,13 +200,13 @@ async def test_while_texts_are_embedded_the_event_loop_goes_on(folder):
 
     def slow(texts, **_):
         began.set()
-        go.wait(5)
+        go.wait(120)
         ended.set()
         return [np.ones(DIMS, np.float32) for _ in texts]
 
     embedder._load().result().passage_embed = slow
     embedding = asyncio.create_task(embedder.embed(["cat"]))
-    await asyncio.to_thread(began.wait, 5)
+    await asyncio.to_thread(began.wait, 60)
     await embedder.prepare()
     assert not ended.is_set()
     go.set()

@@ -34,10 +34,10 @@ def run(case):
         async def go():
             options.setdefault("script", SCRIPT)
             async with FaultServer(**options) as server:
-                async with AsyncOpenAI(base_url=server.base_url, api_key="k", max_retries=0, timeout=2) as client:
+                async with AsyncOpenAI(base_url=server.base_url, api_key="k", max_retries=0, timeout=30) as client:
                     return await case(server, client)
 
-        return asyncio.run(asyncio.wait_for(go(), 60))
+        return asyncio.run(asyncio.wait_for(go(), 120))
 
     return test
 
@@ -192,7 +192,7 @@ def test_rerank_and_control_routes():
         request = urllib.request.Request(
             url, None if body is None else json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read())
 
     with FaultServer() as server:
@@ -229,7 +229,8 @@ def test_every_transport_fault_has_its_client_error():
     for fault, error in wanted.items():
 
         async def case(server, client, error=error, fault=fault):
-            got = await failure(chat(client))
+            timeout = 0.5 if error is openai.APITimeoutError else 30
+            got = await failure(chat(client.with_options(timeout=timeout)))
             assert isinstance(got, error), (fault, got)
             assert await failure(chat(client)) is None, fault  # and the next call works
             assert server.stats()["by_fault"] == {fault: 1}
@@ -255,7 +256,7 @@ def test_drip_outlives_the_read_timeout():
     """The client's timeout is per read: a slow server needs a deadline of the caller's own."""
 
     async def case(server, client):
-        got = await failure(asyncio.wait_for(chat(client.with_options(timeout=0.3)), 1.5))
+        got = await failure(asyncio.wait_for(chat(client.with_options(timeout=1.0)), 2.0))
         assert isinstance(got, asyncio.TimeoutError) and not isinstance(got, openai.OpenAIError), got
 
     run(case)(**once("drip", interval=0.1))
@@ -311,7 +312,8 @@ def test_broken_streams():
     for fault in ("reset", "short_body", "truncated_json", "stall"):
 
         async def broken(server, client, fault=fault):
-            got = await failure(case(server, client))
+            timeout = 0.5 if fault == "stall" else 30
+            got = await failure(case(server, client.with_options(timeout=timeout)))
             assert got is not None, fault
 
         run(broken)(**once(fault))
@@ -379,7 +381,7 @@ def test_command_line():
             url = child.stdout.readline().split()[2]
 
             async def go():
-                async with AsyncOpenAI(base_url=url, api_key="k", max_retries=0, timeout=5) as client:
+                async with AsyncOpenAI(base_url=url, api_key="k", max_retries=0, timeout=60) as client:
                     return await failure(chat(client))
 
             assert isinstance(asyncio.run(go()), openai.InternalServerError)
