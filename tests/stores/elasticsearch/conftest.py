@@ -16,7 +16,7 @@ from stores.elasticsearch.stub import Script, Stub
 @pytest.fixture
 async def place() -> AsyncIterator[Options]:
     """Options of a store of its own, with short leases of writers."""
-    chosen = replace(parse_location(location(f"test-{secrets.token_hex(4)}")), lease_s=0.5, deadline_s=10.0)
+    chosen = replace(parse_location(location(f"test-{secrets.token_hex(4)}")), lease_s=0.5, deadline_s=60.0)
     yield chosen
     await remove(ElasticsearchStore(chosen))
 

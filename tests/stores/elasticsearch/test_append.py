@@ -30,7 +30,7 @@ async def test_concurrent_adds_are_written_together(place: Options) -> None:
 async def test_groups_written_at_once_keep_the_order_of_each_user(
     place: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, writing, most = append.GroupCommitter._write, list[set[str]](), 0
+    write, writing, most, all_write = append.GroupCommitter._write, list[set[str]](), 0, asyncio.Event()
 
     async def watched(self: append.GroupCommitter, group: list[append.AppendRequest]) -> None:
         nonlocal most
@@ -38,6 +38,10 @@ async def test_groups_written_at_once_keep_the_order_of_each_user(
         assert all(users.isdisjoint(others) for others in writing)
         writing.append(users)
         most = max(most, len(writing))
+        if most == append.CONCURRENT_GROUPS:
+            all_write.set()
+        async with asyncio.timeout(60):
+            await all_write.wait()
         await write(self, group)
         writing.remove(users)
 

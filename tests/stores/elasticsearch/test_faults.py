@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +28,7 @@ from stores.elasticsearch.stub import SECRET, Answer, Script, Stub, described, r
 pytest.importorskip("elasticsearch")
 
 
-async def error_of(stub: Stub, deadline_s: float = 0.3) -> MemscopeError:
+async def error_of(stub: Stub, deadline_s: float = 60) -> MemscopeError:
     store = ElasticsearchStore(f"{stub.place}?deadline_s={deadline_s}")
     try:
         with pytest.raises(MemscopeError) as raised:
@@ -62,7 +61,8 @@ async def error_of(stub: Stub, deadline_s: float = 0.3) -> MemscopeError:
 async def test_every_answer_is_a_typed_error(
     stubbed: Callable[[Script], Stub], answer: Answer, expected: type[MemscopeError]
 ) -> None:
-    error = await error_of(stubbed(lambda *_: answer))
+    waits = issubclass(expected, StoreBusy | StoreUnavailable)  # and asks again
+    error = await error_of(stubbed(lambda *_: answer), 1 if waits else 60)
     assert type(error) is expected
 
 
@@ -74,16 +74,14 @@ async def test_another_product_is_refused(stubbed: Callable[[Script], Stub]) -> 
 
 async def test_a_full_disk_is_not_asked_again(stubbed: Callable[[Script], Stub]) -> None:
     stub = stubbed(lambda *_: refused(429, "cluster_block_exception", "flood-stage"))
-    await error_of(stub, deadline_s=5)
+    await error_of(stub)
     assert len(stub.asked) == 1
 
 
 async def test_a_busy_server_is_asked_again_until_the_deadline(stubbed: Callable[[Script], Stub]) -> None:
     stub = stubbed(lambda *_: refused(429, "es_rejected_execution_exception"))
-    begin = asyncio.get_running_loop().time()
-    assert (await error_of(stub, deadline_s=0.4)).retryable
+    assert (await error_of(stub, deadline_s=1)).retryable
     assert len(stub.asked) > 2
-    assert asyncio.get_running_loop().time() - begin < 5
 
 
 async def test_a_server_that_is_away_is_a_retryable_error() -> None:

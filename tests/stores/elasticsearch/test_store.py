@@ -31,7 +31,7 @@ class TestElasticsearchStore(StoreSuite):
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
         chosen = parse_location(location(f"test-{secrets.token_hex(4)}"))
-        self.opened = [ElasticsearchStore(replace(chosen, lease_s=5.0))]
+        self.opened = [ElasticsearchStore(replace(chosen, lease_s=5.0, deadline_s=60.0))]
         await self.opened[0].open()
         yield self.opened[0]
         for store in self.opened:
@@ -107,7 +107,7 @@ async def test_where_no_refresh_comes_one_is_made(
 
 
 async def until_found(store: ElasticsearchStore) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while store._session.unrefreshed.users():
             await asyncio.sleep(0.05)
 
@@ -195,7 +195,7 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
 @needs_node
 async def test_fifty_scopes_never_meet_under_load(place: Options) -> None:
     """Forty operations at once in each of fifty scopes; whatever comes back carries the canary of who asked."""
-    async with opened(replace(place, deadline_s=120.0)) as store:
+    async with opened(replace(place, deadline_s=600.0, request_s=120.0)) as store:  # the node may be busy
         users = [f"{secrets.token_hex(3)}-{n}" for n in range(50)]
         await asyncio.gather(*(canaries(store, user) for user in users))
         for user in users:

@@ -183,7 +183,7 @@ def pooler(server: PostgresServer) -> Iterator[int]:
     log = (server.folder / "pgbouncer.log").open("wb")
     started = subprocess.Popen([program, str(config)], stdout=log, stderr=log, **server.as_user())
     try:
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + 60
         while True:
             try:
                 psycopg.connect(server.url(port=port)).close()
@@ -194,7 +194,7 @@ def pooler(server: PostgresServer) -> Iterator[int]:
         yield port
     finally:
         started.terminate()
-        started.wait(10)
+        started.wait(60)
         log.close()
 
 

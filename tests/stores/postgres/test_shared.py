@@ -55,7 +55,7 @@ class Fleet:
         for pipe in self.pipes:
             pipe.send(None)
         for process in self.processes:
-            process.join(20)
+            process.join(60)
 
 
 @pytest.fixture
@@ -93,11 +93,15 @@ def test_a_batch_is_claimed_by_one_of_eight_processes(fleet: Fleet, place: Postg
 
 
 async def test_writes_of_one_user_that_come_together_share_transactions(place: PostgresOptions) -> None:
-    store, calls = PostgresStore(place), list[int]()
-    together = store._engine._together
+    store, calls, all_wait = PostgresStore(place), list[int](), threading.Event()
+    together, take = store._engine._together, store._engine._take
     store._engine._together = lambda group: (calls.append(len(group)), together(group))[1]  # type: ignore[method-assign]
-    results = await asyncio.gather(*(store.append("alice", inserts(f"k{n}")) for n in range(100)))
-    assert {result.outcomes for result in results} == {("stored",)}
+    store._engine._take = lambda: (all_wait.wait(60), take())[1]  # type: ignore[method-assign]
+    adding = asyncio.gather(*(store.append("alice", inserts(f"k{n}")) for n in range(100)))
+    while len(store._engine._waiting) < 100:
+        await asyncio.sleep(0)
+    all_wait.set()
+    assert {result.outcomes for result in await adding} == {("stored",)}
     assert sum(calls) == 100
     assert len(calls) < 50
     assert len(await ids(store)) == 100
@@ -113,7 +117,7 @@ async def test_adds_of_many_users_share_transactions(server: PostgresServer, pla
     for waits, key in ((3, "a"), (2, "b"), (2, "a")):
         await store.forget(Select("user 7", ids=frozenset({"a"})))
         all_wait, take = threading.Event(), store._engine._take
-        store._engine._take = lambda take=take, event=all_wait: (event.wait(10), take())[1]  # type: ignore[method-assign]
+        store._engine._take = lambda take=take, event=all_wait: (event.wait(60), take())[1]  # type: ignore[method-assign]
         calls = [asyncio.create_task(store.append(name, inserts(key, user=name))) for name in names]
         while len(store._engine._waiting) < len(calls):
             await asyncio.sleep(0)
@@ -137,13 +141,13 @@ async def test_an_add_does_not_wait_for_a_user_whom_another_process_holds(place:
     def hold(tx: Any) -> None:
         tx.user("alice").number += 1
         holds.set()
-        goes_on.wait(20)
+        goes_on.wait(120)
 
     holder = asyncio.create_task(other._write(hold, user="alice"))
-    await asyncio.to_thread(holds.wait, 20)
+    await asyncio.to_thread(holds.wait, 60)
     held = [asyncio.create_task(store.append("alice", inserts(f"b{n}"))) for n in range(5)]
     for n in range(20):
-        await asyncio.wait_for(store.append("bob", inserts(f"b{n}", user="bob")), 10)
+        await asyncio.wait_for(store.append("bob", inserts(f"b{n}", user="bob")), 60)
     assert not any(one.done() for one in held)
     goes_on.set()
     assert {(await one).outcomes for one in held} == {("stored",)}
@@ -217,7 +221,7 @@ async def test_an_add_waits_for_the_server_twice_and_so_does_a_group(
     await store.append("alice", inserts("b"))
     assert between.round_trips - before == 2
     all_wait, take = threading.Event(), store._engine._take
-    monkeypatch.setattr(store._engine, "_take", lambda: (all_wait.wait(10), take())[1])
+    monkeypatch.setattr(store._engine, "_take", lambda: (all_wait.wait(60), take())[1])
     calls = [store.append("alice", inserts(f"c{n % 20}", f'it\'s \\ "{n}"')) for n in range(40)]
     tasks = [asyncio.create_task(call) for call in calls]
     while len(store._engine._waiting) < len(tasks):
