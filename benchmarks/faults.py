@@ -1,7 +1,7 @@
 """Every fault of the fault server against every call of a model: ``python benchmarks/faults.py [--seeds N]``.
 
 A subject is a public call with items as its result: facts of a chat reply, vectors, scores. Each fault is run at
-ratio 1 and, with N seeds, at 0.5, and then the fault ends. Within its deadline + 1 s a call must give a typed error or
+ratio 1 and, with N seeds, at 0.5, and then the fault ends. Within its deadline + 3 s a call must give a typed error or
 all its items; when the fault is over, all its items. ``silent_losses`` counts items that were missing or others without
 an error, ``doubled`` items that came twice, ``over_deadline`` calls that took longer.
 """
@@ -15,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import failing.backend
 import failing.chat
 from pydantic import BaseModel
 
-from memscope.errors import MemscopeError
+from memscope.errors import MemscopeError, ModelError
 from memscope.models import Message
 from memscope.models.clients import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 from memscope.models.endpoint import Endpoint
@@ -33,8 +33,9 @@ from memscope.models.structured_output import ask
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.faults import FAULTS, MALFORMED, FaultServer, Plan
 
-GRACE_S = 1.0
+GRACE_S = 3.0  # for a busy machine; faults outlast it
 STEADY_S = 30.0
+TRIES = 5  # without a fault, on a busy machine that uses up deadlines
 Items = tuple[str, ...]
 
 
@@ -162,14 +163,29 @@ async def run(subject: Subject, rule: dict[str, Any], seed: int, deadline: float
     with FaultServer(script=subject.script, seed=seed) as server:
         async with subject.connect(server.base_url, STEADY_S) as call:  # however busy the machine is
             expected = await call()
-        async with subject.connect(server.base_url, deadline) as call:
+        async with connected(subject, server.base_url, deadline) as call:
             server.plan = Plan([rule], seed)
             if (got := await timed(call, deadline, tally)) is not None:
                 compare(got, expected, tally)
             server.plan = Plan([])
-            got = await timed(call, deadline, tally)
-            compare(got or await timed(call, deadline, tally) or (), expected, tally)
+            for _ in range(TRIES):
+                if (got := await timed(call, deadline, tally)) is not None:
+                    break
+            compare(got or (), expected, tally)
     tally["runs"] += 1
+
+
+@asynccontextmanager
+async def connected(subject: Subject, url: str, deadline: float) -> AsyncIterator[Call]:
+    async with AsyncExitStack() as stack:
+        for left in reversed(range(TRIES)):
+            try:
+                call = await stack.enter_async_context(subject.connect(url, deadline))
+                break
+            except ModelError:
+                if not left:
+                    raise
+        yield call
 
 
 async def everything(names: Sequence[str], seeds: int, deadline: float) -> Counter[str]:
