@@ -1,14 +1,15 @@
 """Stalls of the event loop: one step of a task or callback computed for 100 ms (asyncio calls it a slow callback).
 
-It is the CPU time of the loop's thread: on a busy machine the loop is late without a fault. ``busy`` counts passes of
-the loop in which all steps together computed for as long: many tasks that were ready at once. Pauses of Python's
-garbage collector, which fall on any step, are told apart.
+It is the CPU time of the loop's thread: on a busy machine the loop is late without a fault. On a slower core the limit
+is longer in proportion. ``busy`` counts passes of the loop in which all steps together computed for as long: many tasks
+that were ready at once. Pauses of Python's garbage collector, which fall on any step, are told apart.
 """
 
 from __future__ import annotations
 
 import asyncio
 import faulthandler
+import functools
 import gc
 import re
 import sys
@@ -22,8 +23,22 @@ from pathlib import Path
 from typing import Any
 
 TICK_S, STALL_S = 0.01, 0.1
+SAMPLE_S = 0.005  # of CPU for the sample below, where the limit of 100 ms was chosen
 FRAMES, PLACES = 12, 3
 CALL = re.compile(r'^  File "(.*)", line (\d+) in', re.MULTILINE)
+
+
+@functools.cache
+def stall_s() -> float:
+    """CPU seconds of a stall on this machine."""
+    return STALL_S * max(1.0, min(_sample() for _ in range(5)) / SAMPLE_S)
+
+
+def _sample() -> float:
+    began, lengths = time.thread_time(), dict[str, int]()
+    for number in range(20_000):
+        lengths[str(number)] = len(str(number)) + number % 7
+    return time.thread_time() - began
 
 
 @dataclass
@@ -45,27 +60,27 @@ class Stalls:
     loop_thread: int = field(default_factory=threading.get_ident)
 
     async def tick(self) -> None:
-        run = asyncio.Handle._run
-        self._time_steps(run)
+        run, limit = asyncio.Handle._run, stall_s()
+        self._time_steps(run, limit)
         threading.Thread(target=self._look, daemon=True).start()
         try:
             while True:
                 used, self.ticked, self.seen = time.thread_time(), time.monotonic(), Counter()
                 await asyncio.sleep(TICK_S)
                 self.late = max(self.late, time.monotonic() - self.ticked - TICK_S)
-                self.busy += time.thread_time() - used > STALL_S
+                self.busy += time.thread_time() - used > limit
         finally:
             self.over = True
             asyncio.Handle._run = run  # type: ignore[method-assign]
             gc.callbacks.remove(self._collecting)
 
-    def _time_steps(self, run: Callable[[asyncio.Handle], None]) -> None:
+    def _time_steps(self, run: Callable[[asyncio.Handle], None], limit: float) -> None:
         def timed(handle: asyncio.Handle) -> None:
             self.collected, began = 0.0, time.thread_time()
             run(handle)
             spent = time.thread_time() - began - self.collected
             self.longest_collection = max(self.longest_collection, self.collected)
-            if spent > STALL_S and threading.get_ident() == self.loop_thread:
+            if spent > limit and threading.get_ident() == self.loop_thread:
                 self.number += 1
                 seen = Counter(dict(list(self.seen.items())))  # a copy made at once: the other thread may add to it
                 places = [place for place, _ in seen.most_common(PLACES)]
