@@ -42,6 +42,10 @@ NOW = datetime(2023, 11, 15, 10, tzinfo=UTC)
         ("我有三点要说", "我三点要走"),
         ("先天和后天", "明天和后天"),
         ("我住在码头路4号，楼下是五金店", "我们一路4号到家"),
+        ("the gym is open except Friday", "the gym is open except next Friday"),
+        ("any day but Tuesday works, see you", "Tuesday works, see you"),
+        ("保洁会来，周五除外", "保洁周五来"),
+        ("除了周三我都来", "我周三来"),
         ("公司搬到花园街12号了", "他们12号搬到花园街"),
     ],
 )

@@ -53,6 +53,7 @@ def attached(text: str, said: datetime = SAID) -> str:
         ("They want me back on the 16th for bloods.", "2026-12-16"),
         ("Hubby grabbed us a cabin, 12th to the 14th", "2026-12-12 to 2026-12-14"),
         ("My sister is getting married on the 5th.", "2026-12-05"),
+        ("Bea's getting married on the 5th.", "2026-12-05"),
         ("They're getting divorced on December 3.", "2026-12-03"),
         ("订了28号的酒店", "2026-11-28"),
         ("机票买好了，1月25号飞", "2027-01-25"),

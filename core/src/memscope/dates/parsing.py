@@ -22,7 +22,7 @@ _CONNECTING_WORDS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func have the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
     " rest more less duty within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
-    " inside amid upto whose lunarday lunarcal cha seem alike jubilee".split()
+    " inside amid upto whose lunarday lunarcal cha seem alike jubilee except besides".split()
 )
 _CUES = frozenset(
     ("word", "func", "have", "future", "pasttense", "since", "onward")
