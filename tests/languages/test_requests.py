@@ -187,6 +187,12 @@ def test_whatever_is_about_the_user_needs_memory(message):
         ("我上回考得怎么样", False),
         ("What would you serve a dozen hungry climbers?", True),
         ("Would you read this to me?", False),
+        ("Where did we have dinner last time?", False),
+        ("And what was that restaurant you suggested?", False),
+        ("I was ill last week, what should I eat?", True),
+        ("上次给妈妈买了什么礼物？", False),
+        ("我订过哪家酒店？", False),
+        ("我没去过云南，去哪好？", True),
     ],
 )
 def test_a_proposal_asks_for_a_choice(message, chooses):

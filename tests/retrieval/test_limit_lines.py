@@ -223,6 +223,25 @@ def test_beside_a_line_with_all_the_words_asked_for_no_line_without_any_is_shown
 
 
 @pytest.mark.parametrize(
+    ("language", "query", "wanted"),
+    [
+        ("en", "What did I say about the dishwasher?", "The dishwasher broke again, it's leaking underneath."),
+        ("en", "Did I mention anything about the cottage?", "We booked the cottage in the Ardennes for the autumn."),
+        ("zh", "谁在银行当柜员?", "小刘在银行当柜员。"),
+    ],
+)
+def test_a_store_that_has_grown_a_little_shows_no_line_without_evidence_beside_an_answer(language, query, wanted):
+    replies = {"en": "Sure.", "zh": "好的。"}[language]
+    texts = [*LIFE[language], *TOLD, "The plumber comes every other Thursday.", "My knee hurts since the run.", wanted]
+    with MemoryScope(":memory:", settings={}) as memory:
+        for text in texts:
+            talk = [("user", text), ("assistant", replies), ("assistant", replies)]
+            memory.add_turns([{"role": role, "content": content} for role, content in talk], user="alice")
+        lines = memory.context(query, user="alice").splitlines()
+    assert any(wanted in line for line in lines) and len(lines) <= 3
+
+
+@pytest.mark.parametrize(
     ("told", "query"),
     [
         (("I live in a flat on Mill Street.", "We got the keys to the house in Leeds, moving in was hell."),

@@ -32,6 +32,7 @@ class Requests:
         own: the user is meant, a possessive included ("I", "we").
         affairs: asks for work on the user's affairs ("remind", "schedule").
         advice: asks for a choice or an idea, which depends on who asks ("recommend", "tonight").
+        looks_back: asks for what was ("what did I buy"), which is no choice.
         measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
         tells: asks for an answer of several sentences ("why", "explain").
         explains: asks to explain or to state a fact without a question's form ("explain").
@@ -55,6 +56,7 @@ class Requests:
     own: re.Pattern[str] = MATCHES_NOTHING
     affairs: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
+    looks_back: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
     tells: re.Pattern[str] = MATCHES_NOTHING
     explains: re.Pattern[str] = MATCHES_NOTHING

@@ -22,7 +22,7 @@ from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, F
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import MIN_UNITS_FOR_IDF
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
-from memscope.retrieval.understand import PEOPLE_TOPICS
+from memscope.retrieval.understand import FILLER_WEIGHT, PEOPLE_TOPICS
 from memscope.search.units import INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
@@ -60,8 +60,9 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "world" and _is_about_theirs(inputs):
         query = altered(query, need="user")
     if query.need == "user":
-        met = _is_met(inputs)
-        rows = _within_reach(inputs, met)
+        answered = _is_answered(inputs)
+        met = _is_met(inputs, answered)
+        rows = _within_reach(inputs, met, answered)
         return altered(query, order=_with_heeded(query, rows, candidates, met), limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need == "world":
@@ -69,7 +70,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     return altered(query, order=rows, limited=len(query.order) - len(rows))
 
 
-def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:
+def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
     """Return the rows that are not far below the best; for a list all rows, for a time the rows of that time if any.
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for.
@@ -86,9 +87,7 @@ def _within_reach(inputs: FeatureInputs, met: bool) -> tuple[int, ...]:
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if met else UNMET_REACH) * spread
     kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
-    few = candidates.units < MIN_UNITS_FOR_IDF  # a median of few tells little
-    of_a_kind = not met and (kind_asked(query, candidates) > 0).any()  # "Where do I live?": one word, and a home
-    if (few or of_a_kind) and _is_answered(inputs):
+    if answered:
         kept &= _has_own_evidence(inputs)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
@@ -105,14 +104,16 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     return np.asarray(then | named, np.bool_)
 
 
-def _is_met(inputs: FeatureInputs) -> bool:
+def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     """Return whether the question's words were found; if it is about the user, nearly half of them in one statement.
 
     Much about the user is said in other words: "What is my position?" is not answered by anybody's position, and "I
     teach maths", where it is the best line, states the kind that "What do I do for a living?" asks for.
     """
     query = inputs.query
-    if query.order and kind_asked(query, inputs.candidates)[query.order[0]] > 0 and not _is_answered(inputs):
+    if answered and FILLER_WEIGHT in query.weights:  # "What did I say about the cottage?"
+        return True
+    if query.order and kind_asked(query, inputs.candidates)[query.order[0]] > 0 and not answered:
         return True
     if inputs.word_match_confidence < 1 or not query.asks_personally:
         return inputs.word_match_confidence >= 1
@@ -132,7 +133,7 @@ def _is_answered(inputs: FeatureInputs) -> bool:
     """Return whether one statement has all the content words of a question about the user."""
     query = inputs.query
     content = set(terms(_content_of(query.text)))
-    asked = [weight > 0 and one in content for one, weight in zip(query.terms, query.weights, strict=True)]
+    asked = [weight > FILLER_WEIGHT and one in content for one, weight in zip(query.terms, query.weights, strict=True)]
     if not query.asks_personally or not any(asked):
         return False
     return _is_in_a_statement((inputs.presence[:, asked] > 0).all(axis=1), inputs)
