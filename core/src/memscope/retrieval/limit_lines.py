@@ -20,7 +20,6 @@ from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
 from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs, kind_asked
 from memscope.retrieval.query import Query
-from memscope.retrieval.rank import MIN_UNITS_FOR_IDF
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import FILLER_WEIGHT, PEOPLE_TOPICS
 from memscope.search.units import INSIGHT, USER_ROLE
