@@ -163,6 +163,7 @@ async def test_many_dates_give_a_bounded_number_of_periods(question: Ask) -> Non
         ("What have I got on this week?", True),
         ("What happened at the end of March?", True),
         ("我这周有什么事？", True),
+        ("我们十一月去哪儿？", True),
         ("Where was the dinner this week?", False),
         ("What happened?", False),
     ],
