@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -286,6 +287,25 @@ def test_a_time_of_a_record_has_a_zone_in_itself():
     fact = Observation(id="f", scope=ALICE, text="x", sources=("t",), said=NOW, recorded=NOW.replace(tzinfo=None))
     with pytest.raises(InputError, match="recorded"):
         check_record(fact, validation.Limits())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"version": 0}, {"level": 4}, {"id": ""}, {"origin": ""}, {"text": "a\0b"}, {"data": {"a": "\ud800"}}]
+)
+def test_a_record_has_no_value_that_an_argument_may_not_have(wrong):
+    fact = Observation(id="f", scope=ALICE, text="x", sources=("t",), said=NOW, recorded=NOW, level=0, about="")
+    assert check_record(fact, validation.Limits()) is fact
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        check_record(replace(fact, **wrong), validation.Limits())
+
+
+def test_the_scope_of_each_record_is_checked():
+    fact = Observation(id="f", scope=ALICE, text="x", sources=("t",), said=NOW, recorded=NOW)
+    elsewhere = replace(fact, scope=replace(ALICE, session=" s"))
+    for _ in range(2):  # what was refused is refused again, whatever was taken between
+        check_record(fact, validation.Limits())
+        with pytest.raises(InputError, match="session"):
+            check_record(elsewhere, validation.Limits())
 
 
 @pytest.mark.parametrize("value", [{"a": 10**5000}, {"a": -(2**65)}, {"a": ["x" * 1000] * 1000}])
