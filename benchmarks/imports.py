@@ -3,7 +3,7 @@
     python benchmarks/imports.py
 
 ``ratio``: CPU of importing asyncio, sqlite3, pluggy and then memscope / of the first three; without the start of the
-interpreter, warm bytecode, median of five fresh processes. ``distributions``: what memscope needs besides numpy.
+interpreter, warm bytecode, median of fifteen fresh processes. ``distributions``: what memscope needs besides numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
 
-RUNS = 5
+RUNS = 15
 IMPORTS = """
 import time
 begin = time.process_time()
