@@ -47,7 +47,7 @@ from memscope_testing.records import observation, turn
 
 WRITERS, WORKERS, MOVERS = 4, 2, 2
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 # ---- writers

@@ -30,7 +30,7 @@ from memscope.stores import Store
 from memscope_testing.models import ScriptedChat, data
 from memscope_testing.records import observation, turn
 
-WORKERS, FACTS_A_ROUND, PATIENCE_S = 2, 20, 60.0
+WORKERS, FACTS_A_ROUND, PATIENCE_S = 2, 20, 300.0
 SUBJECT = "things"
 
 
