@@ -42,7 +42,7 @@ def makers(monkeypatch):
     makers = Makers()
     yield makers
     for thread in [*makers._threads]:
-        thread.join(30)
+        thread.join(60)
     assert not makers._threads, "a process ends some time after the last work"
 
 
