@@ -37,7 +37,7 @@ from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import BulkOperation
 
 NODE = Path(__file__).parents[2] / "tests" / "servers" / "elasticsearch" / "node.py"
-PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))
+PORT = 19_300 + os.getpid() % 600  # several of these run at once, each with a node; connections go out from other ports
 URL = f"http://127.0.0.1:{PORT}"
 NODE_EVERY = 25  # kills of a process to one of the node
 _started: list[tempfile.TemporaryDirectory[str]] = []
