@@ -225,6 +225,14 @@ def test_what_passes(sentence: str) -> None:
         ("Can I take ibuprofen?", "health"),
         ("So can Tom have nuts", "health"),
         ("周诚能吃阿莫西林吗", "health"),
+        ("What can't I eat?", "health"),
+        ("Which medicines do I take?", "health"),
+        ("What are my hobbies?", "habit"),
+        ("What do I do for fun?", "habit"),
+        ("Where'm I living now?", "home"),
+        ("我吃的啥药？", "health"),
+        ("我平时有什么消遣？", "habit"),
+        ("我搁哪儿上班来着？", "work"),
     ],
 )
 def test_a_question_asks_for_one_kind(question: str, kind: str) -> None:

@@ -43,7 +43,7 @@ def kinds(sentence: str) -> tuple[str, ...]:
 def asked_kinds(question: str) -> frozenset[str]:
     """Return the kinds of lasting statement that would answer a question: "Where do I live?" is about a home."""
     rules = of_sentence(question).facts
-    return frozenset(kind for sentence in sentences(question) for kind in rules.kinds(sentence))
+    return frozenset(kind for sentence in sentences(question) for kind in rules.asked(sentence))
 
 
 def statement_weight(sentence: str) -> float:

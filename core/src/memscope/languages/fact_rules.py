@@ -19,6 +19,17 @@ class FactRules:
         """
         return ()
 
+    def asked(self, question: str) -> Iterable[str]:
+        """Classify the statements that would answer a question about its speaker.
+
+        Args:
+            question: One sentence.
+
+        Returns:
+            The kinds; one may come more than once.
+        """
+        return self.kinds(question)
+
     def is_momentary(self, sentence: str) -> bool:
         """Tell whether a sentence is of the moment ("tonight"), or repeats what somebody else said.
 

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+from memscope.languages.en.introductions import introduces_home, introduction, is_profession, is_trade
 from memscope.languages.en.statement_score import statement_scores
 from memscope.languages.en.stemmer import stem
 from memscope.languages.en.words import WORDS
@@ -177,7 +178,7 @@ def _done(words: list[str]) -> str:
     if (
         kind == "work"
         and following in ("a", "an")
-        and any(_noun(word) == "work" or _profession(word) for word in words[2:5])
+        and any(_noun(word) == "work" or is_profession(word) for word in words[2:5])
     ):
         return kind
     placed = following in _PLACED_BY or (following == "on" and third.removesuffix("s") in _REGULAR)
@@ -243,12 +244,7 @@ def _trade(own: str, told: Sequence[str]) -> bool:
     """Return whether one says what one is by profession: "I'm now a triage nurse", "I've started as a paramedic"."""
     articles = [at for at, word in enumerate(told) if word in ("a", "an")][:1]
     named = any((at == 0 and own in ("i'm", "we're")) or told[at - 1 : at] == ["as"] for at in articles)
-    return named and any(_profession(word) for at in articles for word in told[at + 1 : at + 4])
-
-
-@lru_cache(maxsize=1 << 12)
-def _profession(word: str) -> bool:
-    return bool(topics_of_words([stem(word)], WORDS) >> topic_names().index("professions") & 1)
+    return named and any(is_profession(word) for at in articles for word in told[at + 1 : at + 4])
 
 
 @lru_cache(maxsize=1 << 12)
@@ -293,6 +289,28 @@ def _possession(told: list[str]) -> str:
     return "have" if counted and not _HARMLESS & set(told[:3]) else ""
 
 
+def _introduced(part: str) -> Iterator[str]:
+    """Yield the kinds of one part of an introduction: "a vet in Bristol", "two kids"."""
+    if is_trade(part):
+        yield "work"
+    if introduces_home(part):
+        yield "home"
+    if kind := _without_i(_FACT_WORD.findall(part.lower().replace("’", "'"))):
+        yield kind
+
+
+_PURPOSES = {
+    "work": re.compile(r"\bfor (?:a living|work)\b"),
+    "habit": re.compile(r"\bfor fun\b|\b(?:my|our) (?:free|spare|leisure) time\b"),
+}
+_INVERTED = re.compile(r"(?i)\s(am|are|was|were|do|don['’]t|does|did|didn['’]t|can|can['’]t|cannot|have)\s+(i|we)\b")
+_INVERTED_SHORT = re.compile(r"(?i)(?<=\w)(['’](?:m|re|ve|d))\s+(i|we)\b")  # "Where'm I living?"
+_ASKED_NOUN = re.compile(  # "which pets do we have", a plural
+    r"\b(?:what|which|how many|any) (?:\w+ )?(\w+s)"
+    r"(?:['’](?:ve|m|re|d)| (?:am|are|was|were|do|don['’]t|did|can|can['’]t|have)) (?:i|we)\b"
+)
+
+
 class EnglishFacts(FactRules):
     def kinds(self, sentence: str) -> Iterator[str]:
         folded = sentence.lower().replace("’", "'")
@@ -306,6 +324,8 @@ class EnglishFacts(FactRules):
             yield kind
         if subject := _THEY.match(sentence):
             yield from _of_theirs(subject)
+        for part in introduction(sentence):
+            yield from _introduced(part)
         if " me" in folded and not _AFFECTING.isdisjoint(_BEFORE_ME.findall(folded)) and _AFFECTS.search(folded):
             yield "taste"
         if own and _I_AM_NAMED.search(sentence):
@@ -320,11 +340,15 @@ class EnglishFacts(FactRules):
             yield "habit"
         if "an " in folded and _MAY_HAVE.search(folded):
             yield "health"
-        if "for a living" in folded:
-            yield "work"
+        if " for " in folded or "time" in folded:
+            yield from (kind for kind, purpose in _PURPOSES.items() if purpose.search(folded))
         if own:
             yield from (_ALONE[word] for word in words if word in _ALONE)
             yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
+
+    def asked(self, question: str) -> Iterator[str]:
+        yield from self.kinds(_INVERTED.sub(r" \2 \1", _INVERTED_SHORT.sub(r" \2\1", question)))
+        yield from (kind for match in _ASKED_NOUN.finditer(question.lower()) if (kind := _noun(match[1])))
 
     def is_momentary(self, sentence: str) -> bool:
         return not _PASSING.isdisjoint(_FACT_WORD.findall(sentence.lower()))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from memscope.languages.fact_rules import FactRules
+from memscope.languages.zh.introductions import introduced
 from memscope.languages.zh.statement_score import statement_scores
 
 _PEOPLE = (
@@ -132,6 +133,20 @@ _ANOTHER = re.compile(  # whose clause a later one without a subject may go on w
 )
 
 
+_ASKED_NOUN = re.compile(
+    "(?:什[么麼]|啥|哪[些种種]|[几幾][辆輛只隻个個种種位])"
+    "(?:(?P<health>[药藥病]|毛病|忌口)|(?P<people>[亲親](?:戚|人)|家人|兄弟姐妹|[宠寵]物|口人)|(?P<have>[乐樂]器|[车車]))"
+    "|(?P<habit>[爱愛]好(?!者)|消遣|[业業][余餘])"
+)
+_STANDARD_WORDS = (("啥", "什么"), ("搁", "在"), ("咋", "怎么"), ("稀罕", "喜欢"), ("最烦", "最讨厌"), ("闲了", "平时"))
+
+
+def _in_standard_words(question: str) -> str:
+    for colloquial, standard in _STANDARD_WORDS:
+        question = question.replace(colloquial, standard)
+    return question
+
+
 class ChineseFacts(FactRules):
     def kinds(self, sentence: str) -> Iterator[str]:
         if "“" in sentence or "「" in sentence:
@@ -143,8 +158,13 @@ class ChineseFacts(FactRules):
         for one in _ELIDED.finditer(sentence):
             if not _ANOTHER.search(sentence, 0, one.start()):
                 yield one.lastgroup or ""
+        yield from introduced(sentence)
         for pattern in chinese_patterns():
             yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
+
+    def asked(self, question: str) -> Iterator[str]:
+        yield from self.kinds(_in_standard_words(question))
+        yield from (noun.lastgroup or "" for noun in _ASKED_NOUN.finditer(question))
 
     def is_momentary(self, sentence: str) -> bool:
         return _PASSING.search(sentence) is not None
