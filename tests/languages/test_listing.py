@@ -25,7 +25,8 @@ from memscope_testing.models import IdealChat
         "What books did Mila read?", "What cities I've lived in?",
         "What are my neighbours called?", "Tell me everything I lent to Tom", "What have I paid so far?",
         "我都去过哪些博物馆？", "这个冬天我烤了哪几种蛋糕", "把我借给小汤的东西列一下", "野餐都有谁来？",
-        "我養過的植物有哪些",
+        "我養過的植物有哪些", "Who is in my family?", "what books've I read", "Where've I been on holiday?",
+        "我看过啥书？", "我对什么过敏？",
     ],
 )  # fmt: skip
 def test_a_question_for_all_of_a_class(question):

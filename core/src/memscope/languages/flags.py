@@ -10,6 +10,7 @@ from enum import IntEnum
 
 from memscope.imports import pattern
 from memscope.languages.registry import of
+from memscope.languages.requests import is_courtesy
 from memscope.languages.statement_rules import Statements
 from memscope.languages.statements import asks, is_question, pattern_of_all, sentences, unknowing
 from memscope.text.language import is_cjk
@@ -29,7 +30,7 @@ class Flag(IntEnum):
     STATEMENT = 256
     CJK = 512  # the text is in Chinese, Japanese or Korean
     PERSONAL = 1024  # a lasting statement about oneself: "I am, have, like, never do ..."
-    ASKING = 2048  # nothing but questions and greetings
+    ASKING = 2048  # nothing but questions and greetings, or courtesies of the assistant
     UNKNOWING = 4096  # an assistant's answer that only says it does not know
 
 
@@ -59,7 +60,7 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     found |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
     if role == "assistant" and unknowing(text):
         return found | _KNOWS_NOT
-    return found | _ASKING * asks(text)
+    return found | _ASKING * (asks(text) or (role == "assistant" and is_courtesy(text)))
 
 
 def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:

@@ -70,8 +70,7 @@ def remarks(message: str) -> bool:
     rules, folded = of_sentence(message).requests, fold(message).strip()
     if _MARKED_QUESTION.search(folded) or not rules.remark.search(folded) or rules.explains.search(folded):
         return False
-    sounds = rules.small_talk_message.fullmatch(folded) or rules.small_talk.issuperset(pieces(folded))
-    return not (sounds or requests(message))
+    return not (_has_only_small_talk(folded, rules) or requests(message))
 
 
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
@@ -96,6 +95,17 @@ def _sets_a_scene(bare: str, rules: Requests) -> bool:
     """Return whether a clause that asks nothing stands first: "The gym wants a weight, how many kilos?"."""
     first = next((one for one in _CLAUSE_BREAK.split(bare) if len(one.strip()) >= MIN_SCENE_CHARS), "")
     return first.strip() != "" and len(first) < len(bare.rstrip()) - 1 and not rules.explains.search(first)
+
+
+def is_courtesy(text: str) -> bool:
+    """Return whether a text has nothing but words of greetings, thanks and remarks: "Sure, happy to help!"."""
+    return len(text) <= MAX_SMALL_TALK_CHARS and _has_only_small_talk(fold(text).strip(), of_sentence(text).requests)
+
+
+def _has_only_small_talk(folded: str, rules: Requests) -> bool:
+    return bool(rules.small_talk_message.fullmatch(folded)) or (
+        bool(rules.small_talk) and rules.small_talk.issuperset(pieces(folded))
+    )
 
 
 def _is_small_talk(folded: str, rules: Requests) -> bool:

@@ -17,7 +17,7 @@ QUESTIONS = Questions(
         r"|\bwhat (?:percentage|percent|number|amount|age|price)\b"
     ),
     when=pattern(
-        r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year)\b|\bdate (?:of|is|was|did|do)\b"
+        r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
         r"|\bhow long ago\b"
     ),
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # one may date, or have a day off
@@ -51,11 +51,12 @@ QUESTIONS = Questions(
     list=pattern(
         rf"(?i)\b(?!what \w+s {_OBJECT})(?:which|what|how many) (?:(?:kind|type|sort)s? of )?"
         rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}"
-        rf"(?!{_SINGULAR})[\w-]+s\b(?!['’])"
+        rf"(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
         r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
-        r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who) (?:have|has) \w"
+        r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
         r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:(?:like|enjoy|love|hate)\b|do (?!for|as|now|these)\w)"
         r"|\bwho(?:m)? (?:do|am|are|have) (?:i|we) .{2,40}\b(?:to|from|with) ?[?.!]*$|\bwho (?:came|attended)\b"
+        r"|\bwho(?: is| are|['’]s) in (?:my|our)\b"
         r"|\bwhat (?:am|are) (?:i|we) \w+ (?:to|of|in)\b|\bwhat (?:do|did) (?:i|we) .{0,20}\b(?:need|have) to (?!do)\w"
         r"|\bname (?:all|the|my) \w+s\b"
         r"|\bwhat (?:did|do) (?:i|we) .{2,60}"
