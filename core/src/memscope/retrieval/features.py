@@ -134,8 +134,13 @@ class FeatureInputs:
     @cached_property
     def known(self) -> float:
         """The best candidate's share of the query's words, relative to ``MIN_WORD_COVERAGE``."""
-        words = np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
-        return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * min(1.0, MAX_EXPECTED_WORDS / max(words, 1)))
+        share = min(1.0, MAX_EXPECTED_WORDS / max(self.words, 1))
+        return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * share)
+
+    @cached_property
+    def words(self) -> float:
+        """The number of the query's content words."""
+        return np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
 
     @cached_property
     def word_match_confidence(self) -> float:

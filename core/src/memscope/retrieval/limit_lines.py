@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from itertools import filterfalse
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, F
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import FILLER_WEIGHT, PEOPLE_TOPICS
-from memscope.search.units import INSIGHT, USER_ROLE
+from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
@@ -35,6 +36,8 @@ REACH, UNMET_REACH = 0.7, 1.0
 FEW_LINES = 4  # lines that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the median may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
+MAX_KIND_WORDS = 2  # of a list question that asks for nothing but a kind
+MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MAX_WISHES = 2  # places kept for standing wishes
 # shares of the lines that are kept for lasting statements of the user: for a choice, and for a question about the user
 # whose words were not found
@@ -47,7 +50,7 @@ DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
            "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
-           "days", "said_then", "kinds_asked"),
+           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -61,7 +64,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "user":
         answered = _is_answered(inputs)
         met = _is_met(inputs, answered)
-        rows = _within_reach(inputs, met, answered)
+        rows = tuple(filterfalse(_is_idle(inputs).__getitem__, _within_reach(inputs, met, answered)))
         return altered(query, order=_with_heeded(query, rows, candidates, met), limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need == "world":
@@ -70,7 +73,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
-    """Return the rows that are not far below the best; for a list all rows, for a time the rows of that time if any.
+    """Return the rows that are not far below the best; for a list those of its kind, for a time those of
+    that time, if there are any.
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for.
     """
@@ -81,7 +85,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         timed = _is_of_the_time(inputs)
         return tuple(filter(timed.__getitem__, query.order)) or query.order
     if query.is_list_question:
-        return query.order
+        of_kind = _states_the_kind(inputs)
+        return tuple([row for row in query.order if of_kind[row] or row in query.bridged])
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
     least = scores[0] - (REACH if met else UNMET_REACH) * spread
@@ -89,6 +94,32 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     if answered:
         kept &= _has_own_evidence(inputs)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
+
+
+def _is_idle(inputs: FeatureInputs) -> NDArray[np.bool_]:
+    """[n] true for the assistant's courtesies and questions that have nothing of the query: "Sure, happy to help!"."""
+    query, candidates = inputs.query, inputs.candidates
+    idle = (candidates.role == ASSISTANT_ROLE) & (evidence_level(candidates) < STATEMENT_LEVEL)
+    if query.about_talk or query.asks_assistant or not idle.any():
+        return np.zeros(len(idle), np.bool_)
+    return np.asarray(idle & ~_has_own_evidence(inputs), np.bool_)
+
+
+def _states_the_kind(inputs: FeatureInputs) -> NDArray[np.bool_]:
+    """[n] true for lines of the kind asked for, and for lasting ones with the question's topic, meaning or words.
+
+    True for all where no line is of that kind, nor surely lasting and of the topic: nothing tells what an item of
+    "Which books did I read?" is like.
+    """
+    query, candidates = inputs.query, inputs.candidates
+    durability, of_kind = candidates.flags >> DURABILITY_SHIFT, kind_asked(query, candidates) > 0
+    of_topic = candidates.topic >= MIN_TOPIC_SHARE
+    met = (of_kind | (of_topic & (durability >= MIN_DURABILITY)))[list(query.order)].any()
+    if not query.kinds_asked or not met or query.said_then or inputs.words > MAX_KIND_WORDS:
+        return np.ones(len(of_kind), np.bool_)
+    near = of_topic | (inputs.coverage >= MIN_WORD_COVERAGE) | (candidates.event > 0)
+    near |= np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE
+    return np.asarray(of_kind | (near & ((durability > 0) | candidates.attributed)), np.bool_)
 
 
 def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
