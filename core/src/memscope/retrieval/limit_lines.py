@@ -36,7 +36,7 @@ REACH, UNMET_REACH = 0.7, 1.0
 FEW_LINES = 4  # lines that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the median may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
-MAX_KIND_WORDS = 2  # of a list question that asks for nothing but a kind
+MAX_KIND_WORDS = 1.7  # of a list question that asks for nothing but a kind; Chinese pairs may reach into what asks
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MAX_WISHES = 2  # places kept for standing wishes
 # shares of the lines that are kept for lasting statements of the user: for a choice, and for a question about the user
