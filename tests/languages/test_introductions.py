@@ -57,6 +57,8 @@ def test_an_introduction_tells_one_of_them(text: str, kind: str) -> None:
         "Tom, the plumber from Cork, is coming on Tuesday.",
         "I met Ines, a baker in Porto.",
         "OK, London it is.",
+        "It's Friday, a friend from Leeds is here.",
+        "Monday, dentist, then work.",
         "I'm Amara, in HR.",
         "Tom, plumber, from Cork, when can you come?",
         "我是昨天问你那个问题的人。",

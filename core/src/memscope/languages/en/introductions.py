@@ -31,6 +31,9 @@ _PLACED = re.compile(
     r"\b(?:in|from|near|outside|out of|to|home is|around)\s+(?:the )?(?!(?:MONTHS)\b)[A-ZÀ-Þ][\w-]*[a-zß-ÿ]"
     .replace("MONTHS", "|".join(one.capitalize() for one in sorted(lists.CALENDAR)))
 )  # fmt: skip
+_DATED = re.compile(
+    rf"(?i)\W*(?:it['’]s |this is )?(?:{'|'.join(sorted(lists.CALENDAR))})\b(?! here)"
+)  # a day, not a name
 _PLACE_ALONE = re.compile(rf"{_NAME}(?: (?:girl|boy|lad|native))?")
 MAX_TRADE_WORDS = 4  # "a long-distance lorry driver"
 
@@ -43,6 +46,8 @@ def introduction(sentence: str) -> list[str]:
     """
     opening = _OPENING.match(sentence)
     if opening is None:
+        return []
+    if _DATED.match(sentence):
         return []
     parts = [part for one in _PART_ENDS.split(sentence[opening.end() :]) if (part := one.strip(" .!"))]
     trades = [is_trade(part) for part in parts]
