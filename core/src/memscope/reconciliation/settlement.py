@@ -93,7 +93,7 @@ class Settlement:
         return self.fresh.get(memory.id, memory)
 
     def merge(self, gone: Observation, survivor: Observation, *, recap: bool = False) -> None:
-        """Merge ``gone`` into ``kept``, which gains its sources; a recap adds none.
+        """Merge ``gone`` into ``survivor``, which gains its sources; a recap adds none.
 
         The source that said it first stands in front. A machine's note always gives way to a person's fact.
         """
@@ -154,7 +154,7 @@ class Settlement:
         self.actions.append(action(name, note, **{key: stated.id}))
 
     def _end(self, new: Observation, by: str, old: Observation, relation: FactRelation) -> None:
-        """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
+        """End ``old`` in favour of ``by``: ``new`` itself, or the fact that it was merged into."""
         outcome = ended(new, old, self.now, self.own_names, self.aliases)
         if not outcome:
             self.refused.append(relation)
@@ -184,7 +184,7 @@ class Settlement:
         self._heirs[gone.id] = survivor
 
     def _hand_over(self, gone: str, survivor: str) -> None:
-        """Name ``kept`` as the successor of what ``gone``, which will not be stored, had superseded."""
+        """Name ``survivor`` as the successor of what ``gone``, which will not be stored, had superseded."""
         self.closed = {id: replace(one, by=survivor) if one.by == gone else one for id, one in self.closed.items()}
         self.actions = [
             {name: survivor if name in ("by", "into") and value == gone else value for name, value in line.items()}

@@ -32,7 +32,7 @@ def _joints() -> re.Pattern[str]:
 @depends_on_languages
 @lru_cache(4096)  # asked for every pair of facts
 def subjects(about: str, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
-    """Return the folded names in ``about``; "user" for one of the user's ``own`` names, for an alias its name."""
+    """Return the folded names in ``about``; "user" for one of ``own_names``, for an alias its name."""
     names = frozenset(" ".join(fold(name).split()) for name in _joints().split(about)) - {""}
     known = dict(aliases)
     return frozenset(USER_SUBJECT if name in own_names else known.get(name, name) for name in names)

@@ -126,6 +126,18 @@ class FeatureInputs:
             return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
 
     @cached_property
+    def of_kind(self) -> Values:
+        """[n] 1 for a durable fact of a kind asked for; one about people counts by the topics that it shares."""
+        candidates = self.candidates
+        values = np.zeros(len(candidates.unit))
+        for mark in self.query.kinds_asked.intersection(candidates.terms):
+            at = candidates.terms.index(mark)
+            has = (candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)
+            about = _of_best(candidates.topic) if mark == PEOPLE_TERM and candidates.topic.any() else 1.0
+            values = np.maximum(values, has * about)
+        return values
+
+    @cached_property
     def brevity(self) -> float:
         """1 for a short question, towards 0 for a request told at length: of its many words, any long unit has some."""
         words = self.query.told_terms / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
@@ -244,18 +256,7 @@ def _lasting(e: FeatureInputs) -> Values:
 def _kind(e: FeatureInputs) -> Values:
     """Counts for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
     asked = sum(weight > 0 for weight in e.query.weights)
-    return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * kind_asked(e.query, e.candidates)
-
-
-def kind_asked(query: Query, candidates: Candidates) -> Values:
-    """[n] 1 for a durable fact of a kind asked for; one about people counts by the topics that it shares."""
-    values = np.zeros(len(candidates.unit))
-    for mark in query.kinds_asked.intersection(candidates.terms):
-        at = candidates.terms.index(mark)
-        has = (candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)
-        about = _of_best(candidates.topic) if mark == PEOPLE_TERM and candidates.topic.any() else 1.0
-        values = np.maximum(values, has * about)
-    return values
+    return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * e.of_kind
 
 
 def _meaning(e: FeatureInputs) -> Values:

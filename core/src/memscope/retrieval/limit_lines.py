@@ -19,7 +19,7 @@ from memscope.languages.flags import DURABILITY_SHIFT
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
-from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs, kind_asked
+from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import FILLER_WEIGHT, PEOPLE_TOPICS
@@ -73,8 +73,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
-    """Return the rows that are not far below the best; for a list those of its kind, for a time those of
-    that time, if there are any.
+    """Return the rows that are not far below the best; for a list those of its kind, for a time those of that
+    time, if there are any.
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for.
     """
@@ -112,7 +112,7 @@ def _states_the_kind(inputs: FeatureInputs) -> NDArray[np.bool_]:
     "Which books did I read?" is like.
     """
     query, candidates = inputs.query, inputs.candidates
-    durability, of_kind = candidates.flags >> DURABILITY_SHIFT, kind_asked(query, candidates) > 0
+    durability, of_kind = candidates.flags >> DURABILITY_SHIFT, inputs.of_kind > 0
     of_topic = candidates.topic >= MIN_TOPIC_SHARE
     met = (of_kind | (of_topic & (durability >= MIN_DURABILITY)))[list(query.order)].any()
     if not query.kinds_asked or not met or query.said_then or inputs.words > MAX_KIND_WORDS:
@@ -143,7 +143,7 @@ def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     query = inputs.query
     if answered and FILLER_WEIGHT in query.weights:  # "What did I say about the cottage?"
         return True
-    if query.order and kind_asked(query, inputs.candidates)[query.order[0]] > 0 and not answered:
+    if query.order and inputs.of_kind[query.order[0]] > 0 and not answered:
         return True
     if inputs.word_match_confidence < 1 or not query.asks_personally:
         return inputs.word_match_confidence >= 1
@@ -179,8 +179,8 @@ def _content_of(text: str) -> str:
 
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
-    query, candidates = inputs.query, inputs.candidates
-    own = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (kind_asked(query, candidates) > 0)
+    candidates = inputs.candidates
+    own = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (inputs.of_kind > 0)
     return np.asarray(own | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 

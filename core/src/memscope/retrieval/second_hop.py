@@ -23,7 +23,7 @@ from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle
 from memscope.retrieval.changes import is_current, was_said
-from memscope.retrieval.features import FeatureInputs, kind_asked
+from memscope.retrieval.features import FeatureInputs
 from memscope.retrieval.hits import both, fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -139,8 +139,8 @@ async def _reached(
     rows = [row for row in rows if any(name in text for text in texts[row] for name in bridges)]
     if not rows:
         return query
-    covered = FeatureInputs(ranked, candidates).coverage
-    direct = (covered > 0) | (kind_asked(ranked, candidates) > MIN_KIND_SCORE)
+    inputs = FeatureInputs(ranked, candidates)
+    direct = (inputs.coverage > 0) | (inputs.of_kind > MIN_KIND_SCORE)
     best = [
         at for at, row in enumerate(ranked.order[:MAX_KEPT_HITS]) if direct[row] or candidates.handle[row] in sources
     ]

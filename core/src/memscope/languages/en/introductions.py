@@ -27,13 +27,11 @@ _LEADING = re.compile(r"(?i)^(?:(?:i['’]?m|i am|currently|now|also|an?|semi-re
 _TAIL = re.compile(r"(?i)\b(?:in|at|from|for|with|of|near|by|to|who|based|living|working|up|over|out|deep|these)\b")
 _NO_TRADE = frozenset("is was are were my the your his her our their this that says said has had".split())
 _TRADE_ENDING = re.compile(r"\w{2,}(?:ist|ician|smith|keeper|maker|worker)|student")
+_CALENDAR = rf"(?i:{'|'.join(sorted(lists.CALENDAR))})\b"
 _PLACED = re.compile(
-    r"\b(?:in|from|near|outside|out of|to|home is|around)\s+(?:the )?(?!(?:MONTHS)\b)[A-ZÀ-Þ][\w-]*[a-zß-ÿ]"
-    .replace("MONTHS", "|".join(one.capitalize() for one in sorted(lists.CALENDAR)))
-)  # fmt: skip
-_DATED = re.compile(
-    rf"(?i)\W*(?:it['’]s |this is )?(?:{'|'.join(sorted(lists.CALENDAR))})\b(?! here)"
-)  # a day, not a name
+    rf"\b(?:in|from|near|outside|out of|to|home is|around)\s+(?:the )?(?!{_CALENDAR})[A-ZÀ-Þ][\w-]*[a-zß-ÿ]"
+)
+_DATED = re.compile(rf"(?i)\W*(?:it['’]s |this is )?{_CALENDAR}(?! here)")  # a day, not a name
 _PLACE_ALONE = re.compile(rf"{_NAME}(?: (?:girl|boy|lad|native))?")
 MAX_TRADE_WORDS = 4  # "a long-distance lorry driver"
 
@@ -45,9 +43,7 @@ def introduction(sentence: str) -> list[str]:
     may stand alone: "accountant, Leicester".
     """
     opening = _OPENING.match(sentence)
-    if opening is None:
-        return []
-    if _DATED.match(sentence):
+    if opening is None or _DATED.match(sentence):
         return []
     parts = [part for one in _PART_ENDS.split(sentence[opening.end() :]) if (part := one.strip(" .!"))]
     trades = [is_trade(part) for part in parts]
