@@ -109,8 +109,7 @@ class BackgroundSuite:
             await talk.say(text)
             await asyncio.to_thread(wait_until, lambda text=text: text in facts(tmp_path / "m.db", "alice"))
         await talk.close()
-        ours = [one for one in caplog.records if one.name.startswith("memscope")]
-        assert [one.getMessage().partition(",")[0] for one in ours] == ["memories are made in the background"]
+        assert len([one for one in caplog.records if "memories are made in the background" in one.getMessage()]) == 1
 
     async def test_it_can_be_turned_off(self, tmp_path, fault_server, script):
         talk = self.talk(settings(tmp_path / "m.db", fault_server.base_url, background=False, batch_turns=1))

@@ -85,7 +85,7 @@ class TransactionRunner:
 
     def __init__(self, options: PostgresOptions, clock: Callable[[], datetime] | None) -> None:
         self.options, self.pid = options, os.getpid()
-        self._clock, self._ahead = clock, timedelta(0)
+        self._clock, self._ahead, self._shortest_wait = clock, timedelta(0), timedelta.max
         self._free: deque[Database] = deque()
         self._waiting: deque[QueuedWrite] = deque()
         self._busy: set[str] = set()  # users of the writes under way
@@ -304,14 +304,21 @@ class TransactionRunner:
         db.adapters.register_dumper(Array, ArrayDumper)
         db.adapters.register_dumper(int, Int8Dumper)  # one type of number: one prepared statement
         db.prepare_threshold, db.prepared_max = None, MAX_PREPARED
+        asked = datetime.now(UTC)
         row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()
         assert row is not None
+        self._compare_clocks(asked, row[1], datetime.now(UTC))
         db.is_session = row[0] == db.info.backend_pid  # else a pooler is between
         if db.is_session:
             db.execute("; ".join(settings(self.options, local=False)))
-        self._ahead = row[1] - datetime.now(UTC)
         db.timeline = _timeline(db)
         return db
+
+    def _compare_clocks(self, asked: datetime, told: datetime, answered: datetime) -> None:
+        """Take the server's clock to have told the time half-way through the shortest wait for an answer so far."""
+        wait = answered - asked
+        if wait <= self._shortest_wait:
+            self._shortest_wait, self._ahead = wait, told - (asked + wait / 2)
 
     def _drop_free(self) -> None:
         with suppress(IndexError):
