@@ -247,7 +247,7 @@ def test_every_row_is_a_pattern_over_kinds_that_there_are() -> None:
 
 
 def test_every_word_is_there_once() -> None:
-    spelled = [word for name in ("en.txt", "zh.txt") for word, _ in vocabulary.words(name)]
+    spelled = [word for name in ("en.txt", "zh.txt") for word, _ in vocabulary.words(vocabulary.lines(name))]
     assert len(spelled) == len(set(spelled)) == len(lexer.VOCABULARY)
 
 

@@ -112,19 +112,16 @@ asyncio.run(main())
 
 
 def test_a_plugin_that_is_defined_anew_takes_its_own_place():
-    """The cell of a notebook that is run again does that; a function of another name is another plugin's."""
+    """The cell of a notebook that is run again does that; a class of another name is another plugin."""
     (entities, about, refused), _ = run("""
 from memscope.errors import ConfigError
 
-async def names():
-    async with AsyncMemoryScope(":memory:", plugins=[Tickets()]) as memory:
+async def names(plugin):
+    async with AsyncMemoryScope(":memory:", plugins=[plugin]) as memory:
         await memory.add_turns([{"role": "user", "content": "ops/123 is down again."}], user="alice")
         return [one.name for one in await memory.entities("alice").list()]
 
-def other(text):
-    return []
-
-asyncio.run(names())
+asyncio.run(names(Tickets()))
 
 def tickets(text):
     return [FoundName(one[0], "thing", one.start(), 3) for one in re.finditer(r"[a-z]+/[0-9]+", text)]
@@ -132,15 +129,63 @@ def tickets(text):
 async def count_memories(session, word: str) -> str:
     "Count anew."
 
-found = asyncio.run(names())
-tickets, refused = other, []
+class Others:
+    def memscope_register_recognisers(self, register):
+        register("tickets", lambda text: [])
+
+found = asyncio.run(names(Tickets()))
+refused = []
 try:
-    asyncio.run(names())
+    asyncio.run(names(Others()))
 except ConfigError as error:
     refused.append(error.code)
 print(json.dumps([found, described(tool_set("all")["count_memories"]), refused]))
 """)
     assert "ops/123" in entities and about == "Count anew." and refused == ["config"]
+
+
+LANGUAGE = """
+class Esperanto:
+    def memscope_register_languages(self, register):
+        file = Path(folder, "dates.txt")
+        file.write_text(f"reldate 1 {tomorrow}", encoding="utf-8")
+        rules = WordRules(code="eo", script="latin", function_words=frozenset({"la", "mi", "estas"}),
+                          time_words=frozenset({tomorrow}), stem=lambda word: word.removesuffix(ending))
+        register("eo", Language(words=rules, dates=DateWords(file)))
+"""
+
+
+def test_a_language_that_is_defined_anew_takes_its_own_place(tmp_path):
+    (first, second, stranger), _ = run(f"""
+from datetime import UTC, datetime
+from pathlib import Path
+from memscope.dates import event_time, mentions
+from memscope.errors import ConfigError
+from memscope.languages import DateWords, Language, WordRules
+from memscope.text.tokens import words
+
+folder, cell = {str(tmp_path)!r}, {LANGUAGE!r}
+
+async def read():
+    text, now = "Mi estas en la domoj morgau kaj postmorgau.", datetime(2026, 2, 18, 12, tzinfo=UTC)
+    async with AsyncMemoryScope(":memory:", plugins=[Esperanto()]):
+        return words(text), [event_time(one, now).start.day for one in mentions(text, now)]
+
+ending, tomorrow = "j", "morgau"
+exec(cell)
+answers = [asyncio.run(read())]
+ending, tomorrow = "oj", "postmorgau"
+exec(cell)
+answers.append(asyncio.run(read()))
+Esperanto.__qualname__ = Esperanto.__name__ = "Stranger"
+try:
+    asyncio.run(read())
+except ConfigError as error:
+    answers.append(error.code)
+print(json.dumps(answers))
+""")
+    assert "domo" in first[0] and "dom" in second[0]
+    assert (first[1], second[1], stranger) == ([19], [19], "config")
 
 
 def test_a_tool_of_a_plugin_is_offered_and_answers():

@@ -24,20 +24,20 @@ _FIGURES = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})(?=\2\d{2,4}(?!\d)|
 
 @dataclass(frozen=True, eq=False)
 class Further:
-    """The words of one language; the arguments are those of ``register``."""
+    """The words of one language: the lines of its file, and the arguments of ``register``."""
 
-    file: Path
+    lines: Sequence[str]
     day_first: bool
     reads: Callable[[str], bool]
     first: int  # the character of the first meaning
 
     @cached_property
     def rows(self) -> Sequence[Row]:
-        return [*rows_of(line for line in lines(self.file) if ARROW in line), *rows()]
+        return [*rows_of(line for line in self.lines if ARROW in line), *rows()]
 
     @cached_property
     def vocabulary(self) -> Mapping[str, tuple[str, Any]]:
-        return dict(words(self.file))
+        return dict(words(self.lines))
 
     @cached_property
     def meanings(self) -> Sequence[tuple[str, Any]]:
@@ -64,17 +64,25 @@ class Further:
         return self.characters[" ".join(re.split(_GAP, match[0].lower()))] * len(match[0])
 
 
-_further: list[Further] = []
+_further: list[Further] = []  # by the number in their characters
+_further_of: dict[str, Further] = {}  # by language: those that are read
 
 
-def register(file: Path, day_first: bool, reads: Callable[[str], bool]) -> None:
-    """Take up the words and rows of a file. ``day_first``: 3/5 is in May; ``reads``: a text is in the language."""
-    _further.append(Further(file, day_first, reads, FIRST_CHARACTER + len(_further) * MEANINGS))
+def register(code: str, file: Path, day_first: bool, reads: Callable[[str], bool]) -> None:
+    """Take up the words and rows of a file, in place of those of the language before.
+
+    ``day_first``: 3/5 is in May; ``reads``: a text is in the language.
+    """
+    further = Further(tuple(lines(file)), day_first, reads, FIRST_CHARACTER + len(_further) * MEANINGS)
+    former = _further_of.get(code)
+    if former is None or (former.lines, former.day_first) != (further.lines, day_first):
+        _further_of[code] = further
+        _further.append(further)
 
 
 def words_of(text: str) -> Further | None:
     """Return the words of a text's language; None for the common ones."""
-    return next((one for one in _further if one.reads(text)), None) if _further else None
+    return next((one for one in _further_of.values() if one.reads(text)), None) if _further else None
 
 
 def meaning(run: str) -> tuple[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -53,9 +53,9 @@ def lines(name: str | Path, **extra: str) -> Iterator[str]:
 ARROW = " -> "  # in lines that are no words but rows of rules
 
 
-def words(name: str | Path) -> Iterator[tuple[str, tuple[str, Any]]]:
+def words(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, Any]]]:
     """Yield each word with its kind and its value; the kind "" is ignored."""
-    for line in (line for line in lines(name) if ARROW not in line):
+    for line in (line for line in lines if ARROW not in line):
         kind, value, spellings = line.split(maxsplit=2)
         meaning = kind.strip("-"), _value(value)
         yield from ((word, meaning) for word in _spelled(spellings))
@@ -74,4 +74,4 @@ def _spelled(text: str) -> Iterator[str]:
         yield from map("".join, product(*(part.split("|") for part in re.split("[()]", word))))
 
 
-VOCABULARY: Mapping[str, tuple[str, Any]] = dict(chain(words("en.txt"), words("zh.txt")))
+VOCABULARY: Mapping[str, tuple[str, Any]] = dict(words(chain(lines("en.txt"), lines("zh.txt"))))

@@ -30,13 +30,13 @@ _warned: set[str] = set()
 log = logging.getLogger("memscope")
 
 
-def register(name: str, what: object) -> None:
+def register(name: str, what: object, plugin: str) -> None:
     """Take up a recogniser of names, or the place of one, "module:function", for every text of the process.
 
     Raises:
         ConfigError: another recogniser has this name.
     """
-    registry.take_up(_recognisers, name, what, "recogniser")
+    registry.take_up(_recognisers, name, what, "recogniser", plugin)
     names.cache_clear()
 
 

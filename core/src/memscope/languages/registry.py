@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pkgutil import resolve_name
 
 from memscope.errors import ConfigError
@@ -20,39 +20,33 @@ from memscope.text.language import (
 )
 
 _places: dict[str, object] = {}
+_owners: dict[tuple[str, str], str] = {}  # plugins by the kind and the name of what they registered
 _languages: dict[str, Language] = {}
 
 
-def register(name: str, what: object) -> None:
+def register(name: str, what: object, plugin: str = "") -> None:
     """Take up a language by its code, or the place of one, "module:NAME", imported when the first text is read.
 
     Raises:
         ConfigError: another language has this code.
     """
-    if name in _places:
-        if _places[name] != what:
-            raise ConfigError(f"two plugins register the language {name!r}", hint="block one of them: plugins.block")
-        return
-    _places[name] = what
-    load_later(lambda: _load(name))
+    if _places.get(name) != what:
+        take_up(_places, name, what, "language", plugin)
+        load_later(partial(_load, name))
 
 
-def take_up(registry: dict[str, object], name: str, what: object, kind: str) -> None:
+def take_up(registry: dict[str, object], name: str, what: object, kind: str, plugin: str) -> None:
     """Register what a plugin brings for the whole process, or the place of it, "module:name".
 
-    A function of the same module and name takes the place of the former: the cell of a notebook was run again.
+    A plugin may replace what it registered itself: the cell of a notebook that defines it was run again.
 
     Raises:
         ConfigError: another plugin registered the name.
     """
-    if name in registry and registry[name] != what and _place(registry[name]) != _place(what):
+    owner = _owners.setdefault((kind, name), plugin)
+    if name in registry and registry[name] != what and not owner == plugin != "":
         raise ConfigError(f"two plugins register the {kind} {name!r}", hint="block one of them: plugins.block")
     registry[name] = what
-
-
-def _place(what: object) -> tuple[object, ...]:
-    qualified = getattr(what, "__qualname__", None)
-    return (getattr(what, "__module__", None), qualified) if qualified else (id(what),)
 
 
 def named_places() -> list[tuple[str, str]] | None:
@@ -71,7 +65,7 @@ def _load(code: str) -> None:
     if loaded.dates:
         from memscope.dates import languages as dates
 
-        dates.register(loaded.dates.file, loaded.dates.day_first, lambda text: spaced_language(text) == code)
+        dates.register(code, loaded.dates.file, loaded.dates.day_first, lambda text: spaced_language(text) == code)
 
 
 def get(code: str) -> Language:

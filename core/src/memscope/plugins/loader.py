@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -43,7 +43,7 @@ HOOK_PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
 REGISTRIES: tuple[RegistryKind, ...] = get_args(RegistryKind)
 # Read of every text, or offered to every model, whichever memory asks.
-_FOR_THE_PROCESS: Mapping[RegistryKind, Register] = {
+_FOR_THE_PROCESS: Mapping[RegistryKind, Callable[[str, object, str], None]] = {
     "languages": languages.register, "recognisers": recognisers.register, "tools": register_tool,
 }  # fmt: skip
 log = logging.getLogger("memscope")
@@ -102,7 +102,8 @@ class Plugins:
         self._check_required()
         for kind, register in _FOR_THE_PROCESS.items():
             for name, registration in self._registries[kind].entries.items():
-                register(name, registration.what)
+                plugin = self._listed[registration.plugin]
+                register(name, registration.what, f"{plugin.file}:{plugin.name}")
         operations = (f"{HOOK_PREFIX}before", f"{HOOK_PREFIX}after")
         self._operations = {name: self._calls(name) for name in vars(hookspecs) if name.startswith(operations)}
 

@@ -72,13 +72,13 @@ class Registry(Mapping[str, Any]):
 _tools: dict[str, object] = {}  # an adapter may know its tools before its memory
 
 
-def register_tool(name: str, what: object) -> None:
+def register_tool(name: str, what: object, plugin: str) -> None:
     """Take up a tool, or the place of one, "module:function".
 
     Raises:
         ConfigError: another plugin's tool has this name.
     """
-    take_up(_tools, name, what, "tool")
+    take_up(_tools, name, what, "tool", plugin)
 
 
 def model_tools() -> Mapping[str, Any]:
