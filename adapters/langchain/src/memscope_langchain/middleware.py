@@ -162,8 +162,8 @@ async def go_on(session: MemorySession, state: MiddlewareState, agents: Collecti
     if shown_in(state) is None:  # what the call has shown, for the further ones
         update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
     start = after(messages, state.get("memscope_heard"))
-    said = messages[last_of(messages, AIMessage) if start is None else start :]
-    await session.record(turns_of(said, agents_in(messages, agents)))
+    messages_since = messages[last_of(messages, AIMessage) if start is None else start :]
+    await session.record(turns_of(messages_since, agents_in(messages, agents)))
     return update
 
 

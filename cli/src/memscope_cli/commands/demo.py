@@ -59,7 +59,7 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
         for conversation in built_in if data is None else conversations(data):
             clock.set_after(conversation)
             stage.play(memory, conversation)
-    stage.close(own=data is None)
+    stage.close(built_in=data is None)
 
 
 @dataclass
@@ -183,7 +183,7 @@ class DemoView:
 
     # ---- the end
 
-    def close(self, *, own: bool) -> None:
+    def close(self, *, built_in: bool) -> None:
         self.show.data(self.json())
         answers = [answer for one in self.played for answer in one.answers]
         scored = [answer for answer in answers if answer.counts]
@@ -198,7 +198,7 @@ class DemoView:
             say(" ({wholly} wholly, {partly} in part) among the first 10 hits", wholly=wholly, partly=partly),
         )
         self.speed(answers)
-        if scored and not own:
+        if scored and not built_in:
             self.scores(scored)
         self.next_steps()
 

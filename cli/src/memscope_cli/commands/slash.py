@@ -154,8 +154,8 @@ def list_(talk: Talk, argument: str) -> None:
     words = dict(word.partition("=")[::2] for word in argument.split())
     pause, number = words.pop("refresh_time", ""), next(iter(words), "")
     if len(words) > 1 or any(words.values()) or any(not word.isdecimal() for word in (pause, number) if word):
-        given = repr(argument)
-        raise InputError(say("/list takes a number and refresh_time=SECONDS, not {given}", given=given))
+        value = repr(argument)
+        raise InputError(say("/list takes a number and refresh_time=SECONDS, not {given}", given=value))
     shown = _list_new(talk, int(number or 0) or MAX_LISTED_RECORDS, frozenset())
     if not shown:
         talk.note(say("no records"))

@@ -314,11 +314,11 @@ class TransactionRunner:
         db.timeline = _timeline(db)
         return db
 
-    def _compare_clocks(self, asked: datetime, told: datetime, answered: datetime) -> None:
+    def _compare_clocks(self, asked: datetime, server_time: datetime, answered: datetime) -> None:
         """Take the server's clock to have told the time half-way through the shortest wait for an answer so far."""
         wait = answered - asked
         if wait <= self._shortest_wait:
-            self._shortest_wait, self._ahead = wait, told - (asked + wait / 2)
+            self._shortest_wait, self._ahead = wait, server_time - (asked + wait / 2)
 
     def _drop_free(self) -> None:
         with suppress(IndexError):
