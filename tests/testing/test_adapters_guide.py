@@ -1,4 +1,4 @@
-"""The code in docs/adapters.md is the code that is tested."""
+"""The code in docs/adapters.md is tested; that of the Chinese page is the same (tests/test_docs.py)."""
 
 from __future__ import annotations
 
