@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 
-    ``user`` is required everywhere: nothing of one user is ever seen by another. All errors are those of
+    Every call names the ``user`` whose memory it is about; no user ever sees another's. All errors are those of
     ``memscope.errors``. "Today" and times that name no zone (datetimes, ISO 8601) are read in the ``zone`` of the call,
     else in that of the settings, else in the system's.
 
@@ -176,7 +176,7 @@ class AsyncMemoryScope:
         """Store turns. They are durable and searchable when this returns; no model is called.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
-        since 1970), ``id``, ``session``, ``metadata``. Without id and time it counts as said now. A turn is not stored
+        since 1970), ``id``, ``session``, ``metadata``. One without id and time counts as said now. A turn is not stored
         again if its id is stored already, or if a stored turn has the same speaker, words and time.
 
         Args:
@@ -224,23 +224,23 @@ class AsyncMemoryScope:
     ) -> Observation | Insight:
         """Remember a statement as it is; no model is called.
 
-        If a current memory has the same words, agent and data, it gains a source, and no second one is made. A
-        repeated call with the same ``time`` changes nothing.
+        If a current memory has the same words, agent and data, it gains a source instead. A repeated call with the
+        same ``time`` changes nothing.
 
         Args:
             text: the statement; may be empty with ``data``.
             user: whose memory.
             agent: the agent that remembers it; by default all agents do.
             session: the conversation it comes from.
-            kind: ``"observation"``, or ``"insight"``: what is known about a ``subject``; it supersedes the earlier one.
+            kind: ``"observation"``, or ``"insight"``, which sums up a ``subject`` and supersedes its earlier insight.
             subject: what an insight is about; an observation has none.
-            name: the name of a document, unique per user and namespace: a new text of that name supersedes the old one.
+            name: makes the memory a document, one per name and namespace: a new text supersedes the old one.
             namespace: the namespace of ``name``.
             data: a JSON object to keep with the memory.
             expires: the time from which the memory is no longer found.
             time: when it was said; by default now.
             speaker: who said it.
-            role: what the speaker is; a person's facts win over those that an ``"assistant"`` noted.
+            role: the speaker's; a person's facts win over those that an ``"assistant"`` noted.
             zone: the time zone of times without one.
 
         Returns:
@@ -248,7 +248,7 @@ class AsyncMemoryScope:
 
         Raises:
             InputError: an argument is not valid.
-            Conflict: this statement with this ``time`` was forgotten.
+            Conflict: a statement with these words and this ``time`` was forgotten.
         """
         from memscope.reflection import statements
 
