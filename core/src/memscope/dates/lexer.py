@@ -51,10 +51,18 @@ def _figures() -> Iterator[Figures]:
 
 FIGURE_PATTERNS = {f"figures{n}": one for n, one in enumerate(_figures())}  # by the name of the group in the lexicon
 
-# A Chinese character that no word and no figure of time begins with: runs of them are read at once.
-_TOKEN_BEGINNINGS = (*(word[0] for word in VOCABULARY), _STARTS, *(one.begin for one in FIGURE_PATTERNS.values()))
-_INITIALS = "".join(sorted(set(re.findall("[\u4e00-\u9fff]", "".join(_TOKEN_BEGINNINGS)))))
-_INERT = f"[\u4e00-\u9fff](?<![{_INITIALS}])"
+
+def _inert() -> str:
+    """Return a pattern of Chinese characters at which no word and no figure of time begins, so as to read runs at once.
+
+    A character that only words of several characters begin with is inert before one that is the second of none.
+    """
+    initials = {*_STARTS, *"".join(one.begin for one in FIGURE_PATTERNS.values())}
+    initials.update(word for word in VOCABULARY if len(word) == 1)
+    longer = {word[:2] for word in VOCABULARY if not word[0].isascii() and word[0] not in initials}
+    first, second = ("".join(sorted({pair[at] for pair in longer})) for at in (0, 1))
+    begin = "".join(sorted({*initials, *first} - {*map(chr, range(128))}))
+    return rf"(?:(?:[\u4e00-\u9fff](?<![{begin}]))+|[{first}](?![{second}]))+"
 
 
 @lru_cache(maxsize=1)
@@ -69,7 +77,7 @@ def lexicon() -> re.Pattern[str]:
     alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first}
     latin = "|".join(words for start, words in alike.items() if start.isascii())
     others = "|".join(words for start, words in alike.items() if not start.isascii())
-    blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"
+    blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|{_inert()})"
     known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{figure_readers.NUMERALS}]+)"
     further = r"(?P<own>(?P<meaning>[\U000F0000-\U000FFFFD])(?P=meaning)*)"
     return re.compile(

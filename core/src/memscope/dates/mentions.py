@@ -179,7 +179,7 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
         )
 
     period, now = mention.calendar_period, mention._now
-    if not period or not now:
+    if not period or not now or not (period.cycle or period.other):
         return mention.interval
     if mention.direction in ("past", "ahead") and not period.other:
         span = place(period, _told_from(now, mention.direction))
@@ -251,7 +251,7 @@ def is_undirected(mention: Mention) -> bool:
         return False
     if period.other:
         return all(reading.start > now.when for reading in readings(mention))
-    if mention.direction and period.cycle != "year":
+    if not period.cycle or (mention.direction and period.cycle != "year"):
         return False
     meant = nearest(mention, now.when)
     if period.cycle == "year":

@@ -55,7 +55,9 @@ def statement_weight(sentence: str) -> float:
 
 def weight_of(kinds: Sequence[str]) -> float:
     """Return the weight of kinds together; 0 for none."""
-    strongest, *others = sorted((KIND_WEIGHTS[kind] for kind in kinds), reverse=True) or [0.0]
+    if not kinds:
+        return 0.0
+    strongest, *others = sorted((KIND_WEIGHTS[kind] for kind in kinds), reverse=True)
     return strongest + 0.5 * sum(others)
 
 

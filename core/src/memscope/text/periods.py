@@ -86,6 +86,8 @@ def _of_skeleton(skeleton: str, reference: datetime) -> Iterator[Interval]:
 
 def _told(text: str) -> str:
     """Cut the text ``MAX_CHARS_BEHIND`` characters behind its last word of time."""
+    if len(text) <= MAX_CHARS_BEHIND:
+        return text
     known = _time_words()
     ends = [match.end() for match in _LATIN_LETTERS.finditer(text) if match[0] in known]
     ends += [

@@ -25,7 +25,8 @@ _QUOTE = pattern(r"'(?:(?<![a-z0-9].)|(?![a-z]))")  # an apostrophe within no wo
 _MIXED_WORD = pattern(r"'[a-z]+['0-9]")
 _TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _TOKEN = pattern(f"[{_UNSPACED}]+|(?:{_LETTER_RUN})+(?:'[a-z]+)?")
-ALL_UNSPACED = pattern(f"[{_UNSPACED}\\d\\s，。！？、；：“”…]*+")  # matches no text with a word between spaces
+_PUNCTUATION = r"!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3020！-／：-＠"
+ALL_UNSPACED = pattern(rf"[{_UNSPACED}{_PUNCTUATION}\d\s]*+")  # matches no text with a word between spaces
 _UNSPACED_CHARACTER = pattern(f"[{_UNSPACED}]")
 # Superset of what ``fold`` removes, since looking up each character takes ten times as long.
 _MAY_COMBINE = pattern("[^\0-\u02ff\u2000-\u20cf\u3000-\u3029\u3030-\ua66e\uac00-\ud7ff\uf900-\ufb1d\uff00-\uffff]")

@@ -14,6 +14,7 @@ _INTRODUCES = re.compile(
     "(?:[你您]好呀?)?(?:我(?:的名字)?(?:叫(?![了他她它人车車醒你您])|姓"
     "|是(?![说說想觉覺得不否指问問真怕在要来來被因為为了没沒昨今]))|本人|(?:自我|介[绍紹])|我$)"
 )
+_OF_ONESELF = re.compile("我|本人|介[绍紹]")  # all that ``_INTRODUCES`` may match has one of these
 _SUBJECT = "(?:我|本人)?(?:[现現]在|目前|如今|家|人|就|也)?是?"
 _DOES = "[开開做当當教干幹搞修卖賣养養种種酿釀跑送读讀念]"
 _WORKS = re.compile(  # 在成都当兽医, 修手机的, 开客栈
@@ -26,6 +27,8 @@ _ACTS_ON = re.compile("[让讓给給说說问問请請找跟和把被]")
 
 def introduced(sentence: str) -> Iterator[str]:
     """Yield "work" and "home" for the clauses of an introduction, from the speaker's name on."""
+    if not _OF_ONESELF.search(sentence):
+        return
     clauses = [clause for clause in _PART_ENDS.split(sentence) if clause]
     first = next((at for at, clause in enumerate(clauses) if _INTRODUCES.match(clause)), None)
     for clause in clauses[first:] if first is not None else ():

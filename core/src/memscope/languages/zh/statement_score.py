@@ -52,11 +52,12 @@ def _by_signs(read: str, about: int, kinds: Sequence[str]) -> float:
     anywhere, opens = _signs()
     had = opens.get(read[:1], 0) | opens.get(read[:2], 0)
     for first in anywhere.keys() & read:
-        for word, signs in anywhere[first]:
+        signs, longer = anywhere[first]
+        had |= signs
+        for word, signs in longer:
             if word in read:
                 had |= signs
-    by_topic = sum(weight for weight, group in _groups() if group & about)
-    return BIAS + _weight(had) + by_topic + KIND_SHARE * weight_of(kinds)
+    return BIAS + _weight(had) + _topic_weight(about) + KIND_SHARE * weight_of(kinds)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -65,10 +66,11 @@ def _weight(signs: int) -> float:
 
 
 @cache
-def _signs() -> tuple[Mapping[str, Sequence[tuple[str, int]]], Mapping[str, int]]:
-    """Return by their first character the words that are signs wherever they stand, and the words that open a sentence.
+def _signs() -> tuple[Mapping[str, tuple[int, Sequence[tuple[str, int]]]], Mapping[str, int]]:
+    """Return the words that are signs wherever they stand, and the words that open a sentence.
 
-    Signs are bits in the order of ``WEIGHTS``.
+    The former by their first character: the signs of this character alone, and the longer words. Signs are bits in the
+    order of ``WEIGHTS``.
     """
     anywhere: dict[str, dict[str, int]] = {}
     opening: dict[str, int] = {}
@@ -77,7 +79,12 @@ def _signs() -> tuple[Mapping[str, Sequence[tuple[str, int]]], Mapping[str, int]
         for word in words:
             table = opening if sign.startswith("opens_") else anywhere.setdefault(word[0], {})
             table[word] = table.get(word, 0) | bits[sign]
-    return {first: tuple(words.items()) for first, words in anywhere.items()}, opening
+    return {first: (words.pop(first, 0), tuple(words.items())) for first, words in anywhere.items()}, opening
+
+
+@lru_cache(maxsize=1 << 12)
+def _topic_weight(about: int) -> float:
+    return sum(weight for weight, group in _groups() if group & about)
 
 
 @cache
