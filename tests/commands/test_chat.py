@@ -110,7 +110,7 @@ def test_what_consolidate_shows_is_no_news(server):
 
 def test_a_list_that_grows_needs_a_terminal_and_a_number(server):
     assert "refresh_time needs a terminal" in piped("/list 3 refresh_time=1").stderr
-    assert "/list takes a number and refresh_time=SECONDS, not 'many'" in piped("/list many").stderr
+    assert "'many'" in piped("/list many").stderr
 
 
 def test_user_and_session_are_switched(server):
@@ -160,7 +160,7 @@ def test_without_an_embedder_that_answers_it_talks_and_says_so(server, monkeypat
 
 def test_a_pasted_megabyte_is_refused_politely(server):
     done = piped("x" * 5_000_000, "I moved to Berlin.")
-    assert done.stdout == "Nice!\n" and "one message holds at most 1,048,576" in done.stderr
+    assert done.stdout == "Nice!\n" and "1,048,576" in done.stderr
     assert done.exit_code == 2 and turns() == ["I moved to Berlin.", "Nice!"]
 
 

@@ -218,9 +218,9 @@ def test_lines_that_are_stored_already_are_skipped(run):
 
 def test_a_broken_turn_is_named_by_its_line_alone(run):
     lines = '{"role": "user", "content": "one"}\n\n{"role": "cook", "content": "two"}\n'
-    assert "line 3 cannot be taken: role must be" in run("add", "-", input=lines).stderr
+    assert re.search(r"line 3 .*role", run("add", "-", input=lines).stderr)
     told = run("add", "-", "--strict", input=lines).stderr
-    assert "line 3: role must be" in told and "turns[" not in told
+    assert re.search(r"line 3: .*role", told) and "turns[" not in told
 
 
 def test_an_export_for_the_user_has_no_secret_and_can_be_read(run, tmp_path):

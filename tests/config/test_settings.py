@@ -292,7 +292,7 @@ def test_a_configuration_folder_that_cannot_be_read(tmp_path, monkeypatch, name)
     if "closed" in name and os.access(tmp_path / "closed", os.X_OK):
         pytest.skip("this user may read everything")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / name))
-    with pytest.raises(ConfigError, match=r"cannot look for settings at .*MEMSCOPE_CONFIG"):
+    with pytest.raises(ConfigError, match="MEMSCOPE_CONFIG"):
         load(environ={})
     load(written(tmp_path, "batch_turns: 3\n", "named.yaml"), environ={})
 

@@ -146,6 +146,6 @@ def test_the_command_asks_only_where_there_is_a_model(tmp_path, monkeypatch):
         return CliRunner().invoke(cli, ["--store", "memory.db", "--user", "alice", "audit", *args])
 
     asked = run("--ask", "1")
-    assert asked.exit_code == 3 and "set chat in the settings" in " ".join(asked.output.split())
+    assert asked.exit_code == 3 and "set chat" in " ".join(asked.output.split())
     assert run("--ask", "0").exit_code == 2 and run("--preview").exit_code != 0
     assert run().exit_code == 0
