@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -84,143 +84,136 @@ class ExpectedUser:
         return gone
 
 
-def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Store], Awaitable[Store]]) -> type:
-    """A machine whose rules run in a thread and whose operations run in the store's loop."""
-    held = [store]
+class Operations(RuleBasedStateMachine):
+    """Operations on one store and on the model of it. The rules run in a thread, the operations in the store's loop."""
 
-    def wait(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(60)
+    store: Store
+    loop: asyncio.AbstractEventLoop
+    reopen: Callable[[Store], Coroutine[Any, Any, Store]]
 
-    async def restart() -> None:
-        held[0] = await reopen(held[0])
+    def __init__(self) -> None:
+        super().__init__()
+        self.user = fresh_user()
+        self.model = ExpectedUser()
+        self.made = itertools.count()
 
-    class Operations(RuleBasedStateMachine):
-        def __init__(self) -> None:
-            super().__init__()
-            self.user = fresh_user()
-            self.model = ExpectedUser()
-            self.made = itertools.count()
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
-        @property
-        def store(self) -> Store:
-            return held[0]
+    @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4))
+    def append(self, keys: list[str]) -> None:
+        turns = [inserts(key, user=self.user, statement=key in STATEMENT_KEYS)[0] for key in keys]
+        outcomes = self.wait(self.store.append(self.user, turns)).outcomes
+        for key, outcome in zip(keys, outcomes, strict=True):
+            known = key in self.model.stored
+            assert outcome == ("forgotten" if key in self.model.forgotten else "duplicate" if known else "stored")
+            if outcome == "stored":
+                self.model.stored.append(key)
+                self.model.waiting |= {key} - STATEMENT_KEYS
 
-        @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4))
-        def append(self, keys: list[str]) -> None:
-            turns = [inserts(key, user=self.user, statement=key in STATEMENT_KEYS)[0] for key in keys]
-            outcomes = wait(self.store.append(self.user, turns)).outcomes
-            for key, outcome in zip(keys, outcomes, strict=True):
-                known = key in self.model.stored
-                assert outcome == ("forgotten" if key in self.model.forgotten else "duplicate" if known else "stored")
-                if outcome == "stored":
-                    self.model.stored.append(key)
-                    self.model.waiting |= {key} - STATEMENT_KEYS
+    @rule(limit=st.integers(1, 4))
+    def claim(self, limit: int) -> None:
+        self.take(limit)
 
-        @rule(limit=st.integers(1, 4))
-        def claim(self, limit: int) -> None:
-            self.take(limit)
+    def take(self, limit: int) -> None:
+        claims = self.wait(self.store.claim("consolidate", limit, 600, user=self.user))
+        if self.model.owner is not None:
+            assert claims == []
+            return
+        batch = self.model.first() or self.model.form(limit)
+        assert [list(claim.items) for claim in claims] == ([batch.items] if batch else [])
+        if claims and batch:
+            assert claims[0].change_set is None or batch.saved
+            self.model.owner = claims[0]
 
-        def take(self, limit: int) -> None:
-            claims = wait(self.store.claim("consolidate", limit, 600, user=self.user))
-            if self.model.owner is not None:
-                assert claims == []
-                return
-            batch = self.model.first() or self.model.form(limit)
-            assert [list(claim.items) for claim in claims] == ([batch.items] if batch else [])
-            if claims and batch:
-                assert claims[0].change_set is None or batch.saved
-                self.model.owner = claims[0]
+    @precondition(lambda self: self.model.owner)
+    @rule()
+    def lease_runs_out(self) -> None:
+        self.wait(self.store.extend(self.model.held()[0], 0))
+        self.model.release()
+        self.take(4)
 
-        @precondition(lambda self: self.model.owner)
-        @rule()
-        def lease_runs_out(self) -> None:
-            wait(self.store.extend(self.model.held()[0], 0))
-            self.model.release()
-            self.take(4)
+    @precondition(lambda self: self.model.owner)
+    @rule()
+    def save(self) -> None:
+        claim, batch = self.model.held()
+        self.wait(self.store.save_reply(claim, self.change_set(claim.items)))
+        batch.saved = True
 
-        @precondition(lambda self: self.model.owner)
-        @rule()
-        def save(self) -> None:
-            claim, batch = self.model.held()
-            wait(self.store.save_reply(claim, self.change_set(claim.items)))
-            batch.saved = True
+    @precondition(lambda self: self.model.owner)
+    @rule(share=st.integers(0, 4))
+    def complete(self, share: int) -> None:
+        claim, batch = self.model.held()
+        change_set = self.change_set(claim.items[share:])
+        assert self.wait(self.store.complete(claim, change_set)) == len(change_set.new)
+        assert self.wait(self.store.complete(claim, change_set)) == 0
+        self.model.memories |= {memory.id: memory.sources[0] for memory in change_set.new}
+        self.model.batches.remove(batch)
+        self.model.waiting |= set(batch.items) - set(change_set.done)
+        self.model.owner = None
 
-        @precondition(lambda self: self.model.owner)
-        @rule(share=st.integers(0, 4))
-        def complete(self, share: int) -> None:
-            claim, batch = self.model.held()
-            change_set = self.change_set(claim.items[share:])
-            assert wait(self.store.complete(claim, change_set)) == len(change_set.new)
-            assert wait(self.store.complete(claim, change_set)) == 0
-            self.model.memories |= {memory.id: memory.sources[0] for memory in change_set.new}
-            self.model.batches.remove(batch)
-            self.model.waiting |= set(batch.items) - set(change_set.done)
-            self.model.owner = None
+    @precondition(lambda self: self.model.owner)
+    @rule()
+    def fail(self) -> None:
+        claim, batch = self.model.held()
+        self.wait(self.store.fail(claim, "model_timeout", PAST))
+        batch.parked = claim.attempt >= MAX_ATTEMPTS
+        self.model.release()
 
-        @precondition(lambda self: self.model.owner)
-        @rule()
-        def fail(self) -> None:
-            claim, batch = self.model.held()
-            wait(self.store.fail(claim, "model_timeout", PAST))
-            batch.parked = claim.attempt >= MAX_ATTEMPTS
-            self.model.release()
+    @rule()
+    def unpark(self) -> None:
+        parked = [batch for batch in self.model.batches if batch.parked]
+        if self.model.owner is None:
+            assert self.wait(self.store.unpark("consolidate", self.user)) == len(parked)
+            for batch in parked:
+                batch.parked = False
 
-        @rule()
-        def unpark(self) -> None:
-            parked = [batch for batch in self.model.batches if batch.parked]
-            if self.model.owner is None:
-                assert wait(self.store.unpark("consolidate", self.user)) == len(parked)
-                for batch in parked:
-                    batch.parked = False
+    @precondition(lambda self: self.model.late)
+    @rule(data=st.data())
+    def late_worker(self, data: st.DataObject) -> None:
+        claim = data.draw(st.sampled_from(self.model.late))
+        try:
+            self.wait(self.store.complete(claim, self.change_set(claim.items)))
+        except LeaseLost:
+            return
+        raise AssertionError("a worker that lost its lease has written")
 
-        @precondition(lambda self: self.model.late)
-        @rule(data=st.data())
-        def late_worker(self, data: st.DataObject) -> None:
-            claim = data.draw(st.sampled_from(self.model.late))
-            try:
-                wait(self.store.complete(claim, self.change_set(claim.items)))
-            except LeaseLost:
-                return
-            raise AssertionError("a worker that lost its lease has written")
+    @rule(data=st.data())
+    def forget(self, data: st.DataObject) -> None:
+        known = sorted({*self.model.stored, *self.model.memories, "missing"})
+        chosen = data.draw(st.sets(st.sampled_from(known), min_size=1, max_size=2))
+        touched = self.model.forget(chosen)
+        report = self.wait(self.store.forget(Select(self.user, ids=frozenset(chosen))))
+        assert report.turns + report.observations == len(touched)
+        if touched and self.model.owner is not None:
+            self.let_go(self.model.owner)
 
-        @rule(data=st.data())
-        def forget(self, data: st.DataObject) -> None:
-            known = sorted({*self.model.stored, *self.model.memories, "missing"})
-            chosen = data.draw(st.sets(st.sampled_from(known), min_size=1, max_size=2))
-            touched = self.model.forget(chosen)
-            report = wait(self.store.forget(Select(self.user, ids=frozenset(chosen))))
-            assert report.turns + report.observations == len(touched)
-            if touched and self.model.owner is not None:
-                self.let_go(self.model.owner)
+    def let_go(self, claim: Claim) -> None:
+        """Forgetting one user's records may end every lease of that user, not only those on them."""
+        try:
+            self.wait(self.store.extend(claim, 0))
+        except LeaseLost:
+            self.model.late.append(claim)
+        self.model.owner = None
 
-        def let_go(self, claim: Claim) -> None:
-            """Forgetting one user's records may end every lease of that user, not only those on them."""
-            try:
-                wait(self.store.extend(claim, 0))
-            except LeaseLost:
-                self.model.late.append(claim)
-            self.model.owner = None
+    @rule()
+    def restart(self) -> None:
+        type(self).store = self.wait(self.reopen(self.store))
 
-        @rule()
-        def restart(self) -> None:
-            wait(restart())
+    def change_set(self, items: tuple[str, ...]) -> ChangeSet:
+        new = tuple(observation(f"{key}-{next(self.made)}", key, user=self.user) for key in items)
+        return ChangeSet(new=new, done=(*items, "of nobody"))
 
-        def change_set(self, items: tuple[str, ...]) -> ChangeSet:
-            new = tuple(observation(f"{key}-{next(self.made)}", key, user=self.user) for key in items)
-            return ChangeSet(new=new, done=(*items, "of nobody"))
-
-        @invariant()
-        def holds_what_the_model_holds(self) -> None:
-            stored = wait(ids(self.store, self.user))
-            assert [id for id in stored if id in KEYS] == self.model.stored
-            assert {id for id in stored if id not in KEYS} == self.model.memories.keys()
-            assert wait(self.store.tombstones(self.user)) == sorted(self.model.forgotten)
-            assert set(wait(ids(self.store, self.user, pending="consolidate"))) == self.model.pending()
-            stats = wait(self.store.stats(self.user))
-            states = (stats.pending, stats.failed, stats.parked)
-            assert sum(state["consolidate"] for state in states) == len(self.model.pending())
-
-    return Operations
+    @invariant()
+    def holds_what_the_model_holds(self) -> None:
+        stored = self.wait(ids(self.store, self.user))
+        assert [id for id in stored if id in KEYS] == self.model.stored
+        assert {id for id in stored if id not in KEYS} == self.model.memories.keys()
+        assert self.wait(self.store.tombstones(self.user)) == sorted(self.model.forgotten)
+        assert set(self.wait(ids(self.store, self.user, pending="consolidate"))) == self.model.pending()
+        stats = self.wait(self.store.stats(self.user))
+        states = (stats.pending, stats.failed, stats.parked)
+        assert sum(state["consolidate"] for state in states) == len(self.model.pending())
 
 
 class Machine(Chapter):
@@ -229,7 +222,8 @@ class Machine(Chapter):
     machine_examples = 25
 
     async def test_any_order_of_operations(self, store: Store) -> None:
-        rules = machine(store, asyncio.get_running_loop(), self.reopen)
+        bound = {"store": store, "loop": asyncio.get_running_loop(), "reopen": self.reopen}
+        rules = type("Rules", (Operations,), bound)
         await asyncio.to_thread(
             run_state_machine_as_test, rules, settings=settings(MACHINE_SETTINGS, max_examples=self.machine_examples)
         )
