@@ -103,7 +103,7 @@ async def test_an_import_by_processes_is_the_same(tmp_path, monkeypatch):
         await memory.add_turns(told[:20], user="ben")
         await memory.admin.export(tmp_path / "all.jsonl")
     for least, name in ((1 << 60, "here.db"), (100, "processes.db")):
-        monkeypatch.setattr(local, "MIN_CHARS_PREPARED", least)
+        monkeypatch.setattr(local, "MIN_BYTES_PREPARED", least)
         async with AsyncMemoryScope(tmp_path / name, settings={}) as memory:
             for _ in range(2):  # the second time all are known
                 await memory.admin.import_(tmp_path / "all.jsonl")
