@@ -29,3 +29,18 @@ SAID = datetime(2026, 11, 14, 6, tzinfo=ZoneInfo("Europe/Berlin"))
 def test_a_day_without_a_month_has_that_of_the_date_before_it(text, days):
     found = [event_time(mention, SAID) for mention in mentions(text, SAID)]
     assert [f"{one.start:%Y-%m-%d}" for one in found] == days
+
+
+@pytest.mark.parametrize(("text", "days"), [
+    ("The visa was issued on Sep-11-2001.", ["2001-09-11"]),
+    ("Invoice of Mar-3-2024 is still open.", ["2024-03-03"]),
+    ("My passport expires Oct/05/2027.", ["2027-10-05"]),
+    ("I signed the lease on dec-01-2023 at noon.", ["2023-12-01"]),
+    ("Version of 11-Sep-2001, scanned.", ["2001-09-11"]),
+    ("We met in Mar-2024.", ["2024-03-01"]),
+    ("The card is valid until 03/2027.", ["2027-03-01"]),
+    ("The kickoff was in 3-2024 already.", ["2024-03-01"]),
+])  # fmt: skip
+def test_a_written_month_takes_the_day_and_the_year_in_figures(text, days):
+    starts = [event_time(mention, SAID).start for mention in mentions(text, SAID) if event_time(mention, SAID)]
+    assert [f"{one:%Y-%m-%d}" for one in starts] == days
