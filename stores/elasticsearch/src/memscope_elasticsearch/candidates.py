@@ -317,7 +317,7 @@ def _credited(
 
 
 def best(measured: Measured) -> list[FoundUnit]:
-    """Order the units by interleaving the orders of all channels, best first."""
+    """Order the units by interleaving the orders of all channels, best first, the latest first among equals."""
     keys, features = measured.visibility.keys, measured.values
     values = [measured.score]
     if measured.visibility.statistics.has_roles:
@@ -329,7 +329,8 @@ def best(measured: Measured) -> list[FoundUnit]:
         values.append(features.topic)
     values.append(((measured.index.column["flags"] & int(Flag.INSTRUCTION)) != 0) * 1000 + measured.score)
     values += [np.nan_to_num(near, nan=-1) for near in (features.cosine, measured.meaning) if near is not None]
-    orders = [np.argsort(-np.where(keys, value, -9), kind="stable").tolist() for value in values]
+    time, row = measured.index.column["time"], np.arange(measured.index.rows)  # rows are in the order of seq
+    orders = [np.lexsort((row, time, np.where(keys, value, -9)))[::-1].tolist() for value in values]
     chosen = dict.fromkeys(row for rows in zip(*orders, strict=True) for row in rows if keys[row])
     return [measured.ordered[row] for row in chosen]
 

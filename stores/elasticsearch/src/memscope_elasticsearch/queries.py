@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memscope.records import ROLES, Search
 from memscope.search.candidates import DAY_US
@@ -26,12 +26,13 @@ TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = (
     25,
 )  # hits; TEXT_HITS without the user's own
 USUAL_K = 10  # hits wanted; a question for a list wants more
+LATEST_OF_EQUALS: list[Any] = ["_score", {"time": "desc"}, {"seq": "desc"}]  # as local stores choose
 NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units with one neighbour on either side, with two
 MAX_ANSWER_BYTES = 350_000  # both answers together
 ENVELOPE, UNIT = 200, 250  # bytes of a hit around its record; of a neighbour without its record
 BESIDE = 0.5  # share of the remaining room for the records of neighbours
 SHORT_QUERY_HITS, SHORT_QUERY_SHARE = 1200, 4
-BEST = 36  # records in the answer, plus 3 per hit wanted
+BEST = 36  # records in the answer, plus 3 per hit wanted; all that fit for a list
 DURABLE_TOPIC_WEIGHT = 0.2  # bonus of a durable statement on a shared topic
 FAINT = 0.1  # cosines of built-in vectors below it are noise
 REQUIRED, OF_RECORD = 20, 20  # hits with all required terms; units of each
@@ -100,7 +101,7 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
 
     def text(size: int, more: Sequence[Body] = ()) -> Body:
         bool_query = {"filter": [*filters, *more], "should": terms, "minimum_should_match": 1}
-        return {**shared, "size": size, "query": {"bool": bool_query}}
+        return {**shared, "size": size, "query": {"bool": bool_query}, "sort": LATEST_OF_EQUALS}
 
     of_user = {"term": {"role": str(ROLES.index("user"))}}
     searches = {
@@ -114,10 +115,11 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
             **shared,
             "size": TOPIC_HITS,
             "query": _on_topics(query, filters),
-            "sort": ["_score", {"time": "desc"}],
+            "sort": LATEST_OF_EQUALS,
         }
     if query.meaning is not None:
-        searches["meaning"] = {**shared, "size": MEANING_HITS, "knn": _in_meaning(query, vector, MEANING_HITS, filters)}
+        count = _for_list(MEANING_HITS, query.k)
+        searches["meaning"] = {**shared, "size": count, "knn": _in_meaning(query, vector, count, filters)}
     if vector is not None:
         searches["vector"] = {**shared, "size": VECTOR_HITS, "knn": _nearest(vector, VECTOR_HITS, filters)}
     return searches
@@ -316,7 +318,8 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
     whole = True
-    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : _for_list(BEST, k) + 3 * k]]:
+    end = BEST + 3 * k if k <= USUAL_K else len(front)
+    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k:end]]:
         cost = unit.size + ENVELOPE
         if unit.target not in record_ids and cost < room / SHORT_QUERY_SHARE:
             record_ids[unit.target] = None
@@ -367,7 +370,9 @@ def missing_meanings(pool: CandidateSet, vector: Body | None, wanted: Wanted) ->
     which = [_short(wanted), {"terms": {"seq": seqs}}, {"terms": {"rid": attributed}}]
     count = max(1, len(seqs) + len(wanted.places) + len(attributed))
     knn = _in_meaning(pool.search, vector, count, [{"bool": {"should": which, "minimum_should_match": 1}}])
-    return _scores(pool, {**knn, "similarity": FAINT})
+    if pool.search.k <= USUAL_K:  # nothing else tells the further lines of a list apart
+        knn["similarity"] = FAINT
+    return _scores(pool, knn)
 
 
 def _scores(pool: CandidateSet, knn: Body) -> Body:
