@@ -7,7 +7,7 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.metadata import Distribution, EntryPoints, entry_points
 from pathlib import Path
 
@@ -51,6 +51,12 @@ def _entry_points(**wanted: str) -> EntryPoints:
 
 loader.entry_points = sections.entry_points = _entry_points
 Distribution.metadata = property(functools.cache(Distribution.metadata.fget))  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Start one worker more than there are cores, as tests of deadlines, locks and processes mostly wait."""
+    return (yield) + 1
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at

@@ -203,7 +203,8 @@ def test_a_round_trip_that_finds_nothing_is_explained(store, monkeypatch):
     carry_out(f"{command} --user 'alice b' Berlin")
 
 
-def test_what_is_not_wiped_yet_is_compacted(store):
+def test_what_is_not_wiped_yet_is_compacted(store, monkeypatch):
+    monkeypatch.setattr("memscope.stores.sqlite.files.BUSY_S", 0.5)
     with sqlite3.connect(store) as reader:  # an old reader keeps pages alive
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -48,7 +48,7 @@ def knowledge(source: str) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             if node.value in CODES:
                 yield f"{node.lineno}: code {node.value!r}"
-            if CJK_LETTER.search(ast.get_source_segment(source, node) or ""):
+            if CJK_LETTER.search(node.value) and CJK_LETTER.search(ast.get_source_segment(source, node) or ""):
                 yield f"{node.lineno}: {node.value[:40]!r}"
         elif isinstance(node, ast.Call) and is_pattern_or_list(node):
             written = " ".join(one.value for one in ast.walk(node)

@@ -6,12 +6,14 @@ are by somebody who had not read the code; no rule or weight was made from them.
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,7 @@ class Case:
     left: str
 
 
+@functools.cache
 def cases(name: str) -> list[Case]:
     lines = (Path(__file__).parent / "pairs" / f"{name}.txt").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split(" | ")] for line in lines if not line.startswith("#")]
@@ -144,21 +147,23 @@ def known(side: Side) -> Observation:
     return Observation(**ids, **told, text=side.text, said=EARLIER, recorded=EARLIER)
 
 
+@functools.cache
+def scenarios(language: str) -> list[dict[str, Any]]:
+    files = sorted(UNSEEN.glob(f"{language}*.jsonl"))
+    return [json.loads(row) for file in files for row in file.read_text("utf-8").splitlines()]
+
+
 def other_facts(language: str, case: Case, draw: str = "") -> list[Observation]:
     """Return the facts of the other pairs, and of everyday scenarios, that are not those of the case."""
     pairs = [side for name in (language, f"{language}2") for one in cases(name) for side in (one.old, one.new)]
-    scenarios = [
-        json.loads(row)
-        for file in sorted(UNSEEN.glob(f"{language}*.jsonl"))
-        for row in file.read_text("utf-8").splitlines()
-    ]
     everyday = [
-        Side(fact["text"], fact["keywords"], fact["about"], "") for one in scenarios for fact in one.get("facts", ())
+        Side(fact["text"], fact["keywords"], fact["about"], "")
+        for one in scenarios(language)
+        for fact in one.get("facts", ())
     ]
-    chance = random.Random(case.old.text + draw)
-    chance.shuffle(everyday)
-    facts = {side.text: known(side) for side in (*pairs, *everyday) if side.text not in (case.old.text, case.new.text)}
-    return list(facts.values())[:OTHERS]
+    random.Random(case.old.text + draw).shuffle(everyday)
+    sides = {side.text: side for side in (*pairs, *everyday) if side.text not in (case.old.text, case.new.text)}
+    return [known(side) for side in list(sides.values())[:OTHERS]]
 
 
 def is_shown(language: str, case: Case, others: Sequence[str], draw: str = "") -> bool:
@@ -171,8 +176,7 @@ def is_shown(language: str, case: Case, others: Sequence[str], draw: str = "") -
 
 def other_turns(language: str, case: Case, draw: str = "") -> list[str]:
     """Return what users say in everyday scenarios."""
-    rows = [row for file in sorted(UNSEEN.glob(f"{language}*.jsonl")) for row in file.read_text("utf-8").splitlines()]
-    texts = [turn["text"] for row in rows for turn in json.loads(row).get("turns", ()) if turn.get("role") == "user"]
+    texts = [turn["text"] for one in scenarios(language) for turn in one.get("turns", ()) if turn.get("role") == "user"]
     random.Random(case.new.text + draw).shuffle(texts)
     return texts[:OTHER_TURNS]
 
