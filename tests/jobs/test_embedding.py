@@ -161,10 +161,10 @@ async def test_an_embedder_that_cannot_even_be_measured(place, caplog):
 
 
 async def test_turns_said_one_after_the_other_are_embedded_together(place, monkeypatch):
-    monkeypatch.setattr(embedding, "COALESCE_S", 60)
+    monkeypatch.setattr(embedding, "COALESCE_S", 600)
     asked = []
     embedder = Moody(lambda shape: asked.append(shape[0]) or np.ones(shape))
-    async with asyncio.timeout(30):  # neither flush nor the end waits for more turns
+    async with asyncio.timeout(120):  # neither flush nor the end waits for more turns
         async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
             for number in range(12):
                 await memory.add_turns([TEA | {"content": f"I drink tea {number}."}], user="u")

@@ -52,9 +52,14 @@ async def test_another_program_that_holds_the_file_makes_it_busy(path: Path, mon
 async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "MAX_WAITING_WRITES", 20)
     async with opened(path) as store:
-        results = await asyncio.gather(
-            *(store.append("alice", inserts(f"k{n}")) for n in range(200)), return_exceptions=True
-        )
+        go_on = threading.Event()
+        holding = asyncio.create_task(store._write(lambda tx: go_on.wait(60)))
+        adding = [asyncio.create_task(store.append("alice", inserts(f"k{n}"))) for n in range(200)]
+        while not any(task.done() for task in adding):
+            await asyncio.sleep(0)
+        go_on.set()
+        results = await asyncio.gather(*adding, return_exceptions=True)
+        await holding
         refused = [result for result in results if isinstance(result, StoreBusy)]
         assert refused
         assert refused[0].retry_after

@@ -84,7 +84,7 @@ async def test_a_connection_that_carries_nothing_any_more_is_given_up(
 ) -> None:
     """No end of the connection is told: the client stops waiting, the server ends the transaction and its locks."""
     client = parse_location(server.url(port=between.port)).client
-    store = PostgresStore(replace(place, client=client, statement_timeout_s=0.3, deadline_s=60.0))
+    store = PostgresStore(replace(place, client=client, statement_timeout_s=1.0, deadline_s=60.0))
     patient = PostgresStore(place)
     await patient.append("alice", inserts("a"))
 
@@ -197,12 +197,12 @@ async def test_a_server_that_stays_away_is_unavailable_and_a_patient_call_waits_
     finally:
         server.start()
     assert (await waiting).outcomes == ("stored",)
-    stored = list[str]()
-    while not stored:
+    stored, shown = list[str](), set[str]()
+    while not shown:  # half a second may pass before a busy server takes a connection again
         with suppress(StoreUnavailable):
             stored = await ids(impatient)
-    assert stored == ["a", "c"]
-    assert len(await texts(impatient, "Berlin")) == 1
+            shown = await texts(impatient, "Berlin")
+    assert (stored, len(shown)) == (["a", "c"], 1)
     await impatient.close()
     await patient.close()
 
@@ -218,7 +218,7 @@ async def test_all_connections_ended_by_the_server_cost_no_error(server: Postgre
 
 
 async def test_a_lock_that_is_held_ends_in_busy(server: PostgresServer, place: PostgresOptions) -> None:
-    store = PostgresStore(replace(place, statement_timeout_s=1.0))
+    store = PostgresStore(replace(place, statement_timeout_s=3.0))
     await store.append("alice", inserts("a"))
     with psycopg.connect(server.url(role="admin")) as other:
         other.execute(f"SELECT 1 FROM {place.schema_name}.users FOR UPDATE")  # type: ignore[arg-type]
@@ -324,6 +324,9 @@ async def test_no_address_that_leads_nowhere_shows_a_password(
 
 
 async def test_too_many_connections_are_busy(server: PostgresServer, place: PostgresOptions) -> None:
+    left = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'memscope'"  # an ended connection stays for a moment
+    while server.sql(left).strip() != "0":
+        await asyncio.sleep(0.05)
     server.sql("ALTER ROLE memscope CONNECTION LIMIT 1")
     store = PostgresStore(replace(place, deadline_s=0.3))
     try:

@@ -191,11 +191,11 @@ async def test_a_migration_may_take_longer_than_a_statement(
     store = PostgresStore(place)
     await store.append("alice", inserts("a"))
     await store.close()
-    monkeypatch.setattr(schema, "STEPS_BY_VERSION", {schema.SCHEMA: "SELECT pg_sleep(1)"})
+    monkeypatch.setattr(schema, "STEPS_BY_VERSION", {schema.SCHEMA: "SELECT pg_sleep(3)"})
     monkeypatch.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
-    store = PostgresStore(replace(place, statement_timeout_s=0.5, connections=1))
+    store = PostgresStore(replace(place, statement_timeout_s=2.0, connections=1))
     assert await ids(store) == ["a"]
-    assert await timeout_of(store) == "500ms"
+    assert await timeout_of(store) == "2s"
     with pytest.raises(StoreBusy):
         await store._engine.run(lambda db: db.execute("SELECT pg_sleep(60)"))
     await store.close()
@@ -206,8 +206,8 @@ async def test_a_rewrite_may_take_longer_than_a_statement(server: PostgresServer
     store = PostgresStore(place)
     await store.append("alice", inserts("a"))
     await store.close()
-    store = PostgresStore(replace(place, statement_timeout_s=0.5, connections=1))
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND now() - query_start > '1 s'"
+    store = PostgresStore(replace(place, statement_timeout_s=2.0, connections=1))
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND now() - query_start > '3 s'"
     with psycopg.connect(server.url(role="admin")) as other:
         other.execute(f"LOCK TABLE {place.schema_name}.unit IN ACCESS SHARE MODE")  # type: ignore[arg-type]
         compacted = asyncio.create_task(store.compact())
@@ -215,5 +215,5 @@ async def test_a_rewrite_may_take_longer_than_a_statement(server: PostgresServer
             await asyncio.sleep(0.05)
         other.rollback()
     assert (await compacted).physical == "pending"
-    assert (await ids(store), await timeout_of(store)) == (["a"], "500ms")
+    assert (await ids(store), await timeout_of(store)) == (["a"], "2s")
     await store.close()

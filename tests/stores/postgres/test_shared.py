@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,24 @@ def test_a_batch_is_claimed_by_one_of_eight_processes(fleet: Fleet, place: Postg
     asyncio.run(fill())
     claims = [item for _ in range(2) for items in fleet.ask_all("claim") for item in items]
     assert len(claims) == 40
+
+
+async def test_work_can_be_claimed_at_once_by_a_process_whose_idea_of_the_servers_time_is_behind(
+    place: PostgresOptions,
+) -> None:
+    """Each process measures it when it connects, on a busy machine with an error of many milliseconds."""
+    now = datetime.now(UTC)
+    ahead, behind = (
+        PostgresStore(place, clock=lambda: now + timedelta(seconds=0.5)),
+        PostgresStore(place, clock=lambda: now),
+    )
+    await ahead.append("alice", inserts("a"))
+    (claim,) = await behind.claim("consolidate", 10, 60.0)
+    assert claim.items == ("a",)
+    await ahead.append("alice", inserts("b"))
+    assert await behind.claim("consolidate", 10, 60.0) == []  # a lease is held for as long as its holder was told
+    await ahead.close()
+    await behind.close()
 
 
 async def test_writes_of_one_user_that_come_together_share_transactions(place: PostgresOptions) -> None:

@@ -25,6 +25,7 @@ from memscope_postgres.user import PostgresUser, storable
 
 T = TypeVar("T")
 MAX_DUE_USERS = 64  # looked at by one claim
+CLOCK_ERROR_US = 1_000_000  # between two processes' measures of the server's time; what is due is checked per user
 _HAS_CONTENT = (
     "(turns + observations + insights > 0 OR EXISTS (SELECT 1 FROM block WHERE block.user_id = users.user_id))"
 )
@@ -177,7 +178,7 @@ class PostgresTransaction:
             "SELECT name FROM lane JOIN users USING(user_id) WHERE stage = %s AND (due <= %s OR due > %s)"
             " ORDER BY due LIMIT %s"
         )
-        values = (stage, self.now, latest_valid_lease(self.now), MAX_DUE_USERS)
+        values = (stage, self.now + CLOCK_ERROR_US, latest_valid_lease(self.now), MAX_DUE_USERS)
         return [name for (name,) in self.execute(query, *values, scope=ALL_USERS)]
 
     def parked_users(self) -> list[str]:
