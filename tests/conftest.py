@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
 import os
 import shutil
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from importlib.metadata import Distribution, EntryPoints, entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -50,6 +52,23 @@ def _entry_points(**wanted: str) -> EntryPoints:
 
 
 loader.entry_points = sections.entry_points = _entry_points
+
+
+def _parse(*source: Any, parse: Callable[..., Any] = ast.parse, **options: Any) -> Any:
+    """Parse while no garbage is collected, which takes half of the time.
+
+    Python 3.11 raises SystemError if a finalizer parses meanwhile, as one does whose warning is shown with its line.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return parse(*source, **options)
+    finally:
+        if collects:
+            gc.enable()
+
+
+ast.parse = _parse
 Distribution.metadata = property(functools.cache(Distribution.metadata.fget))  # type: ignore[attr-defined]
 
 
