@@ -28,8 +28,9 @@ from memscope.records import (
 )
 from memscope.search.local import LocalSearch
 from memscope.stores import Store
+from memscope.stores.rules import record_id
 from memscope.text.terms import terms
-from memscope_testing.records import at, identity
+from memscope_testing.records import at
 from stores.calls import IDS, STAGES, USERS, Call, Seen
 
 Clock = Callable[[], datetime]
@@ -120,7 +121,7 @@ class Side:
         pool = await self.store.search(Search(Scope(user), tuple(terms(words)), vector=asked, space=space))
         records = (await self.store.fetch(user, list(pool.handle))).records
         rows = [
-            (identity(records[pool.handle[n]]), int(pool.part[n]), tuple(pool.tf[n]), round(float(pool.cosine[n]), 4))
+            (record_id(records[pool.handle[n]]), int(pool.part[n]), tuple(pool.tf[n]), round(float(pool.cosine[n]), 4))
             for n in range(len(pool.handle))
         ]
         return pool.units, tuple(pool.document_frequency), sorted(map(repr, rows))
@@ -202,14 +203,14 @@ class Side:
             found[f"tombstones of {user}"] = await self.store.tombstones(user)
             for stage in STAGES[1:]:
                 waiting = [page async for page in self.store.scan(Select(user, pending=stage))]  # type: ignore[arg-type]
-                found[f"{stage} of {user}"] = [identity(record) for page in waiting for record in page]
+                found[f"{stage} of {user}"] = [record_id(record) for page in waiting for record in page]
         return found
 
     async def counts(self, user: str | None) -> Any:
         return replace(await self.store.stats(user), details={})
 
     def seen(self, state: dict[str, Any]) -> Seen:
-        stored = {user: [identity(record) for record in state[f"records of {user}"]] for user in USERS}
+        stored = {user: [record_id(record) for record in state[f"records of {user}"]] for user in USERS}
         records = {user: state[f"records of {user}"] for user in USERS}
         closed = {user: [one.superseded_by for one in records[user] if not isinstance(one, Turn)] for user in USERS}
         superseders = {user: [id for id in closed[user] if id in stored[user]] for user in USERS}

@@ -16,6 +16,7 @@ from memscope import AsyncMemoryScope, validation
 from memscope.records import Record, Turn
 from memscope.search.units import microseconds
 from memscope.stores import RecordKey
+from memscope.stores.rules import record_id
 
 MOST_LISTINGS = 8  # of one user
 MAX_LISTED_IDS = 2_000_000  # of all users' listings: some 200 MB
@@ -83,7 +84,7 @@ async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[
     every = [key for key in await _keys(memory, **{**asked, "superseded": True}) if key.said <= until]
     current = {key.id for key in await _keys(memory, **{**asked, "superseded": False})}
     others = await fetch(memory, asked["user"], [key.id for key in every if key.id not in current])
-    known = current | {id_of(one) for one in others if known_at(one, as_of)}
+    known = current | {record_id(one) for one in others if known_at(one, as_of)}
     return [key for key in every if key.id in known]
 
 
@@ -96,10 +97,6 @@ async def fetch(memory: AsyncMemoryScope, user: str, ids: Sequence[str]) -> list
 
 def kind_of(record: Record) -> str:
     return type(record).__name__.lower()
-
-
-def id_of(record: Record) -> str:
-    return record.key if isinstance(record, Turn) else record.id
 
 
 def said_of(record: Record) -> datetime:

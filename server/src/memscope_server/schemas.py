@@ -9,8 +9,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from memscope.entities.results import Entity, Neighbour
 from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval, Role
+from memscope.stores.rules import record_id
 from memscope.validation import MEMORY_KINDS
-from memscope_server.listing import id_of, kind_of, said_of
+from memscope_server.listing import kind_of, said_of
 
 MAX_FIELDS = 64
 MAX_REQUEST_VALUES = 50_000
@@ -351,7 +352,7 @@ def record_of(record: Record) -> RecordOut:
     scope = record.scope
     values = {name: getattr(record, name) for name in RecordOut.model_fields if hasattr(record, name)}
     return RecordOut(**{
-        "current": True, **values, "kind": kind_of(record), "id": id_of(record), "time": said_of(record),
+        "current": True, **values, "kind": kind_of(record), "id": record_id(record), "time": said_of(record),
         "user": scope.user, "agent": scope.agent, "session": scope.session,
     })  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from memscope.records import Block, ChangeSet, Insight, Observation, Scope, Select, Turn, TurnInsert
 from memscope.stores import Store
+from memscope.stores.rules import record_id
 
 START = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
 PAST = datetime(2000, 1, 1, tzinfo=UTC)
@@ -61,12 +62,8 @@ async def remember(store: Store, *memories: Observation | Insight) -> int:
 
 async def ids(store: Store, user: str = "alice", **conditions: Any) -> list[str]:
     """Return the keys and ids of a scan's records, in its order."""
-    return [identity(record) async for page in store.scan(Select(user, **conditions)) for record in page]
+    return [record_id(record) async for page in store.scan(Select(user, **conditions)) for record in page]
 
 
 async def get(store: Store, id: str, user: str = "alice") -> Any:
     return (await store.fetch(user, [id])).records.get(id)
-
-
-def identity(record: Turn | Observation | Insight) -> str:
-    return record.key if isinstance(record, Turn) else record.id

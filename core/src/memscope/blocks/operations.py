@@ -211,7 +211,7 @@ class AsyncBlocks:
             LimitError: the text would be too long.
             Conflict: ``version`` is outdated.
         """
-        return await self._rewrite(label, lambda value, text: edits.append(value, text), text, **more)
+        return await self._rewrite(label, edits.append, text, **more)
 
     async def replace(self, label: str, old: str, new: str, **more: Unpack[EditOptions]) -> Block:
         """Replace the one place where a text stands.

@@ -16,10 +16,11 @@ from memscope import languages
 from memscope.blocks.visible import DESCRIPTIONS
 from memscope.errors import InputError
 from memscope.records import Insight, Record, Turn, in_zone
+from memscope.stores.rules import record_id
 from memscope.validation import ALL_TIME
 from memscope_server.access import Anyone, Caller
 from memscope_server.api import memory_of
-from memscope_server.listing import id_of, kind_of, said_of
+from memscope_server.listing import kind_of, said_of
 from memscope_server.pages.charts import reasons
 from memscope_server.translations import PAGE_LANGUAGES, Translation, language_of
 
@@ -120,7 +121,7 @@ templates.env.filters.update(
     kind=kind_of,
     said=said_of,
     title=title_of,
-    id=id_of,
+    id=record_id,
     split_quote=split_quote,
     reasons=reasons,
     quoted=shlex.quote,

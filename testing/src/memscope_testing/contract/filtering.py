@@ -12,10 +12,11 @@ from memscope.errors import InputError
 from memscope.records import ChangeSet, Kind, Scope, Search, Select, TurnInsert
 from memscope.records.filters import check
 from memscope.stores import Store
+from memscope.stores.rules import record_id
 from memscope.text.terms import terms
 from memscope_testing.contract import Chapter
 from memscope_testing.contract.selecting import QUICK
-from memscope_testing.records import fresh_user, get, identity, ids, observation, remember, turn
+from memscope_testing.records import fresh_user, get, ids, observation, remember, turn
 
 LONG_VALUE = "x" * 100
 keys = st.sampled_from(["a", "b", "a.b", "'; --", "ä", ""])
@@ -177,7 +178,7 @@ class Filtering(Chapter):
             ):
                 pool = await store.search(Search(Scope("alice"), tuple(terms("zebra")), filter=filter))
                 records = (await store.fetch("alice", list(pool.handle))).records.values()
-                assert sorted(map(identity, records)) == wanted, filter
+                assert sorted(map(record_id, records)) == wanted, filter
             await store.searchable("alice")
         report = await store.forget(Select("alice", filter={"$not": {"keep": True}}))
         assert (report.turns, report.observations) == (1, 0)

@@ -25,9 +25,9 @@ from memscope.records import (
 )
 from memscope.records.filters import check
 from memscope.stores import Store
-from memscope.stores.rules import record_key
+from memscope.stores.rules import record_id, record_key
 from memscope_testing.contract import Chapter
-from memscope_testing.records import at, identity, ids, inserts, insight, observation, remember, turn
+from memscope_testing.records import at, ids, inserts, insight, observation, remember, turn
 
 QUICK = settings(
     max_examples=30,
@@ -42,8 +42,8 @@ class Selecting(Chapter):
         await fill(store)
         for name, (select, condition) in selections().items():
             everything = [record async for page in store.scan(Select("alice")) for record in page]
-            wanted = [identity(record) for record in everything if condition(record)]
-            scanned = [identity(record) async for page in store.scan(select) for record in page]
+            wanted = [record_id(record) for record in everything if condition(record)]
+            scanned = [record_id(record) async for page in store.scan(select) for record in page]
             assert scanned == wanted, name
             assert 0 < len(wanted) < len(everything), name
             keyed = await store.keys(select)
@@ -83,14 +83,14 @@ class Selecting(Chapter):
     async def test_scan_pages_hold_many_records(self, store: Store) -> None:
         await store.append("alice", inserts(*(f"k{n}" for n in range(2100))))
         pages = [page async for page in store.scan(Select("alice"))]
-        assert [identity(record) for page in pages for record in page] == [f"k{n}" for n in range(2100)]
+        assert [record_id(record) for page in pages for record in page] == [f"k{n}" for n in range(2100)]
         assert all(0 < len(page) <= 1000 for page in pages)
 
     async def test_a_scan_survives_what_happens_meanwhile(self, store: Store) -> None:
         await store.append("alice", inserts(*(f"k{n}" for n in range(1200))))
         seen = []
         async for page in store.scan(Select("alice")):
-            seen += [identity(record) for record in page]
+            seen += [record_id(record) for record in page]
             await store.forget(Select("alice", ids=frozenset({"k1199", "k0"})))
             await asyncio.sleep(0)
         assert len(seen) == len(set(seen))
@@ -164,7 +164,7 @@ def selections() -> dict[str, tuple[Select, Callable[[Record], bool]]]:
         "turns": ({"kinds": frozenset({"turn"})}, lambda record: isinstance(record, Turn)),
         "observations": ({"kinds": frozenset({"observation"})}, lambda record: isinstance(record, Observation)),
         "insights": ({"kinds": frozenset({"insight"})}, lambda record: isinstance(record, Insight)),
-        "ids": ({"ids": frozenset({"a", "o2", "missing"})}, lambda record: identity(record) in ("a", "o2")),
+        "ids": ({"ids": frozenset({"a", "o2", "missing"})}, lambda record: record_id(record) in ("a", "o2")),
         "said": ({"period": early}, in_period(early)),
         "happened": ({"period": late}, in_period(late)),
         "text": ({"text": "bERLIN"}, lambda record: "berlin" in record.text.casefold()),
