@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -227,3 +229,12 @@ def test_every_wish_for_a_form_has_one_of_the_words_that_are_looked_up_first(for
     text = fold(data.draw(st.from_regex(getattr(rules, form).pattern)))
     words = {part for word in pieces(text) for part in word.split("'")}
     assert not getattr(rules, form).search(text) or words & rules.form_words
+
+
+def test_every_chinese_wish_for_a_manner_begins_with_a_character_that_is_looked_for_first() -> None:
+    manner = get("zh").statements.manner
+    alternatives = manner.pattern.partition("])")[2]
+    characters = set(re.findall(r"\w", alternatives))
+    endings = [*characters, "文字", "业词", "業詞", "通话", "moji"]
+    wished = [first + ending for first in characters for ending in endings if re.match(alternatives, first + ending)]
+    assert len(wished) > 80 and all(map(manner.match, wished))
