@@ -52,3 +52,18 @@ def test_a_day_without_a_month_has_that_of_the_date_before_it(text, days):
 def test_a_written_month_takes_the_day_and_the_year_in_figures(text, days):
     starts = [event_time(mention, SAID).start for mention in mentions(text, SAID) if event_time(mention, SAID)]
     assert [f"{one:%Y-%m-%d}" for one in starts] == days
+
+
+@pytest.mark.parametrize(("text", "day"), [
+    ("Signed 5.3.2024 in ink.", "2024-03-05"),
+    ("The project began on 01.04.2023.", "2023-04-01"),
+    ("Paid on 11.12.24 by card.", "2024-12-11"),
+    ("Stamped 31.10.2023.", "2023-10-31"),
+    ("Stamped 10.31.2023.", "2023-10-31"),
+    ("Signed 5/3/2024 in ink.", "2024-05-03"),
+    ("Signed 5-3-2024 in ink.", "2024-05-03"),
+    ("2024.3.5签的合同。", "2024-03-05"),
+])  # fmt: skip
+def test_between_dots_the_day_comes_before_the_month(text, day):
+    (mention,) = mentions(text, SAID)
+    assert f"{mention.interval.start:%Y-%m-%d}" == day

@@ -90,6 +90,7 @@ SAID = {
     "Le 1er avril 2024, je suis entrée dans la maison.": "2024-04-01 00:00",
     "Je pars dans trois jours avec ma sœur.": "2026-02-21 00:00",
     "La réunion du 5/8/2023 était longue, je le sais.": "2023-08-05 00:00",
+    "La réunion du 5.8.2023 était longue, je le sais.": "2023-08-05 00:00",
     "L'été dernier j'étais chez mes parents.": "2025-06-01 00:00",
     "I saw Mars on March 3.": "2025-03-03 00:00",
 }

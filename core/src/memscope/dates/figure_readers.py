@@ -63,11 +63,12 @@ def year_month_day(text: str, east: bool = False) -> Period | None:
 
 
 def month_day_year(text: str, east: bool) -> Period | None:
-    """5/8/2023 is May 8th: month first, unless that can only be a day. In Chinese text 12-11-10 is of 2012."""
+    """5/8/2023 is May 8th, 5.8.2023 August 5th, unless there is none. In Chinese text 12-11-10 is of 2012."""
     a, b, c = digits(text)
     if east and c < 100:
         return day(short_year(a), b, c)
-    return day(short_year(c), a, b) or day(short_year(c), b, a)
+    month, day_ = (b, a) if "." in text else (a, b)
+    return day(short_year(c), month, day_) or day(short_year(c), day_, month)
 
 
 def month_day(text: str, east: bool) -> tuple[int, int] | None:

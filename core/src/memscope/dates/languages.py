@@ -19,7 +19,7 @@ from memscope.dates.vocabulary import ARROW, lines, words
 
 FIRST_CHARACTER, MEANINGS = 0xF0000, 0x400  # of a plane of private characters; per language
 _LETTER, _GAP = r"[^\W\d_\u2e80-\ud7ff]", r"[\s'’-]{1,3}"
-_FIGURES = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})(?=\2\d{2,4}(?!\d)|(?:(?<=/\d)|(?<=/\d\d))(?![\d/.-]))")
+_FIGURES = re.compile(r"(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})(?=\2\d{2,4}(?!\d)|(?:(?<=/\d)|(?<=/\d\d))(?![\d/.-]))")
 
 
 @dataclass(frozen=True, eq=False)
