@@ -125,7 +125,8 @@ def direction(place: Surroundings) -> Direction | None:
     if sign in ("ahead", "be"):
         return "ahead" if sign == "ahead" else hinted(place) or "lean"
     if sign:
-        return "past" if sign in ("past", "shift") or _is_fronted(place) else ""
+        fronted = all(token.kind in NEUTRAL_KINDS for token in place.before)
+        return "past" if fronted or sign in ("past", "shift") else ""
     return hinted(place)
 
 
@@ -160,7 +161,3 @@ def _is_for(place: Surroundings) -> bool:
     words = [token.kind for token in place.before if token.kind != "the"]
     numbered = any(token.kind in _NUMBER_ROLES for token in place.inside)
     return numbered and words[-1:] in (["for"], ["to"])
-
-
-def _is_fronted(place: Surroundings) -> bool:
-    return all(token.kind in NEUTRAL_KINDS for token in place.before)

@@ -91,7 +91,9 @@ class Endpoint:
         _check_header(self.key_header, self.secret)
         for name, value in self.headers.items():
             _check_header(name, value)
-        _check_parameters(self.parameters)
+        if wrong := sorted(RESERVED & set(self.parameters)):
+            hint = "the model is chosen by model, the rest by memscope"
+            raise ConfigError(f"parameters cannot hold {wrong}", hint=hint)
         _check_limits(self)
 
     @property
@@ -149,11 +151,6 @@ def _check_header(name: str, value: str) -> None:
             raise ConfigError(
                 f"header {name!r} would hold characters that a header cannot", hint="check key and headers"
             )
-
-
-def _check_parameters(parameters: Mapping[str, Json]) -> None:
-    if wrong := sorted(RESERVED & set(parameters)):
-        raise ConfigError(f"parameters cannot hold {wrong}", hint="the model is chosen by model, the rest by memscope")
 
 
 def _check_limits(endpoint: Endpoint) -> None:

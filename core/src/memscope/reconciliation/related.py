@@ -35,7 +35,7 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
     if others := set(ids) - {memory.id for memory in facts}:
         records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
         facts += [record for record in records if isinstance(record, Observation)]
-    return [memory for memory in facts if _counts(memory, scope)]
+    return [one for one in facts if one.current and one.name is None and one.scope.agent == scope.agent]
 
 
 async def _all(ctx: Services, scope: Scope) -> list[Observation]:
@@ -51,10 +51,6 @@ async def _found(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Obse
     derived = (await ctx.store.fetch(scope.user, handles)).derived
     memories = {memory.id: memory for group in derived.values() for memory in group}
     return [memory for memory in memories.values() if isinstance(memory, Observation)]
-
-
-def _counts(memory: Observation, scope: Scope) -> bool:
-    return memory.current and memory.name is None and memory.scope.agent == scope.agent
 
 
 def _search(ctx: Services, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
