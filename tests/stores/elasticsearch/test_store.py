@@ -227,11 +227,11 @@ async def canaries(store: Store, user: str) -> None:
 @needs_node
 async def test_a_server_that_goes_away_in_the_middle_refuses_turns_and_takes_them_later(place: Options) -> None:
     async with forwarded() as (port, cut):
-        # Long enough for a busy node: the calls outside of the cut have this deadline as well.
-        between = replace(place, client={"hosts": [f"http://127.0.0.1:{port}"]}, deadline_s=4)
+        between = replace(place, client={"hosts": [f"http://127.0.0.1:{port}"]})
         async with opened(between) as store:
             await store.append("alice", inserts("a"))
-            with cut():
+            with cut(), pytest.MonkeyPatch.context() as patched:
+                patched.setattr(store.cluster, "options", replace(between, deadline_s=1.0))
                 with pytest.raises(StoreUnavailable) as raised:
                     await store.append("alice", inserts("b", "c"))
                 assert raised.value.retryable
