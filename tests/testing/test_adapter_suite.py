@@ -216,7 +216,7 @@ async def run(made, name, caplog):
     suite.made = made
     async with AsyncMemoryScope(":memory:", settings={}) as memory, AsyncMemoryScope(store, settings={}) as fickle:
         known = {"memory": memory, "fickle": fickle, "store": store, "script": ScriptedModel(), "caplog": caplog,
-                 "differ": "user", "lang": "en", "said": "Thanks!", "claim": CLAIMS[0]}  # fmt: skip
+                 "differ": "user", "lang": "en", "sentence": "Thanks!", "claim": CLAIMS[0]}  # fmt: skip
         test = getattr(suite, name)
         await test(**{wanted: known[wanted] for wanted in inspect.signature(test).parameters})
 
