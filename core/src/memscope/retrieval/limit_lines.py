@@ -30,18 +30,19 @@ from memscope.text.terms import terms
 from memscope.text.topics import names as topic_names
 
 MAX_LINES = 3
-# how far below the best score a line may be, as a part of the distance to the median score: if the question's words
+# how far below the best score a line may be, as a part of the distance to a middling score: if the question's words
 # were found, and if not
 REACH, UNMET_REACH = 0.7, 1.0
+MIDDLING_SHARE = 0.7  # share of the lines that score no better than this middling one
 FEW_LINES = 4  # lines that are all shown, however far below the best they are
-MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the median may be of use too
+MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the middling one may be of use too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_KIND_WORDS = 1.7  # of a list question that asks for nothing but a kind; Chinese pairs may reach into what asks
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MAX_WISHES = 2  # places kept for standing wishes
-# shares of the lines that are kept for lasting statements of the user: for a choice, and for a question about the user
-# whose words were not found
-CHOICE_SHARE, STATEMENT_SHARE = 0.7, 0.2
+# shares of the lines that are kept for lasting statements of the user: for a choice, if the best line lacks its words and
+# if it has enough of them; for an unmet question about the user, if no statement has all of its words and if one has
+CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
 # what durability, and health or a taste, count for beside topic and meaning, each at most about 1
 DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
@@ -63,9 +64,12 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         query = altered(query, need="user")
     if query.need == "user":
         answered = _is_answered(inputs)
-        met = _is_met(inputs, answered)
-        rows = tuple(filterfalse(_is_idle(inputs).__getitem__, _within_reach(inputs, met, answered)))
-        return altered(query, order=_with_heeded(query, rows, candidates, met), limited=len(query.order) - len(rows))
+        met, matched = _is_met(inputs, answered), _is_matched(inputs)
+        likely = _within_reach(inputs, met or (matched and not answered), answered)
+        rows = tuple(filterfalse(_is_idle(inputs).__getitem__, likely))
+        shares = CHOICE_SHARES[matched], 0.0 if met else STATEMENT_SHARES[answered]
+        order = _with_heeded(query, rows, candidates, *shares)
+        return altered(query, order=order, limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need == "world":
         rows = tuple(dict.fromkeys((*rows, *_covered(inputs))))
@@ -76,7 +80,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     """Return the rows that are not far below the best; for a list those of its kind, for a time those of that
     time, if there are any.
 
-    Lines that a second hop brought in are kept, and lines about an event of the time asked for.
+    Lines that a second hop brought in are kept, and lines about an event of the time asked for. Beside a line that
+    answers, and where nothing has the question's words, a line needs evidence of its own.
     """
     query, candidates = inputs.query, inputs.candidates
     if not query.order or query.scores is None:
@@ -88,10 +93,10 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         of_kind = _states_the_kind(inputs)
         return tuple([row for row in query.order if of_kind[row] or row in query.bridged])
     scores = query.scores[list(query.order)]
-    spread = max(MIN_SPREAD, float(scores[0] - np.median(scores)))
+    spread = max(MIN_SPREAD, float(scores[0] - np.quantile(scores, MIDDLING_SHARE)))
     least = scores[0] - (REACH if met else UNMET_REACH) * spread
     kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
-    if answered:
+    if answered or not met:
         kept &= _has_own_evidence(inputs)
     return tuple([row for row in query.order if kept[row] or row in query.bridged])
 
@@ -154,6 +159,11 @@ def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     return bool(covered.any()) and _is_in_a_statement(covered & _has_a_name(inputs), inputs)  # names are looked up last
 
 
+def _is_matched(inputs: FeatureInputs) -> bool:
+    """Return whether the best line has enough of the question's words."""
+    return bool(inputs.query.order) and bool(inputs.coverage[inputs.query.order[0]] >= MIN_WORD_COVERAGE)
+
+
 def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
     """Return whether one of the rows [n] is a statement among those in the order."""
     return bool((rows & (evidence_level(inputs.candidates) == STATEMENT_LEVEL))[list(inputs.query.order)].any())
@@ -184,7 +194,9 @@ def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     return np.asarray(own | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
-def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates, met: bool) -> tuple[int, ...]:
+def _with_heeded(
+    query: Query, order: tuple[int, ...], candidates: Candidates, choice_share: float, statement_share: float
+) -> tuple[int, ...]:
     """Keep places for standing wishes and for the likeliest lasting statements of the user, whatever words they have:
     most places for a choice, some for a question about the user whose words were not found.
 
@@ -193,9 +205,10 @@ def _with_heeded(query: Query, order: tuple[int, ...], candidates: Candidates, m
     wishes = _standing_wishes(candidates)
     heeded: tuple[int, ...] = ()
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
-        heeded = _likeliest_statements(candidates, round(CHOICE_SHARE * query.k), MIN_CHOICE_DURABILITY, TASTE_TERMS)
-    elif query.asks_personally and not query.asks_period and not met:
-        heeded = _likeliest_statements(candidates, round(STATEMENT_SHARE * query.k), MIN_DURABILITY)
+        most = round(choice_share * query.k)
+        heeded = _likeliest_statements(candidates, most, MIN_CHOICE_DURABILITY, TASTE_TERMS)
+    elif query.asks_personally and not query.asks_period:
+        heeded = _likeliest_statements(candidates, round(statement_share * query.k), MIN_DURABILITY)
     best = order[: max(0, query.k - len(wishes) - len(heeded))]
     return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
 
