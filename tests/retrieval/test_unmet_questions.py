@@ -1,4 +1,4 @@
-"""Where nothing that was said answers a question about the user, few lines are shown."""
+"""Few lines are shown where nothing that was said answers a question about the user."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from memscope import MemoryScope
 DAYS = {
     "en": [
         "I'm Tobias, I run a bike repair shop in Ghent.", "My wife Annelies teaches chemistry.",
-        "We have twins, Finn and Lotte.", "I drive an old Berlingo for deliveries.", "My brother Kasper lives in Bruges.",
+        "We have twins, Finn and Lotte.", "I drive an old Berlingo for deliveries.",
+        "My brother Kasper lives in Bruges.",
         "I'm learning Polish with an app.", "I owe Kasper 400 euros for the fence.", "We moved here from Antwerp.",
         "My dad has a boat in Nieuwpoort.", "Our accountant is called Mieke.", "I play darts at the club on Thursdays.",
         "I prefer tea over coffee.",
     ],
     "zh": [
-        "我叫陶比，在绍兴开自行车修理铺。", "我老婆小安在中学教化学。", "我们有一对双胞胎，小风和小乐。", "我送货开一辆旧五菱。",
-        "我弟弟阿凯住在宁波。", "我在用软件学日语。", "修篱笆我还欠阿凯四百块。", "我们是从杭州搬来的。", "我爸在舟山有条船。",
+        "我叫陶比，在绍兴开自行车修理铺。", "我老婆小安在中学教化学。", "我们有一对双胞胎，小风和小乐。",
+        "我送货开一辆旧五菱。", "我弟弟阿凯住在宁波。", "我在用软件学日语。", "修篱笆我还欠阿凯四百块。",
+        "我们是从杭州搬来的。", "我爸在舟山有条船。",
         "我们的会计叫米姐。", "我每周四在俱乐部扔飞镖。", "比起咖啡我更喜欢喝茶。",
     ],
 }  # fmt: skip

@@ -40,8 +40,8 @@ MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the u
 MAX_KIND_WORDS = 1.7  # of a list question that asks for nothing but a kind; Chinese pairs may reach into what asks
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MAX_WISHES = 2  # places kept for standing wishes
-# shares of the lines that are kept for lasting statements of the user: for a choice, if the best line lacks its words and
-# if it has enough of them; for an unmet question about the user, if no statement has all of its words and if one has
+# shares of the lines that are kept for lasting statements of the user: for a choice, if the best line lacks its words
+# and if it has enough of them; for an unmet question about the user, if no statement has all of its words, if one has
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
 # what durability, and health or a taste, count for beside topic and meaning, each at most about 1
@@ -64,7 +64,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         query = altered(query, need="user")
     if query.need == "user":
         answered = _is_answered(inputs)
-        met, matched = _is_met(inputs, answered), _is_matched(inputs)
+        met = _is_met(inputs, answered)
+        matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # by the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
         rows = tuple(filterfalse(_is_idle(inputs).__getitem__, likely))
         shares = CHOICE_SHARES[matched], 0.0 if met else STATEMENT_SHARES[answered]
@@ -157,11 +158,6 @@ def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     if _is_in_a_statement(covered & (words >= MIN_MET_WORDS), inputs):
         return True
     return bool(covered.any()) and _is_in_a_statement(covered & _has_a_name(inputs), inputs)  # names are looked up last
-
-
-def _is_matched(inputs: FeatureInputs) -> bool:
-    """Return whether the best line has enough of the question's words."""
-    return bool(inputs.query.order) and bool(inputs.coverage[inputs.query.order[0]] >= MIN_WORD_COVERAGE)
 
 
 def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
