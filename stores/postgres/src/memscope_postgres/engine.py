@@ -85,7 +85,7 @@ class TransactionRunner:
 
     def __init__(self, options: PostgresOptions, clock: Callable[[], datetime] | None) -> None:
         self.options, self.pid = options, os.getpid()
-        self._clock, self._ahead, self._shortest_wait = clock, timedelta(0), timedelta.max
+        self._clock, self._ahead = clock, timedelta(0)
         self._free: deque[Database] = deque()
         self._waiting: deque[QueuedWrite] = deque()
         self._busy: set[str] = set()  # users of the writes under way
@@ -307,18 +307,12 @@ class TransactionRunner:
         asked = datetime.now(UTC)
         row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()
         assert row is not None
-        self._compare_clocks(asked, row[1], datetime.now(UTC))
+        self._ahead = row[1] - (asked + (datetime.now(UTC) - asked) / 2)  # told half-way through the wait
         db.is_session = row[0] == db.info.backend_pid  # else a pooler is between
         if db.is_session:
             db.execute("; ".join(settings(self.options, local=False)))
         db.timeline = _timeline(db)
         return db
-
-    def _compare_clocks(self, asked: datetime, server_time: datetime, answered: datetime) -> None:
-        """Take the server's clock to have told the time half-way through the shortest wait for an answer so far."""
-        wait = answered - asked
-        if wait <= self._shortest_wait:
-            self._shortest_wait, self._ahead = wait, server_time - (asked + wait / 2)
 
     def _drop_free(self) -> None:
         with suppress(IndexError):
