@@ -87,6 +87,35 @@ TASKS = [
     "改得正式一点：东西赶紧给我",
     "一打是几个",
 ]
+ABOUT_A_KIND = [
+    "How does a boiler work?",
+    "What do hedgehogs eat?",
+    "Why do leaves turn red?",
+    "What does a midwife do?",
+    "Who invented the zip?",
+    "What is an allergy?",
+    "How much does a giraffe weigh on average?",
+    "What's the difference between jam and jelly?",
+    "钢琴是谁发明的",
+    "热泵的原理是什么",
+    "雪是怎么形成的",
+    "装修行情怎么样",
+    "茶叶有哪几种",
+]
+ABOUT_ONE_OF_A_KIND = [
+    "How does the boiler in the cellar get serviced?",
+    "What do the hedgehogs get in winter?",
+    "What does Dana do?",
+    "Who built the shed?",
+    "What's the allergy nurse called?",
+    "What do kids need for swimming?",
+    "What did a plumber say about the pipe?",
+    "How often do bins get emptied?",
+    "钢琴课几点开始",
+    "热水器怎么停了",
+    "阳台上种了哪几种菜",
+    "工资一般几号发",
+]
 WORLD = [
     "Ugh, the lift is stuck again.",
     "How often should the filter of a dishwasher be cleaned?",
@@ -94,10 +123,8 @@ WORLD = [
     "唉，电梯又坏了",
     "我一直想不通，海水为什么是咸的",
     "What's the capital of Peru?",
-    "Who invented the telephone?",
     "Who owns the moon?",
     "Where does the cat family come from?",
-    "Why do leaves turn red?",
     "Explain photosynthesis to me",
     "Can you tell me how tides work?",
     "Is a tomato a fruit?",
@@ -167,6 +194,16 @@ def test_small_talk_needs_nothing(message):
 @pytest.mark.parametrize("message", TASKS)
 def test_a_task_that_brings_its_material_needs_standing_wishes_at_most(message):
     assert need(message) == "task"
+
+
+@pytest.mark.parametrize("message", ABOUT_A_KIND)
+def test_a_question_about_a_kind_needs_standing_wishes_at_most(message):
+    assert need(message) == "task"
+
+
+@pytest.mark.parametrize("message", ABOUT_ONE_OF_A_KIND)
+def test_a_question_about_one_of_a_kind_may_be_about_the_users(message):
+    assert need(message) in {"user", "world"}
 
 
 @pytest.mark.parametrize("message", WORLD)

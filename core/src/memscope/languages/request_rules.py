@@ -31,6 +31,7 @@ class Requests:
         possessive: something or somebody of the user's ("my", "our").
         own: the user is meant, a possessive included ("I", "we").
         affairs: asks for work on the user's affairs ("remind", "schedule").
+        general: asks about all of a kind, not about one the user has ("how does a boiler work").
         advice: asks for a choice or an idea, which depends on who asks ("recommend", "tonight").
         looks_back: asks for what was ("what did I buy"), which is no choice.
         measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
@@ -55,6 +56,7 @@ class Requests:
     possessive: re.Pattern[str] = MATCHES_NOTHING
     own: re.Pattern[str] = MATCHES_NOTHING
     affairs: re.Pattern[str] = MATCHES_NOTHING
+    general: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
     looks_back: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING

@@ -57,6 +57,8 @@ def need(message: str) -> Need:
         return "task"  # whichever day it names, it is nobody's
     if rules.advice.search(bare) or rules.affairs.search(bare):
         return "user"
+    if rules.general.search(bare):
+        return "task"  # what memory knows of one boiler does not answer how boilers work
     if remarks(message):
         return "world"
     if _sets_a_scene(bare, rules):

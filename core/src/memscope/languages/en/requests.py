@@ -37,6 +37,11 @@ _DOCUMENT = (
 )
 _MAIL_FIELD = r"(?:from|sent|to|cc|bcc|date|subject|reply-to): ?[^\n]*"
 _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|winter|spring|autumn|fall|is|happen|work)"
+# Some of a kind, not all: "What do the girls eat?", "What do kids need on Friday?"
+_DETERMINER = (
+    r"(?:the|this|that|these|those|your|his|her|its|their|they|you|he|she|it|all|both|kids|girls|boys|parents"
+    r"|grandparents)"
+)
 # Sentences that ask without a question's form: "The tax form wants my occupation.", "I wonder where the key is.".
 _ASKS_INDIRECTLY = (
     r"(?s:.*)\b(?:(?:asks|wants|needs)\b(?: \w+){0,6}? (?:my|our|we|i)\b|let'?s\b"
@@ -131,6 +136,11 @@ REQUESTS = Requests(
         r"(?<!runs)(?<!owns)(?<!leads)(?<!rules)(?<!makes)(?<!decides)(?<!controls)(?<!wins)(?! (?:most|more|what))"
         r"|\bwho(?:'s| is) (?:in|into|at|on|from|away|abroad|free|good|bad|allergic|afraid|scared|vegan|vegetarian"
         r"|married|single|retired|left-handed|colou?r-?blind)\b"
+    ),
+    general=pattern(
+        r"\b(?:invented|discovered|on average|in general|difference between)\b|^\W*(?:what|who)(?:'s| is| are) an? \w"
+        r"|\b(?:what|why|how|where|when|which|who)\b(?: \w+){0,2}? (?:do|does|can|should) an? \w"
+        rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
     advice=pattern(
         r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|order|cook|buy|gifts?|presents?|advice"
