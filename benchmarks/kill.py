@@ -32,7 +32,7 @@ import click
 from killing.blocks import BLOCK_MUTANTS, blocks_stage
 from killing.migrate import migrate_stage
 from killing.mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
-from killing.processes import USERS, Found, Main, check_done, kill_at_random, say, start
+from killing.processes import PATIENCE_S, USERS, Found, Main, check_done, kill_at_random, say, start
 from killing.reflect import REFLECT_MUTANTS, reflect_stage
 from killing.stores import STORES, Place, SQLitePlace
 from killing.upkeep import UPKEEP_MUTANTS, upkeep_stage
@@ -46,19 +46,19 @@ from memscope.transfer import jsonl
 from memscope_testing.records import observation, turn
 
 WRITERS, WORKERS, MOVERS = 4, 2, 2
+TURNS_TO_WARM_UP = 100  # acknowledged before the first kill: a server that has just started is slow
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
-PATIENCE_S = 300.0
 
 
 # ---- writers
 
 
-async def write(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> None:
+async def write(place: Place, mutant: Mutant, name: str, path: Path) -> None:
     """Say numbered turns one after another, three at once, going on after the last that was acknowledged."""
     mutant.break_promise()
     store = await place.open()
-    done = set(acknowledged.read_text().split()) if acknowledged.exists() else set()
-    log = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    done = set(acknowledged([path]))
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     async def line(user: str) -> None:
         for number in range(100_000):
@@ -73,9 +73,13 @@ async def write(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> 
 def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
     logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
     run = [lambda number=number: write(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
-    died = kill_at_random(place, run, kills, chance)
-    said = [key for log in logs if log.exists() for key in log.read_text().split()]
+    died = kill_at_random(place, run, kills, chance, begun=lambda: len(acknowledged(logs)) >= TURNS_TO_WARM_UP)
+    said = acknowledged(logs)
     return replace(asyncio.run(check_turns(place, said)), done=len(said), died=died)
+
+
+def acknowledged(logs: Sequence[Path]) -> list[str]:
+    return [key for log in logs if log.exists() for key in log.read_text().split()]
 
 
 async def check_turns(place: Place, said: list[str]) -> Found:

@@ -22,6 +22,7 @@ from memscope_testing.records import turn
 
 Main = Callable[[], Awaitable[None]]
 USERS = ("alice", "bob", "carol")
+PATIENCE_S = 300.0
 
 
 @dataclass
@@ -75,14 +76,19 @@ def kill_at_random(
     kills: int,
     chance: random.Random,
     *,
+    begun: Callable[[], bool] = lambda: True,
     between: Callable[[int], None] | None = None,
     settle: Callable[[], None] | None = None,
 ) -> int:
     """Run all of ``run`` as children, kill one of them ``kills`` times and start it again; the number that had died.
 
-    ``between`` is called with the number of each kill, ``settle`` before the last ones are killed.
+    The first kill waits until ``begun``, or ``PATIENCE_S``. ``between`` is called with the number of each kill,
+    ``settle`` before the last ones are killed.
     """
     children, died = [start(main) for main in run], 0
+    deadline = time.monotonic() + PATIENCE_S
+    while not begun() and time.monotonic() < deadline:
+        time.sleep(0.05)
     for number in range(kills):
         time.sleep(chance.uniform(*place.pauses))
         victim = chance.randrange(len(run))
