@@ -13,6 +13,7 @@ from __future__ import annotations
 import glob
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -62,9 +64,12 @@ def server_user() -> pwd.struct_passwd | None:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Choose a port that nobody listens on, below those that outgoing connections get and might take meanwhile."""
+    for port in random.SystemRandom().sample(range(20_000, 29_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise Missing("100 ports are all taken")
 
 
 class PostgresServer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ if find_spec("langgraph_api") is None:
     pytest.skip("langgraph-cli[inmem] is not installed", allow_module_level=True)
 
 import httpx
+
+from servers.postgres import free_port
 
 STORE = """
 from memscope_langchain import MemoryScopeStore
@@ -52,8 +53,7 @@ def client(tmp_path):
     (tmp_path / "agent.py").write_text(GRAPH)
     settings = {"dependencies": ["."], "graphs": {"agent": "./agent.py:graph"}, "store": {"path": "./store.py:store"}}
     (tmp_path / "langgraph.json").write_text(json.dumps(settings))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     with open(tmp_path / "log", "wb") as log:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)

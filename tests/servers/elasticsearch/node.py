@@ -22,7 +22,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -33,6 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 VERSION = (HERE / "pom.xml").read_text().partition("<elasticsearch.version>")[2].partition("<")[0]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "memscope-elasticsearch"
 HOME = CACHE / VERSION
+TRANSPORT_OFFSET = 10_000  # from a node's port to the one of its transport; outgoing connections have higher ones
 
 DESCRIPTOR = f"""\
 name=transport-netty4
@@ -104,12 +104,6 @@ def get(url: str, timeout: float = 2.0) -> dict | None:
         return None
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def run_folder(port: int) -> pathlib.Path:
     return CACHE / "run" / str(port)
 
@@ -121,7 +115,7 @@ def node_settings(port: int, data: str | None) -> dict[str, object]:
         "discovery.type": "single-node",
         "network.host": "127.0.0.1",
         "http.port": port,
-        "transport.port": free_port(),
+        "transport.port": port + TRANSPORT_OFFSET,
         "path.data": data or str(folder / "data"),
         "path.logs": str(folder),
         "action.destructive_requires_name": "false",
