@@ -230,6 +230,13 @@ def test_whatever_is_about_the_user_needs_memory(message):
         ("上次给妈妈买了什么礼物？", False),
         ("我订过哪家酒店？", False),
         ("我没去过云南，去哪好？", True),
+        ("When do I pick up the twins?", False),
+        ("When is my sister's birthday?", False),
+        ("When is a good day to visit Mum?", True),
+        ("几点接孩子买菜", False),
+        ("什么时候去西藏最好", True),
+        ("奶奶现在吃哪些药", False),
+        ("家里哪儿漏水", False),
     ],
 )
 def test_a_proposal_asks_for_a_choice(message, chooses):

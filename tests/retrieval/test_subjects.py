@@ -68,9 +68,30 @@ async def test_a_question_about_the_world_brings_nothing(memory: AsyncMemoryScop
 
 
 @pytest.mark.parametrize(
+    ("query", "about"),
+    [
+        ("When are the bins emptied?", "Bin day"),
+        ("Where does the band rehearse?", "The band"),
+        ("小陶哪年入职", "小陶"),
+    ],
+)
+async def test_a_definite_thing_is_found_though_memory_lacks_the_other_word(
+    memory: AsyncMemoryScope, query: str, about: str
+) -> None:
+    said = ["Bin day has moved to Fridays.", "The band practises in Dermot's shed.", "We want hens."]
+    await memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+    assert about in (await memory.context(query, user="alice"))
+    for world in ("When did the Romans leave?", "How hot does the oven of a forge get?", "Where do hens sleep?"):
+        assert not await memory.context(world, user="alice")
+
+
+@pytest.mark.parametrize(
     ("query", "found"),
     [
         ("徐总那边有什么进展了", {"徐总"}),
+        ("When are the bins emptied?", {"bin"}),
+        ("What is the capital of Peru?", set()),
+        ("When do I pay the rent?", {"rent"}),
         ("请问那个徐总和娜娜认识吗", {"徐总", "娜娜"}),
         ("解释一下光合作用", {"光合"}),
         ("为什么天是蓝的", set()),

@@ -33,7 +33,7 @@ class Requests:
         affairs: asks for work on the user's affairs ("remind", "schedule").
         general: asks about all of a kind, not about one the user has ("how does a boiler work").
         advice: asks for a choice or an idea, which depends on who asks ("recommend", "tonight").
-        looks_back: asks for what was ("what did I buy"), which is no choice.
+        looks_up: asks for what was ("what did I buy") or when something is, which is no choice.
         measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
         tells: asks for an answer of several sentences ("why", "explain").
         explains: asks to explain or to state a fact without a question's form ("explain").
@@ -58,7 +58,7 @@ class Requests:
     affairs: re.Pattern[str] = MATCHES_NOTHING
     general: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
-    looks_back: re.Pattern[str] = MATCHES_NOTHING
+    looks_up: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
     tells: re.Pattern[str] = MATCHES_NOTHING
     explains: re.Pattern[str] = MATCHES_NOTHING

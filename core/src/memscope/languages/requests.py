@@ -79,7 +79,7 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     """Return which standing wishes matter for a message, by what they are about; all for a choice or an idea."""
     rules, folded = of_sentence(message).requests, _QUOTED.sub(" ", _instruction(fold(message)))
     chooses = wanted != "task" and rules.advice.search(rules.addressing.sub(" ", folded))
-    if chooses and not rules.looks_back.search(folded):
+    if chooses and not rules.looks_up.search(folded):
         return ("content", "manner", "measure")
     if rules.material.search(folded):
         return ()

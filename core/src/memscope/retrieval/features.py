@@ -163,7 +163,8 @@ class FeatureInputs:
     def on_subject(self) -> Values:
         """[n] true for units with the subject of a Chinese question; if it is personal, with a name in it."""
         query = self.query.text
-        subject = (named if self.query.asks_personally else subjects)(query) if has_cjk(query) else frozenset[int]()
+        personal = self.query.asks_personally
+        subject = subjects(query) if not personal else named(query) if has_cjk(query) else frozenset[int]()
         about = [at for at, one in enumerate(self.candidates.terms) if one in subject]
         return (self.candidates.tf[:, about] > 0).any(axis=1)
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from memscope import languages
 from memscope.languages.names import names
-from memscope.text.terms import term
+from memscope.text.language import has_cjk
+from memscope.text.terms import term, terms
 from memscope.text.tokens import fold
 
 
 def subjects(query: str) -> frozenset[int]:
-    """Return the terms of the pairs of characters with which the subjects of a question begin."""
+    """Return the terms of a question's definite noun ("the bins"), or of the pairs of characters that begin it."""
     folded = fold(query)
     signs = [one.questions for one in languages.of(query)]
-    pairs = (match[1] + match[2] for one in signs for match in one.subject.finditer(folded))
-    return frozenset(term(pair) for pair in pairs if all(one.stop_characters.isdisjoint(pair) for one in signs))
+    begin = [match[1] + match[2] for one in signs for match in one.subject.finditer(folded)]
+    if not has_cjk(query):
+        return frozenset(one for word in begin for one in terms(word))
+    return frozenset(term(pair) for pair in begin if all(one.stop_characters.isdisjoint(pair) for one in signs))
 
 
 def named(query: str) -> frozenset[int]:

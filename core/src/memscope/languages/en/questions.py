@@ -43,6 +43,10 @@ QUESTIONS = Questions(
         rf"|please|pls)\b|\b{HOUSEHOLD}|"
         r"\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
     ),
+    subject=pattern(
+        r"(?:^|[,.!?] )\W*(?:when|where|which|who|what (?:time|day|colou?r|size|sort|kind|make)|is|are|has|have|does|do"
+        r"|did|was|were|how (?:often|much|many|long|old))\b[^,.!?]*?\bthe (\w+)()"
+    ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
         r"(?i)\b(?:right now|at present|at th(?:e|is) (?:moment|time|point)|current(?:ly)?|presently|nowadays"

@@ -153,10 +153,11 @@ REQUESTS = Requests(
         r"(?= (?:next|now|then|instead|with|when|if|there)\b|\W*$))\b"
         r"|\bwhat do you (?:reckon|say|think)\W*$|\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b"
     ),
-    looks_back=pattern(
+    looks_up=pattern(
         r"^\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|sorry|btw|wait)\W+)*"
         r"(?:(?:what|which|when|where|who|whose|how|why)\b(?:(?! should| could| would| can)[^.,;?]){0,40}? )?"
         r"(?:did|was|were|have (?:i|we) ever)\b"
+        r"|\bwhen(?:['’]s| is| are| do| does| will)\b(?!.*\b(?:good|better|best|should)\b)"
     ),
     measures=pattern(
         r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast)\b"
