@@ -24,6 +24,7 @@ def of_week(start: datetime) -> set[int]:
         "I go to choir every Tuesday evening.",
         "Tuesdays and Thursdays I teach",
         "We hike on weekends",
+        "I've started pottery on Wednesday nights",
         "My birthday is June 18th.",
         "We pay the rent on the 16th of every month",
         "每周三晚上我有法语课",
@@ -42,6 +43,29 @@ def test_what_is_said_of_one_day_or_of_every_day_has_no_term(text: str) -> None:
 def test_a_birthday_is_not_of_another_week_and_a_long_time_has_no_days() -> None:
     assert not of_week(MONDAY + timedelta(days=14)) & {*repeated_days("My birthday is June 18th.", SAID)}
     assert days_asked([Interval(MONDAY, MONDAY + timedelta(days=90))]) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What do I do on Wednesdays?", "pottery"),
+        ("What do I do on Wednesday evenings?", "pottery"),
+        ("我每周三干什么", "pottery"),
+        ("What happens on Saturday mornings?", ""),
+        ("What did I do in May 1999?", ""),
+        ("1999年夏天我干嘛了？", ""),
+    ],
+)
+async def test_a_question_for_a_time_brings_what_happens_then_or_nothing(question: str, answer: str) -> None:
+    said = ["I've started pottery on Wednesday nights.", "I teach maths at a school in Cork.", "我对青霉素过敏。"]
+    async with AsyncMemoryScope(":memory:", clock=lambda: MONDAY) as memory:
+        for n, text in enumerate(said):
+            await memory.add_turns([{"role": "user", "content": text, "time": SAID}], user="alice", session=str(n))
+        lines = (await memory.context(question, user="alice")).splitlines()
+        assert len(lines) == bool(answer) and all(answer in line for line in lines)
+        if not answer:
+            found = await memory.retrieve(question, user="alice", speak="when_needed")
+            assert found.why == "nothing_then"
 
 
 @pytest.mark.parametrize("noted", [False, True])

@@ -17,7 +17,7 @@ FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "super
 
 #: Why there is no hit.
 WhyNothing = Literal["not_needed", "not_searched", "see_profile", "nothing_stored", "gone", "repeated_questions",
-                     "nothing_lasting", "too_few_words", "no_words"]  # fmt: skip
+                     "nothing_lasting", "nothing_then", "too_few_words", "no_words"]  # fmt: skip
 
 #: Whether a context shows what it has only where the message needs it.
 Speak = Literal["when_needed", "always"]

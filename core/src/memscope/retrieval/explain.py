@@ -33,6 +33,7 @@ BROUGHT_BY: Mapping[FoundBy, str] = {
 
 _SENTENCES: Mapping[WhyNothing, str] = {
     "not_needed": "this message asks nothing about the user",
+    "nothing_then": "nothing that was said is about the time asked for",
     "see_profile": "the question is about the user: see the profile",
     "gone": "what matched has expired or was forgotten",
     "repeated_questions": "only earlier turns that ask the same question match: nothing that was said answers it",
@@ -47,7 +48,7 @@ def explanation(query: Query, ctx: Services) -> str:
 def why_nothing(query: Query) -> WhyNothing:
     """Return the code of the reason why there is no hit."""
     candidates = query.candidates
-    if query.limited or query.need == "nothing":
+    if query.need == "nothing" or (query.limited and not query.asks_period):
         return "not_needed"
     if candidates is None:
         return "not_searched"
@@ -57,6 +58,8 @@ def why_nothing(query: Query) -> WhyNothing:
         return "nothing_stored"
     if query.gone:
         return "gone"
+    if query.asks_period:
+        return "nothing_then"
     if query.repeated_questions:
         return "repeated_questions"
     if query.about_user:

@@ -78,8 +78,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
-    """Return the rows that are not far below the best; for a list those of its kind, for a time those of that
-    time, if there are any.
+    """Return the rows that are not far below the best; for a list those of its kind, if any is, and for a time
+    those of that time.
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for. Beside a line that
     answers, and where nothing has the question's words, a line needs evidence of its own.
@@ -89,7 +89,7 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         return query.order
     if query.asks_period:
         timed = _is_of_the_time(inputs)
-        return tuple(filter(timed.__getitem__, query.order)) or query.order
+        return tuple(filter(timed.__getitem__, query.order))
     if query.is_list_question:
         of_kind = _states_the_kind(inputs)
         return tuple([row for row in query.order if of_kind[row] or row in query.bridged])

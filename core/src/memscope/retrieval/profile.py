@@ -58,7 +58,18 @@ class ProfileEntry:
 
 
 @worker(
-    reads=(*search.reads, *rank.reads, "order", "scores", "features", "values", "space", "profile_tokens", "need"),
+    reads=(
+        *search.reads,
+        *rank.reads,
+        "order",
+        "scores",
+        "features",
+        "values",
+        "space",
+        "profile_tokens",
+        "need",
+        "asks_period",
+    ),
     writes=("profile", "order"),
 )
 async def profile(query: Query, ctx: Services) -> Query:
@@ -68,7 +79,7 @@ async def profile(query: Query, ctx: Services) -> Query:
         weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
         rows = sorted(told, key=lambda row: -weights[row])
         return altered(query, profile=_chosen(told, query, least=0.0), order=tuple(rows) or query.order)
-    if query.order or query.need != "user" or not query.terms or not requests(query.text):
+    if query.order or query.need != "user" or query.asks_period or not query.terms or not requests(query.text):
         return query
     about = altered(profile_question(query), periods=(), meaning=None, list_k=MAX_PROFILE_CANDIDATES)
     ranked = await rank(await search(about, replace(ctx, embedder=None)), ctx)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -21,7 +21,7 @@ from memscope.languages.durable_facts import (
     asked_kinds,
 )
 from memscope.languages.questions import asks_for_list, in_first_person, max_list_hits
-from memscope.languages.repetitions import days_asked
+from memscope.languages.repetitions import days_asked, repeated_days
 from memscope.languages.requests import Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import altered, worker
@@ -48,6 +48,7 @@ MAX_ANALYSED_CHARS = 2000
 
 FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
 _CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words tell nothing
+_Named = dates.Mention | dates.Recurrence
 _ASKS = pattern(r"[?？]\W*$")
 _NAMED_TIME = pattern(r"[A-Z\d]")  # a month, a holiday, a number
 # Topics that make a question one about the user's people and things.
@@ -88,20 +89,20 @@ async def understand(query: Query, ctx: Services) -> Query:
     found = {term(word): word for word in _content(words(asked), signs)}
     terms = tuple(found)[:MAX_QUERY_TERMS]
     content = [found[one] for one in terms if one not in _terms_of("open_words", tuple(signs))]
-    asks_period = ends == asked and _asks_period(ends, signs, named, content)
+    days_repeated = repeated_days(ends, reference)
+    repeated: list[_Named] = [*dates.recurring(ends, reference)] if days_repeated else []
+    asks_period = ends == asked and _asks_period(ends, signs, [*named, *repeated], content)
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     said_then = _has("past", ends, signs) or len(ahead) < len(named)
-    aside = [one for one in named if asks_period or one.grain in _CLOCKED]
+    aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, kept=True)) if aside or plain != ends else found.values()
-    told = frozenset(map(term, rest))
-    fillers = _terms_of("fillers", tuple(signs))
-    weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in fillers else 1.0 for one in terms)
+    weights = _weights(terms, rest, signs)
     remark = remarks(asked)  # tells of the user and asks for nothing
     personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     wants_durable = personal and bool(terms) and not remark  # though their term weighs nothing as a word
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
-    days = days_asked(one.interval for one in ahead)
+    days = tuple(dict.fromkeys((*days_asked(one.interval for one in ahead), *days_repeated)))
     is_list_question = asks_for_list(query.text)
     return altered(
         query,
@@ -127,6 +128,12 @@ async def understand(query: Query, ctx: Services) -> Query:
         need=wanted,
         about_talk=_has("talk", wording, signs),
     )
+
+
+def _weights(asked: Sequence[int], rest: Iterable[str], signs: Sequence[Questions]) -> tuple[float, ...]:
+    """Return the weights of the terms asked for; only the words in the rest have any."""
+    weighed, fillers = frozenset(map(term, rest)), _terms_of("fillers", tuple(signs))
+    return tuple(0.0 if one not in weighed else FILLER_WEIGHT if one in fillers else 1.0 for one in asked)
 
 
 def _wordless_terms(
@@ -198,7 +205,7 @@ def _content(asked: list[str], signs: Sequence[Questions]) -> list[str]:
     return without_stops or asked
 
 
-def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], asking: Sequence[str]) -> bool:
+def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[_Named], asking: Sequence[str]) -> bool:
     """Return whether a query asks for whatever happens at the named times: it has no other content word, and does not
     ask what to do then.
     """
@@ -209,7 +216,7 @@ def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[dates.M
     return all(any(one.open_characters.issuperset(word) for one in signs) for word in left)
 
 
-def _without(query: str, signs: Sequence[Questions], named: Sequence[dates.Mention], kept: bool = False) -> str:
+def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], kept: bool = False) -> str:
     """Remove the named times; with ``kept``, leave words that texts have too, such as May of "the end of May"."""
     for one in named:
         words = [
