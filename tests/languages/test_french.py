@@ -29,7 +29,7 @@ def run(tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: memscope-french\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text("[memscope]\nfrench = memscope_french\n")
-    path = os.pathsep.join(map(str, (tmp_path, PLUGIN)))
+    path = os.pathsep.join([str(tmp_path), str(PLUGIN), os.environ.get("PYTHONPATH", "")])
 
     def run(code: str):
         environment = {**os.environ, "PYTHONPATH": path, "MEMSCOPE_STORE": str(tmp_path / "memory.db")}
@@ -106,6 +106,23 @@ def test_french_words_are_no_times_of_other_languages(run):
     """ "avant" and "mars" mean something in French text alone."""
     read, _ = run(TIMES % ["The avant-garde of Mars rovers is here.", "Der Mai ist da und ich bin nicht zu Haus."])
     assert set(map(tuple, read.values())) == {()}
+
+
+def test_its_months_are_known_when_it_is_registered_after_the_first_question(run):
+    """A number or a month that is no date is kept from the days in headers."""
+    code = """
+import json
+from memscope import languages
+from memscope.builtin import memscope_register_languages
+from memscope.retrieval.undated import undated_terms
+from memscope_french.french import FRENCH
+
+memscope_register_languages(languages.register)
+before = sorted(undated_terms({1: "juin", 2: "june"}, []))
+languages.register("fr", FRENCH)
+print(json.dumps([before, sorted(undated_terms({1: "juin", 2: "june"}, []))]))
+"""
+    assert run(code) == [[2], [1, 2]]
 
 
 def test_prompts_are_french(run):

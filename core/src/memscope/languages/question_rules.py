@@ -37,7 +37,6 @@ class Questions:
         open_words: words of a question for whatever happens at a time ("plan").
         stop_characters, open_characters: the same in a script without spaces: characters without content of their own,
             and characters of such a question.
-        months: words of dates that a unit's header has.
         me, my: the user, in the place of their name and of their name's possessive.
     """
 
@@ -62,6 +61,5 @@ class Questions:
     open_words: str = ""
     stop_characters: frozenset[str] = frozenset()
     open_characters: frozenset[str] = frozenset()
-    months: str = ""
     me: str = ""
     my: str = ""

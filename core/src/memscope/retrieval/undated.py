@@ -18,6 +18,7 @@ from memscope import languages
 from memscope.dates import Mention
 from memscope.records import Candidates
 from memscope.search.candidates import TEXT_CHANNEL, USER_CHANNEL
+from memscope.text.language import depends_on_languages
 from memscope.text.terms import terms
 from memscope.text.tokens import words
 
@@ -44,13 +45,13 @@ def undated_terms(asked: Mapping[int, str], named: Sequence[Mention]) -> frozens
     )
 
 
-def _may_be_dated(word: str) -> bool:
-    return word.isdecimal() and len(word) <= MAX_YEAR_CHARS
-
-
+@depends_on_languages
 @lru_cache(maxsize=1)
 def _date_words() -> frozenset[str]:
-    return frozenset(word for one in languages.registered() for word in words(one.questions.months))
+    """Return the words that a header's date has beside its numbers, in any language."""
+    every = [one.phrases for one in languages.registered()]
+    dates = (phrases.date.format(day=1, month=month, year=1) for phrases in every for month in phrases.months)
+    return frozenset(word for date in dates for word in words(date))
 
 
 def _numbers(named: Mention) -> Iterator[int]:

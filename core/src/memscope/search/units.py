@@ -17,6 +17,7 @@ from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags, wishes
 from memscope.languages.repetitions import repeated_days
 from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
 from memscope.text.analysis import Analysis, analyse
+from memscope.text.language import depends_on_languages
 from memscope.text.periods import named_periods
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
@@ -230,6 +231,7 @@ def _part(memory: Observation, turn: Turn) -> int:
     return next((i for i, part in parts if any(quote in part for quote in quotes)), 0)
 
 
+@depends_on_languages
 @lru_cache(maxsize=1 << 12)
 def _header(text: str) -> bytes:
     """Return the packed terms of a header; cached, since many units share speaker and day."""

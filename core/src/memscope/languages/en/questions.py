@@ -83,7 +83,6 @@ QUESTIONS = Questions(
     open_words="happen occur spend plan event appointment schedule calendar agenda busy free date commitment arrange "
     "diary activity book upcoming come forget remember know need list tell say mention talk tell told look left still "
     "remind mine ours",
-    months="January February March April May June July August September October November December",
     me="me",
     my="my",
 )

@@ -55,7 +55,6 @@ QUESTIONS = Questions(
     stop_characters=_STOP,
     open_characters=_STOP
     | frozenset("安排计計划劃事情发發生做干幹嘛活动動日程约約忙空过過去来來记記得忘能要会會没沒家里裡儿兒出想那天"),
-    months="年 月 日",
     me="我",
     my="我的",
 )
