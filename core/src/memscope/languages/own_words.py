@@ -26,8 +26,7 @@ MAX_BEFORE_QUOTATION = 120  # characters that are searched for who is quoted
 # Code, what stands between tags, a mail's quoted lines, a table, CSV with a head, an indented block, lines of a log or
 # of a chat with their time.
 _PASSAGE = re.compile(
-    r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)"
-    r"|^[ \t]*>[^\n]*|^[ \t]*\|[^\n]*\|[ \t]*$"
+    r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)|^[ \t]*>[^\n]*|^[ \t]*\|[^\n]*\|[ \t]*$"
     r"|^(?:[^\s,;]+(?:[,;][^\s,;]+)+|[^\t\n]+(?:\t[^\t\n]+)+)\n(?:[^\n]*[,;\t][^\n]*(?:\n|\Z))+"
     r"|(?:\A|(?<=\n))[ \t]*\n(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
     r"|^\W?(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]+)?\d\d?:\d\d:\d\d\b[^\n]*"

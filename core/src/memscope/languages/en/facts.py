@@ -75,8 +75,7 @@ _ELLIPTIC = re.compile(
 )
 _REFUSES = re.compile(
     r"\W*+(?:(?:still|also|and|but|so|just|really|simply) )*(?:(can't|cant|cannot) (\w+)"
-    r"|never (?:again\b|\w+ing\b.* again\b)"
-    r"|never (?:\w+ed|had|been|got|could|felt|took|went)\b"
+    r"|never (?:again\b|\w+ing\b.* again\b)|never (?:\w+ed|had|been|got|could|felt|took|went)\b"
     r"|no (?!problem|way|idea|need|time|rush|worr|hurry|chance|news|plan|one)[\w' -]{2,30}? for (?:me|us)\b)"
 )
 _OWN = frozenset(_FACT_LISTS["own"])

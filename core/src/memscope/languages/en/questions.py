@@ -54,16 +54,14 @@ QUESTIONS = Questions(
     ),
     list=pattern(
         rf"(?i)\b(?!what \w+s {_OBJECT})(?:which|what|how many) (?:(?:kind|type|sort)s? of )?"
-        rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}"
-        rf"(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
+        rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
         r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
         r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:(?:like|enjoy|love|hate)\b|do (?!for|as|now|these)\w)"
         r"|\bwho(?:m)? (?:do|am|are|have) (?:i|we) .{2,40}\b(?:to|from|with) ?[?.!]*$|\bwho (?:came|attended)\b"
         r"|\bwho(?: is| are|['’]s) in (?:my|our)\b"
         r"|\bwhat (?:am|are) (?:i|we) \w+ (?:to|of|in)\b|\bwhat (?:do|did) (?:i|we) .{0,20}\b(?:need|have) to (?!do)\w"
-        r"|\bname (?:all|the|my) \w+s\b"
-        r"|\bwhat (?:did|do) (?:i|we) .{2,60}"
+        r"|\bname (?:all|the|my) \w+s\b|\bwhat (?:did|do) (?:i|we) .{2,60}"
         r"\bthis (?:year|month|season|spring|summer|autumn|fall|winter|term|semester)\b"
         r"|\b(?:what|where|who) all\b|\ball (?:of )?(?:the|my|our|those)\b|\beach (?:of|one)\b"
         r"|\bevery(?:thing|one|body)\b|\bevery (?!day|week|month|year|time|morning|night|evening)\w"

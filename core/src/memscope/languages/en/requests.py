@@ -5,21 +5,18 @@ from memscope.languages.en.words import HOUSEHOLD, alternatives, word_list
 from memscope.languages.request_rules import Requests
 
 _ADDRESSED_TO_ME = (
-    r"(?:tell|give|show|help|teach|explain to|write|make|draw|get|find|send|let|ask|sing|read|bring|walk|talk"
-    r"|list"
+    r"(?:tell|give|show|help|teach|explain to|write|make|draw|get|find|send|let|ask|sing|read|bring|walk|talk|list"
     r"|name|spell|define|describe)(?: (?:it|this|that))? (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
 )
 _WANT_TO_KNOW = (
     r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
-    r"|curious"
-    r"|forget|forgot|don't (?:know|get|understand)|keep forgetting|have a question|trying to understand)"
+    r"|curious|forget|forgot|don't (?:know|get|understand)|keep forgetting|have a question|trying to understand)"
     r"(?: to (?:know|ask|understand|learn|see))?(?= (?:what|how|why|when|who|which|where|if|whether|about"
     r"|the difference)\b)"
 )
 _PHYSICAL_UNIT = (
     r"(?:fahrenheit|celsius|f|c|miles|km|kilomet\w+|kg|kilos?|pounds|lbs?|ounces|oz|inches|cm|feet|ft"
-    r"|gallons|lit(?:re|er)s"
-    r"|ml|cups?|tablespoons?|usd|eur|gbp|euros|dollars|yen)"
+    r"|gallons|lit(?:re|er)s|ml|cups?|tablespoons?|usd|eur|gbp|euros|dollars|yen)"
 )
 _EDIT = (
     r"(?:rewrite|rephrase|reword|paraphrase|proofread|correct|fix|improve|polish|shorten|simplify|summari[sz]e|sum up"
@@ -27,8 +24,7 @@ _EDIT = (
 )
 _BROUGHT = (
     r"(?:this|these|the following|that|it|below|above|(?:the )?(?:grammar|spelling|punctuation|sentence|paragraph"
-    r"|passage"
-    r"|text|article|abstract|essay|typos?))"
+    r"|passage|text|article|abstract|essay|typos?))"
 )
 _DOCUMENT = (
     r"(?:article|page|web ?page|website|text|letter|e-?mails?|mail|message|messages|post|posts|thread|chat|conversation"
@@ -55,13 +51,11 @@ REQUESTS = Requests(
         r"(?:many |ok(?:ay)?,? |oh,? |ah,? |aw,? |great,? )?(?:thanks|thank you|thx|ty|cheers|ta|much appreciated|hi"
         r"|hey|hello|hiya|yo"
         r"|namaste|good (?:morning|afternoon|evening|night|day)|morning|bye|goodbye|see you|got it|makes sense"
-        r"|fair enough"
-        r"|hm+|right|perfect|brilliant|awesome|lovely|nice|cool|ok|okay|yes|yep|no|nope|sure|lol|haha)\b"
+        r"|fair enough|hm+|right|perfect|brilliant|awesome|lovely|nice|cool|ok|okay|yes|yep|no|nope|sure|lol|haha)\b"
     ),
     asks_something=pattern(
         r"[?]|\b(?:what|who|where|when|why|which|how|can|could|would|should|recommend|suggest|plan|help|write"
-        r"|find|book|remind"
-        r"|need|want|give|show|list|tell me|make|cook|pick|choose|order|is|am|are)\b(?! (?:are you"
+        r"|find|book|remind|need|want|give|show|list|tell me|make|cook|pick|choose|order|is|am|are)\b(?! (?:are you"
         r"|so much|sense))"
     ),
     addressing=pattern(
@@ -77,14 +71,11 @@ REQUESTS = Requests(
         rf"\btranslat(?:e|ion|ing)\b|\b(?:in|into|to) {alternatives('languages')}\b(?! (?:class|course|lesson|exam))"
         r"|\bhow (?:do|would|can|to)(?: (?:you|i|we|one))? (?:say|spell|pronounce|write)\b"
         rf"|\b{_EDIT}\b[^:]{{0,40}}:|\b{_EDIT}\b(?: \w+){{0,5}}? {_BROUGHT}\b(?! {_TIME_NOUNS}\b)"
-        r"|\b(?:tl;?dr|key (?:points|takeaways)|main (?:points|idea)|bullet points)\b.{0,20}\b(?:this|of|from"
-        r"|below)\b"
+        r"|\b(?:tl;?dr|key (?:points|takeaways)|main (?:points|idea)|bullet points)\b.{0,20}\b(?:this|of|from|below)\b"
         r"|\b(?:synonyms?|antonyms?|rhymes?|plural|past (?:tense|participle)|opposite|anagram|etymology"
         r"|(?:an)?other words?)\b"
-        r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for"
-        r"|short for)\b"
-        r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct"
-        r"|grammatical)\b"
+        r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for|short for)\b"
+        r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct|grammatical)\b"
         r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
     ),
     shows=pattern(
@@ -115,15 +106,12 @@ REQUESTS = Requests(
     ),
     reckons=pattern(
         r"\bhow (?:much|many|long|far|fast|old|tall|big)\b|\b(?:total|split|average|mpg|sum|percent(?:age)?|ratio"
-        r"|divided|times"
-        r"|what(?:'s| is) \d)\b"
+        r"|divided|times|what(?:'s| is) \d)\b"
     ),
     asks_own=pattern(r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
-        r"|headlines?|in the news|latest news|stock price|share price|exchange rate"
-        r"|score of"
-        r"|who won)\b"
+        r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of|who won)\b"
     ),
     possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
     own=pattern(
@@ -165,15 +153,12 @@ REQUESTS = Requests(
     ),
     tells=pattern(
         r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more)|how (?:come|do|does|did|is|are|can)"
-        r"|difference|compare"
-        r"|essay|article|story|email|letter|message|post|summary|draft|pros and cons)\b"
+        r"|difference|compare|essay|article|story|email|letter|message|post|summary|draft|pros and cons)\b"
     ),
     explains=pattern(
         r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*(?:explain|describe|define|compare"
-        r"|list"
-        r"|name|what|who|whose|which|when|where|why|how|is|are|was|were|does|do|did|can|could|has|have|will"
-        r"|would|tell"
-        r"|teach)\b"
+        r"|list|name|what|who|whose|which|when|where|why|how|is|are|was|were|does|do|did|can|could|has|have|will"
+        r"|would|tell|teach)\b"
     ),
     remark=pattern(
         rf"^(?!{_ASKS_INDIRECTLY})(?:\W*(?:ugh|argh|wow|oh|ooh|ah|damn|gosh|yay|phew|whew|oops|man|well)\b"

@@ -66,8 +66,7 @@ STATEMENTS = EnglishStatements(
         r"(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|when's|why|how|how's|hows)\b"
         r"(?!\s+(?:a|an)\b)(?!ever)"
         r"|^(?:(?:and|so|ok|okay|hey|hi|please)\W+)*(?:do|does|did|can|could|would|will|is|are|was|were|have|has"
-        r"|should)\s+"
-        r"(?:you|i|we|he|she|they|it|there|my|the|your|our|this|that)\b"
+        r"|should)\s+(?:you|i|we|he|she|they|it|there|my|the|your|our|this|that)\b"
         r"|\b(?:who|what|which|where|when)(?:'s| is| was| are) (?:it|that|he|she|they|this)$"
         r"|^(?:i )?(?:still )?(?:want|need|like) to know\b"
         r"|^(?:please\s+)?(?:tell|remind)\s+me\s+(?:again\s+)?(?:what|who|which|where|when|why|how|if|whether)\b"
@@ -79,16 +78,14 @@ STATEMENTS = EnglishStatements(
     unknowing=pattern(
         r"\bi(?:'m| am)? (?:(?:still|really|just|actually|honestly|also|currently|sorry|afraid|yet) )*"
         r"(?:do not|don't|did not|didn't|can't|cannot|could not|couldn't|not sure|unable|have no|haven't got"
-        r"|have not got)"
-        r"(?! (?:think|want|like|need|recommend|mind|believe))"
+        r"|have not got)(?! (?:think|want|like|need|recommend|mind|believe))"
         r"|\bno (?:idea|information|record|records|memory|note|notes|mention|clue|data)\b"
         r"|\bnot? (?:been |yet |yet been )?(?:mentioned|told|shared|recorded|stored)\b"
         r"|\bnothing (?:about|on|is|in|has|was)\b|\bunknown\b|\bi don't[.,!]"
         r"|\byou(?:'ve| have|'d| had)? (?:haven't|have not|hadn't|had not|never|didn't|did not|not|yet)"
         r"(?: yet| actually| ever)* ?(?:to )?(?:tell|told|mention|mentioned|say|said|share|shared|give|gave|given)\b"
         r"|\b(?:that's|this is|that is|it's) (?:not something|something) (?:that )?(?:you |i )(?:have|haven't|'ve"
-        r"|don't|never)"
-        r"|\byou(?:'d| would|'ll| will)? (?:have|need) to tell me\b"
+        r"|don't|never)|\byou(?:'d| would|'ll| will)? (?:have|need) to tell me\b"
     ),
     but=r"\b(?:but|however|although|though|except|only that)\b",
     sorry=r"(?:(?:i'm|i am) )?(?:so |very |really )?(?:sorry|afraid)(?: about that)?|unfortunately|hm+",
@@ -97,17 +94,13 @@ STATEMENTS = EnglishStatements(
         "a an the so just really well oh ok okay please hey hi hello too also yes yeah actually 's".split()
     ),
     about_user=pattern(
-        r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and"
-        r"|or) (?:my"
-        r"|the)\b)|\bknow (?:me"
-        r"|of me)\b(?! better than)"
+        r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
+        r"|the)\b)|\bknow (?:me|of me)\b(?! better than)"
         r"|\b(?:describe|introduce|summari[sz]e|profile|portray|characteri[sz]e) me\b|\bsum me up\b"
         r"|\bsum(?:mary)? (?:up )?(?:of )?me\b"
         r"|\bwhat (?:do|can|have|did|else do|all do) you (?:still )?(?:remember|recall|memori[sz]ed?|stored?"
-        r"|saved?|noted?|learned|learnt|got)"
-        r"(?: (?:so far|here|from before|now|about us))?\W*$"
-        r"|\b(?:tell me|show me|list|say|recite|repeat|summari[sz]e|sum up|recap|go over|run through"
-        r"|remind me(?: of)?)"
+        r"|saved?|noted?|learned|learnt|got)(?: (?:so far|here|from before|now|about us))?\W*$"
+        r"|\b(?:tell me|show me|list|say|recite|repeat|summari[sz]e|sum up|recap|go over|run through|remind me(?: of)?)"
         r" (?:\w+ ){0,3}?(?:what|everything|all|anything|the things|whatever) (?:that )?"
         r"(?:(?:you|i)(?:'ve| have)? (?:\w+ )?(?:remember|recall|know|told you|shared|said|have stored|noted"
         r"|saved|learned|learnt))\b(?! about (?!me|myself))"
@@ -124,8 +117,7 @@ STATEMENTS = EnglishStatements(
         r"(?: \w+){0,5}? (?:bio|cv|resume|résumé|cover letter|personal statement|self-introduction|elevator pitch"
         r"|about page|(?:linkedin|dating|profile|instagram) (?:profile|summary|page|text))\b(?! (?:of|about)\b)"
         r"(?! for (?:my|our) (?!website|web|site|blog|page|profile|account|job|application|talk|linkedin|insta|social"
-        r"|portfolio))"
-        r"(?! for (?!me|my|our|the|an?)\w+)"
+        r"|portfolio))(?! for (?!me|my|our|the|an?)\w+)"
     ),
     request=pattern(
         r"^(?:(?:please|hey|hi|hello|ok|so|can you|could you|would you)\W+)*(?:recommend|suggest|plan|help|write"
@@ -146,8 +138,7 @@ STATEMENTS = EnglishStatements(
     form_words=frozenset((*_MANNER, *_MEASURES, "small", "24")),
     insists=pattern(
         r"^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
-        r"|always|no|zero|only|don't"
-        r"|do not|stop|quit|answer|reply|talk|speak)\b"
+        r"|always|no|zero|only|don't|do not|stop|quit|answer|reply|talk|speak)\b"
         r"|\b(?:tops|max|maximum|at most|or (?:less|fewer)|(?:no|not) more than|only|please|under (?:\d+|\w+)"
         r" (?:lines|words|sentences)|always|whenever|when(?:ever)? you|every time|from (?:now|today|this day)"
         r"|with me|to me|for me"
@@ -158,8 +149,7 @@ STATEMENTS = EnglishStatements(
         r"\b(?:this(?! day)|these|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
         r"|shorten|convert|explain|describe"
         r"|(?:write|draft|give|make|need|want|suggest|find|pick)(?: me| us)? (?:an?|one|two|three|four|five"
-        r"|six|ten|some|\d+)\b)"
-        r"|[:\"“]|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
+        r"|six|ten|some|\d+)\b)|[:\"“]|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
     ),
     birth=pattern(r"(?i)\bborn\b"),
     either=pattern(r"(?i)\s*\bor\b(?: maybe)?(?: (?:in|on|the))*\s*"),

@@ -43,8 +43,7 @@ _ROLE = pattern(
 )
 _IS_ROLE = pattern(
     rf"(?:^|(?<=[^{_IDEOGRAPHS}]))([{_IDEOGRAPHS}]{{2,3}})是(?:我们?|咱们?)(?:家)?的?"
-    rf"(?:(?:最好|大学|高中|小学|初中|公司|新|老)的?)*({lists.ROLE_PATTERN})"
-    rf"(?=[^{_IDEOGRAPHS}]|$)"
+    rf"(?:(?:最好|大学|高中|小学|初中|公司|新|老)的?)*({lists.ROLE_PATTERN})(?=[^{_IDEOGRAPHS}]|$)"
 )
 _HAS_ROLE = pattern("|".join(sorted(lists.ROLE_NOUNS | lists.PETS)))
 _NAMED_AS = pattern(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
@@ -56,8 +55,7 @@ _PRODUCT = pattern(rf"(?:下载|安装|打开|卸载)了?([{_IDEOGRAPHS}]{{2,4}}
 _OPENING_NAME = pattern(rf"(?:^|(?<=[^{_IDEOGRAPHS}]))([{_IDEOGRAPHS}]{{2}})")
 _SPOKEN = pattern(rf"(?:母语是|会说|会讲|[学讲]了?)([{_IDEOGRAPHS}]{{1,3}}[语话])(?=[^{_IDEOGRAPHS}]|$|[了和的很也])")
 _EMPLOYER = pattern(
-    rf"(?:加入|跳槽到|入职|创办|拿到|创立)了?"
-    rf"([{_IDEOGRAPHS}]{{2,6}}?)(?=的(?:录用|offer|面试|通知)|[^{_IDEOGRAPHS}]|$)"
+    rf"(?:加入|跳槽到|入职|创办|拿到|创立)了?([{_IDEOGRAPHS}]{{2,6}}?)(?=的(?:录用|offer|面试|通知)|[^{_IDEOGRAPHS}]|$)"
 )
 _PLACE = pattern(
     rf"(?:住在|搬到了?|来自|去过|飞往?|回到了?|嫁到了?|移民到?了?|爬了|游览了?|旅居|前往|在|去|到)([{_IDEOGRAPHS}]{{2,5}}?)"
@@ -67,8 +65,7 @@ _PLACE = pattern(
 _TOPIC = pattern(
     rf"(?:对([{_IDEOGRAPHS}]{{2,5}}?)(?:很|非常|特别|最近|一直|挺|也|都|真|超|蛮)*(?:感兴趣|有兴趣|着迷)"
     rf"|(?:迷上了?|喜欢上了?|爱上了?|痴迷于?|热爱|(?<!锻|训)练习?|(?:在|开始|想|自|报班|(?:^|[^{_IDEOGRAPHS}])我|跟.{{1,6}}|[{_IDEOGRAPHS}]{{2}}在[{_IDEOGRAPHS}]{{2,5}})学习?)"
-    rf"([{_IDEOGRAPHS}]{{2,5}}?)"
-    rf"(?=[^{_IDEOGRAPHS}]|$|学?了|的时|已|很|，))"
+    rf"([{_IDEOGRAPHS}]{{2,5}}?)(?=[^{_IDEOGRAPHS}]|$|学?了|的时|已|很|，))"
 )
 _NO_TOPIC = frozenset("校生会习到完的了好过了什怎得着不我你他她这那一物费历术院期位业前习")
 
