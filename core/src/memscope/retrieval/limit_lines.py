@@ -280,6 +280,7 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 
 
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
-    """Return the best rows that have enough of the query's words."""
-    enough = inputs.coverage >= MIN_WORD_COVERAGE
+    """Return the best rows that have enough of the query's words, or its subject in a line near in meaning."""
+    near = inputs.candidates.meaning >= MIN_MEANING_COSINE
+    enough = (inputs.coverage >= MIN_WORD_COVERAGE) | (inputs.on_subject & near)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]

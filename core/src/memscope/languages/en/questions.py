@@ -45,7 +45,7 @@ QUESTIONS = Questions(
     ),
     subject=pattern(
         r"(?:^|[,.!?] )\W*(?:when|where|which|who|what (?:time|day|colou?r|size|sort|kind|make)|is|are|has|have|does|do"
-        r"|did|was|were|how (?:often|much|many|long|old))\b[^,.!?]*?\bthe (\w+)()"
+        r"|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b[^,.!?]*?\bthe (\w+)()"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
