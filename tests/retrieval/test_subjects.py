@@ -88,6 +88,11 @@ async def test_a_definite_thing_is_found_though_memory_lacks_the_other_word(
         assert not await memory.context(world, user="alice")
 
 
+async def test_a_thing_that_memory_knows_brings_its_lines_alone(memory: AsyncMemoryScope) -> None:
+    lines = (await memory.context("水管为什么会结冰", user="alice")).splitlines()
+    assert 1 <= len(lines) <= 3 and all("水管" in line for line in lines)
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [

@@ -245,21 +245,23 @@ def _people_topics() -> frozenset[int]:
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:
-    """Return whether the query names the user, a speaker, or something whose whole name a candidate has."""
+    """Return whether the query names the user, a speaker, or somebody whose whole name a candidate has."""
     query = inputs.query
     if not query.names.isdisjoint(inputs.candidates.speakers.tolist()):
         return True
     users = query.scope.user.casefold()
-    return any(name.text.casefold() == users for name in names(query.text)) or bool(_has_a_name(inputs).any())
+    return any(name.text.casefold() == users for name in names(query.text)) or bool(
+        _has_a_name(inputs, things=False).any()
+    )
 
 
-def _has_a_name(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines that have the whole name of somebody or something in the query."""
+def _has_a_name(inputs: FeatureInputs, things: bool = True) -> NDArray[np.bool_]:
+    """[n] true for lines that have the whole name of somebody, or of ``things`` also of something, in the query."""
     place = {one: at for at, one in enumerate(inputs.candidates.terms)}
     has = np.zeros(len(inputs.candidates.unit), np.bool_)
     for name in names(inputs.query.text):
         parts = terms(name.text)
-        if name.kind != "topic" and parts and place.keys() >= {*parts}:
+        if name.kind != "topic" and (things or name.kind != "thing") and parts and place.keys() >= {*parts}:
             has |= (inputs.presence[:, [place[one] for one in parts]] == 1).all(axis=1)
     return has
 
@@ -280,7 +282,7 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 
 
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
-    """Return the best rows that have enough of the query's words, or its subject in a line near in meaning."""
+    """Return the best rows that have enough of the query's words, a name in it, or its subject and a near meaning."""
     near = inputs.candidates.meaning >= MIN_MEANING_COSINE
-    enough = (inputs.coverage >= MIN_WORD_COVERAGE) | (inputs.on_subject & near)
+    enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]
