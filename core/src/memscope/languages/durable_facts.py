@@ -98,14 +98,14 @@ def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     sentence, and is 0 in a language that is read by kinds alone. Without built-in vectors the score is less sure: in
     Chinese it brings a statement into the profile, and is no mark of a lasting one.
     """
-    best, told = GRADED_SCORES[0], dict[str, None]()
+    best, kinds_stated = GRADED_SCORES[0], dict[str, None]()
     for language, parts in _by_language(text):
         for part, (stated, score) in zip(parts, _read(parts, language.facts), strict=True):
             better = score is not None and score > best
             if (stated or better) and not is_question(part):
-                told.update(dict.fromkeys(stated))
+                kinds_stated.update(dict.fromkeys(stated))
                 best = score if score is not None and better else best
-    terms = [KIND_TERMS[kind] for kind in told]
+    terms = [KIND_TERMS[kind] for kind in kinds_stated]
     sure = bool(terms) or not has_cjk(text)
     if not terms and best >= MIN_STATEMENT_SCORE:
         terms.append(TOLD_TERM)

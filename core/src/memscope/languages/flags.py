@@ -50,25 +50,25 @@ _GREETS, _IS_CJK, _ASKING, _KNOWS_NOT = map(int, (Flag.GREETING, Flag.CJK, Flag.
 def flags(text: str, words: Sequence[str], role: str) -> int:
     """Return the flags of wording, those of a memory's state being the caller's; ``words``: its ``tokens.pieces``."""
     spoken = [one.statements for one in of(text)]
-    own = any(_speaks_of_oneself(one, text, words) for one in spoken)
-    found = _FIRST_PERSON * own | _IS_CJK * is_cjk(text)
-    found |= _QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
-    found |= _DIGIT_PATTERN * (_DIGIT.search(text) is not None)
-    found |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)
+    about_oneself = any(_speaks_of_oneself(one, text, words) for one in spoken)
+    bits = _FIRST_PERSON * about_oneself | _IS_CJK * is_cjk(text)
+    bits |= _QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
+    bits |= _DIGIT_PATTERN * (_DIGIT.search(text) is not None)
+    bits |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)
     instructs = pattern_of_all("instruction", _OPENING_TEMPLATE).match(text) is not None
-    instructs = instructs or (own and any(one.wish.search(text) for one in spoken))
-    found |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
+    instructs = instructs or (about_oneself and any(one.wish.search(text) for one in spoken))
+    bits |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
     if role == "assistant" and unknowing(text):
-        return found | _KNOWS_NOT
-    return found | _ASKING * (asks(text) or (role == "assistant" and is_courtesy(text)))
+        return bits | _KNOWS_NOT
+    return bits | _ASKING * (asks(text) or (role == "assistant" and is_courtesy(text)))
 
 
 def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:
     """Return what the standing wishes of a text are about: "measure", "manner", else the "content" of answers."""
     lowered = text.lower()
     spoken = [(one.statements, likely) for one in of(text) if (likely := _may_name_form(one.statements, text, words))]
-    found = [sign for sign in ("measure", "manner") if any(_wants_form(*one, sign, lowered) for one in spoken)]
-    return tuple(found) or ("content",)
+    signs = [sign for sign in ("measure", "manner") if any(_wants_form(*one, sign, lowered) for one in spoken)]
+    return tuple(signs) or ("content",)
 
 
 def _may_name_form(rules: Statements, text: str, words: Sequence[str]) -> Sequence[str]:

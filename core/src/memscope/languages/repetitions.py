@@ -21,14 +21,14 @@ MIN_WEEKLY_PERIOD = timedelta(days=8)  # a longer time has every day of the week
 MAX_REPETITION_GAP = timedelta(days=31)
 
 
-def repeated_days(text: str, said: datetime) -> tuple[int, ...]:
+def repeated_days(text: str, reference: datetime) -> tuple[int, ...]:
     """Return the terms of the days that a text repeats; none for what happens every day, or every month."""
     patterns = [one.words.repetition for one in of(text) if one.words.repetition]
     if not any(one.search(text) for one in patterns):
         return ()
     further = words_of(text)
     likely = (skeleton(part, further) for _, part in sentences(text) if any(one.search(part) for one in patterns))
-    rules = (one.rule for sentence in likely for one in recurring(sentence, said))
+    rules = (one.rule for sentence in likely for one in recurring(sentence, reference))
     return tuple(dict.fromkeys(term for rule in rules for term in _of_rule(rule.weekdays, rule.month, rule.day)))
 
 

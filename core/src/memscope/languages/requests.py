@@ -123,14 +123,14 @@ def _is_small_talk(folded: str, rules: Requests) -> bool:
 
 def brought_along(message: str) -> str:
     """Return the text that a message brings to be worked on, what follows "Summarise this:"; "" for none."""
-    found = _PASTED.search(message)
-    if found is None:
+    pasted = _PASTED.search(message)
+    if pasted is None:
         return ""
-    instruction = message[: found.end()]
+    instruction = message[: pasted.end()]
     if instruction.count("[") > instruction.count("]"):
         return ""  # the colon stands in a caption: "[shared image: ...]"
     rules, folded = of_sentence(instruction).requests, fold(instruction)
-    return message[found.end() :] if rules.material.search(folded) and rules.brings.search(folded) else ""
+    return message[pasted.end() :] if rules.material.search(folded) and rules.brings.search(folded) else ""
 
 
 def _instruction(folded: str) -> str:

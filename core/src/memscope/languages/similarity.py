@@ -78,5 +78,5 @@ def translated(text: str, sources: Sequence[str]) -> bool:
         return not any(map(has_cjk, sources))
     if all(map(is_cjk, sources)):
         return True
-    noted, said = clear_language(text), clear_language("\n".join(sources))
-    return noted is not None and said is not None and noted != said
+    noted, spoken = clear_language(text), clear_language("\n".join(sources))
+    return noted is not None and spoken is not None and noted != spoken

@@ -110,11 +110,11 @@ def unknowing(answer: str) -> bool:
     if len(answer) > MAX_ABSTENTION_CHARS:
         return False
     rules = rules_on(answer)
-    told, sorry = rules.plain(answer), pattern_of_all("sorry", "ALL")
-    parts = [part for part in sentences(told) if has_words(part) and not sorry.fullmatch(part.strip(" .!。！，,…"))]
+    plain, sorry = rules.plain(answer), pattern_of_all("sorry", "ALL")
+    parts = [part for part in sentences(plain) if has_words(part) and not sorry.fullmatch(part.strip(" .!。！，,…"))]
     if not parts or len(parts) > 3:
         return False
-    return rules.unknowing.search(parts[0]) is not None and not pattern_of_all("but", "ALL").search(told)
+    return rules.unknowing.search(parts[0]) is not None and not pattern_of_all("but", "ALL").search(plain)
 
 
 # -------------------------------------------------------------------------------------------------------- near-equality

@@ -6,17 +6,16 @@ A past event, a birthday, a taste and a trait do not grow old.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import cache
 
 from memscope import languages
 from memscope.languages.wording import every, worded
 from memscope.records import Insight, Memory, Observation
 from memscope.text.tokens import words as token_words
-from memscope.text.topics import names, topics
+from memscope.text.topics import topic_numbers, topics
 
 MIN_SHOWN_AGE = timedelta(days=180)
-CHANGING_TOPICS = frozenset({"home", "residence", "job", "professions", "jobhunt", "health", "money"})
-LASTING_TOPICS = frozenset({"birthday", "origin", "allergy"})
+CHANGING_TOPICS = ("home", "residence", "job", "professions", "jobhunt", "health", "money")
+LASTING_TOPICS = ("birthday", "origin", "allergy")
 AVERAGE_MONTH_DAYS = 365.25 / 12
 
 
@@ -43,13 +42,8 @@ def _may_have_changed(memory: Memory, now: datetime) -> bool:
         return False
     words = f"{text} {' '.join(memory.keywords)}" if isinstance(memory, Observation) else text
     about = topics(words)
-    if about & _numbers(LASTING_TOPICS):
+    if about & topic_numbers(*LASTING_TOPICS):
         return False
     is_state = isinstance(memory, Insight) or worded("state_verb", text) or worded("state", text)
-    changing = about & _numbers(CHANGING_TOPICS) or every("state_words").intersection(token_words(text))
+    changing = about & topic_numbers(*CHANGING_TOPICS) or every("state_words").intersection(token_words(text))
     return is_state and bool(changing)
-
-
-@cache
-def _numbers(chosen: frozenset[str]) -> frozenset[int]:
-    return frozenset(number for number, name in enumerate(names()) if name in chosen)

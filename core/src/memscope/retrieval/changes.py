@@ -51,8 +51,8 @@ def share(query: Query, text: str) -> float:
 
 def changed(query: Query, turn: Turn, observations: Sequence[Observation]) -> datetime | None:
     """Return when the turn's content was last superseded or corrected; None while the matching memory still holds."""
-    own = {memory.id for memory in observations}
-    ended = [(memory, when) for memory in observations if (when := _ended(query, turn, memory, own))]
+    ids = {memory.id for memory in observations}
+    ended = [(memory, when) for memory in observations if (when := _ended(query, turn, memory, ids))]
     over = {memory.id for memory, _ in ended}
     holding = [share(query, memory.text) for memory in observations if memory.id not in over]
     best = max(holding, default=0.0)
@@ -67,9 +67,9 @@ def changed(query: Query, turn: Turn, observations: Sequence[Observation]) -> da
     return max(marked, default=None)
 
 
-def _ended(query: Query, turn: Turn, memory: Observation, own: set[str]) -> datetime | None:
+def _ended(query: Query, turn: Turn, memory: Observation, ids: set[str]) -> datetime | None:
     """Return when a memory was superseded by one that does not rest on the same turn, or corrected by hand."""
-    when = closed(memory, query) if memory.superseded_by not in own else None
+    when = closed(memory, query) if memory.superseded_by not in ids else None
     return when or (memory.recorded if corrected(query, turn, memory) else None)
 
 
@@ -101,8 +101,8 @@ def _may_restate(hit: Hit) -> bool:
 
 def _restates(hit: Hit, old: Sequence[tuple[Observation, datetime]]) -> datetime | None:
     assert hit.turn is not None
-    said = hit.turn.time
-    return max((when for memory, when in old if said < when and restates(hit.turn.text, memory.text)), default=None)
+    time = hit.turn.time
+    return max((when for memory, when in old if time < when and restates(hit.turn.text, memory.text)), default=None)
 
 
 def restates(text: str, memory: str) -> bool:

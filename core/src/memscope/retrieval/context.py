@@ -20,7 +20,7 @@ _BREAK = re.compile(r"\s*\n\s*")
 
 
 def context(
-    found: Sequence[Hit],
+    hits: Sequence[Hit],
     *,
     tokens: int,
     lines: Lines = "memories",
@@ -33,36 +33,36 @@ def context(
     ``core`` has a budget of its own.
     "memories" prints the observations that matched and of a long turn the part that did; "turns" always the whole turn.
     """
-    profile = found.profile if isinstance(found, Retrieval) else profile
-    told = profile_lines(profile, min(MAX_PROFILE_TOKENS, tokens // 2 if found else tokens), estimate)
-    kept: list[tuple[Hit, str]] = []
-    left = tokens - sum(estimate(text + "\n") for text in told)
-    for hit in found:
+    profile = hits.profile if isinstance(hits, Retrieval) else profile
+    profile_part = profile_lines(profile, min(MAX_PROFILE_TOKENS, tokens // 2 if hits else tokens), estimate)
+    fitting: list[tuple[Hit, str]] = []
+    left = tokens - sum(estimate(text + "\n") for text in profile_part)
+    for hit in hits:
         text = line(hit, lines)
         cost = estimate(text + "\n")
-        if not kept and cost > left:
+        if not fitting and cost > left:
             text, cost = _shortened(text, left, estimate), left
         if text and cost <= left:
-            kept.append((hit, text))
+            fitting.append((hit, text))
             left -= cost
-    kept.sort(key=lambda pair: pair[0].time)
-    memories = "\n".join([*told, *(text for _, text in kept)])
+    fitting.sort(key=lambda pair: pair[0].time)
+    memories = "\n".join([*profile_part, *(text for _, text in fitting)])
     return "\n\n".join(part for part in (core, memories) if part)
 
 
 def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:
     """Return entries that fit, each as ``[2023-05-08] Caroline: ...``, the recent ones below a line that says so."""
-    kept: list[str] = []
+    lines: list[str] = []
     parted = False
     for hit in profile:
         head = [languages.main(hit.text).phrases.lately] if hit.recent and not parted else []
         text = [*head, profile_line(hit)]
         cost = estimate("\n".join((*text, "")))
         if cost <= tokens:
-            kept += text
+            lines += text
             tokens -= cost
             parted = parted or hit.recent
-    return kept
+    return lines
 
 
 def profile_line(hit: Hit) -> str:

@@ -22,20 +22,20 @@ MAX_EXCHANGE_GAP = timedelta(hours=1)  # what is said after it is said in anothe
 def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits without repetitions, in order, and those left out."""
     owners = _owners(hits)
-    kept: dict[Hashable, Hit] = {}
+    distinct: dict[Hashable, Hit] = {}
     openings = {hit.id: _opening(hit) for hit in hits if hit.beside or not hit.matched}
     alike = Counter(openings.values())
     keys = {id: _key(hit) if alike[openings[id]] > 1 else id for hit in hits if (id := hit.id) in openings}
     for hit in hits:
         if hit.matched and not hit.beside:
             for owner in (owners[_memory_key(memory)] for memory in hit.matched):
-                kept.setdefault(keys.get(owner.id, ("memory", owner.id)), _own(owner, owners))
+                distinct.setdefault(keys.get(owner.id, ("memory", owner.id)), _own(owner, owners))
         else:
             key = keys[hit.id]
             # the later of two takes the place of the better one
-            kept[key] = max(kept[key], hit, key=lambda one: one.time) if key in kept else _own(hit, owners)
-    shown = {hit.id for hit in kept.values()}
-    return [*kept.values()], [hit for hit in hits if hit.id not in shown]
+            distinct[key] = max(distinct[key], hit, key=lambda one: one.time) if key in distinct else _own(hit, owners)
+    shown = {hit.id for hit in distinct.values()}
+    return [*distinct.values()], [hit for hit in hits if hit.id not in shown]
 
 
 def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
@@ -102,11 +102,11 @@ def visible(turn: Turn, query: Query) -> bool:
 
 def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
     """Return each memory of several sources at the turn that told it first, with the number of times it was said."""
-    kept: dict[str, Hit] = {}
+    by_id: dict[str, Hit] = {}
     for hit in hits:
         for one in _placed(hit, turns) if hit.matched else [hit]:
-            kept[one.id] = _united(kept[one.id], one) if one.id in kept else one
-    return [*kept.values()]
+            by_id[one.id] = _united(by_id[one.id], one) if one.id in by_id else one
+    return [*by_id.values()]
 
 
 def _united(one: Hit, other: Hit) -> Hit:
@@ -144,22 +144,22 @@ def tells(turn: Turn, memory: Observation) -> bool:
 
 def _tellings(memory: Observation, turns: Sources) -> list[Turn]:
     """Return the source turns that say what the memory says now, by time."""
-    told = (turns[key] for key in memory.sources if key in turns and tells(turns[key], memory))
-    return sorted(told, key=lambda turn: turn.time)
+    tellings = (turns[key] for key in memory.sources if key in turns and tells(turns[key], memory))
+    return sorted(tellings, key=lambda turn: turn.time)
 
 
 def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -> Hit:
-    said = {memory.id: _repeats(memory, turns) for memory in memories if len(memory.sources) > 1}
+    repeats = {memory.id: _repeats(memory, turns) for memory in memories if len(memory.sources) > 1}
     if hit.turn is not None and turn.key == hit.turn.key:
-        return replace(hit, matched=tuple(memories), repeats=said)
-    return replace(hit, turn=turn, observations=tuple(memories), matched=tuple(memories), part=0, repeats=said)
+        return replace(hit, matched=tuple(memories), repeats=repeats)
+    return replace(hit, turn=turn, observations=tuple(memories), matched=tuple(memories), part=0, repeats=repeats)
 
 
 def _repeats(memory: Observation, turns: Sources) -> Repeats:
     """Count the conversations that say it: a question and its answer are one saying."""
-    told = _tellings(memory, turns)
-    apart = sum(1 for one, other in pairwise(told) if not _in_one_exchange(one, other))
-    return Repeats(1 + apart, told[-1].time if told else memory.said)
+    tellings = _tellings(memory, turns)
+    apart = sum(1 for one, other in pairwise(tellings) if not _in_one_exchange(one, other))
+    return Repeats(1 + apart, tellings[-1].time if tellings else memory.said)
 
 
 def _in_one_exchange(one: Turn, other: Turn) -> bool:

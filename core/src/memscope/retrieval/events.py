@@ -18,22 +18,22 @@ _FINAL_MARKS = re.compile(r"\s*([.!?。！？…]*)$")
 _ONE_DAY, _MAX_DATED_SPAN, _MAX_SHOWN_SPAN = timedelta(days=1), timedelta(days=62), timedelta(days=400)
 
 
-def with_event(words: str, happened: Interval | None, said: datetime) -> str:
+def with_event(words: str, happened: Interval | None, said_at: datetime) -> str:
     """``The user has a dentist appointment (2026-06-12).``: the event's date before the full stop, if it is missing."""
     if happened is None:
         return words
-    when = written(happened, said.tzinfo)
-    known = when == f"{said:%Y-%m-%d}" or when in words or _names(words, happened, said)
+    when = written(happened, said_at.tzinfo)
+    known = when == f"{said_at:%Y-%m-%d}" or when in words or _names(words, happened, said_at)
     return words if known else _before_stop(words, when)
 
 
-def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHING_NOTED) -> str:
+def with_dates(words: str, said_at: datetime, noted: Mapping[str, Interval] = NOTHING_NOTED) -> str:
     """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said.
 
     "Dentist on Thursday" says none: it may be the last one or the next. ``noted``: the times of events whose words are
     known; there they stand in the place of what the rules make of the words.
     """
-    mentions = dates.mentions(words, said)
+    mentions = dates.mentions(words, said_at)
     rules = _rules_on(words) if mentions else ()
     if not mentions or any(one.birth.search(words) for one in rules):
         return words
@@ -42,14 +42,16 @@ def with_dates(words: str, said: datetime, noted: Mapping[str, Interval] = NOTHI
     meant = [time for start, end, time in places if any(start <= one.start < end for one in mentions)]
     mentions = [one for one in mentions if not any(start <= one.start < end for start, end, _ in places)]
     times = [
-        time for one in mentions if (time := dates.event_time(one, said)) and time.end - time.start <= _MAX_SHOWN_SPAN
+        time
+        for one in mentions
+        if (time := dates.event_time(one, said_at)) and time.end - time.start <= _MAX_SHOWN_SPAN
     ]
     times = sorted([*meant, *times], key=lambda time: time.start)
     if any(time.end - time.start <= _ONE_DAY for time in times):  # "the proposal for Q4 by December 4"
         times = [time for time in times if time.end - time.start <= _MAX_DATED_SPAN]
-    named = dict.fromkeys(written(time, said.tzinfo) for time in times)
-    told = [when for when in named if when != f"{said:%Y-%m-%d}"][:MAX_DATES_PER_TURN]
-    return _before_stop(words, ", ".join(told)) if told else words
+    named = dict.fromkeys(written(time, said_at.tzinfo) for time in times)
+    dates_shown = [when for when in named if when != f"{said_at:%Y-%m-%d}"][:MAX_DATES_PER_TURN]
+    return _before_stop(words, ", ".join(dates_shown)) if dates_shown else words
 
 
 def may_mean(words: str, reference: datetime, time: Interval) -> bool:
@@ -94,10 +96,10 @@ def written(interval: Interval, zone: tzinfo | None) -> str:
     return f"{start:%Y-%m-%d} to {last:%Y-%m-%d}"
 
 
-def _names(words: str, happened: Interval, said: datetime) -> bool:
+def _names(words: str, happened: Interval, said_at: datetime) -> bool:
     """Return whether the words name the same time, with its year."""
     rules = _rules_on(words)
-    mentions = (one for one in dates.mentions(words, said) if _has_year(one, rules))
+    mentions = (one for one in dates.mentions(words, said_at) if _has_year(one, rules))
     return any(one.interval.start >= happened.start and one.interval.end <= happened.end for one in mentions)
 
 

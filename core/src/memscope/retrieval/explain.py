@@ -117,10 +117,10 @@ def _unlike(query: Query) -> int:
 
 def log_narrowed(memory: object, user: str, session: str | None, hits: Retrieval) -> None:
     """Log once per session of a memory that ``session=`` may be why there is no hit."""
-    told = _told.setdefault(memory, set())
-    if hits or session is None or (user, session) in told or len(told) >= MAX_SESSIONS_TOLD:
+    logged = _told.setdefault(memory, set())
+    if hits or session is None or (user, session) in logged or len(logged) >= MAX_SESSIONS_TOLD:
         return
-    told.add((user, session))
+    logged.add((user, session))
     log.info("nothing was found within session %r; leave session out to search all of the user's sessions", session)
 
 

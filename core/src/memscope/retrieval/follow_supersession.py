@@ -29,15 +29,15 @@ async def with_successors(query: Query, hits: Sequence[Hit], ctx: Services) -> l
         return [*hits][: query.list_k or query.k]
     current = await _current(query, missing, ctx)
     turns = await _fetched(query, [one.sources[0] for one in current.values()], ctx)
-    made: list[Hit] = []
+    followed: list[Hit] = []
     for hit in hits:
-        made.append(hit)
+        followed.append(hit)
         newer = current.get(wanted.get(hit.id, ""))
         turn = turns.get(newer.sources[0]) if newer else None
         if newer and isinstance(turn, Turn) and visible(turn, query) and there.isdisjoint((newer.id, turn.key)):
-            made.append(_hit(hit, newer, turn))
+            followed.append(_hit(hit, newer, turn))
             there |= {newer.id, turn.key}
-    return made[: query.list_k or query.k]
+    return followed[: query.list_k or query.k]
 
 
 def _rewritten(query: Query, hit: Hit) -> list[Hit]:

@@ -57,12 +57,12 @@ async def build_hits(query: Query, ctx: Services) -> Query:
     while candidates is not None and waiting and len(hits) < most:
         rows, waiting = waiting[: most - len(hits)], waiting[most - len(hits) :]
         fetched = await fetch(query, candidates, rows, ctx)
-        made = [hit for row in rows if (hit := make_hit(query, candidates, row, fetched)) is not None]
-        gone += len(rows) - len(made)
+        fresh = [hit for row in rows if (hit := make_hit(query, candidates, row, fetched)) is not None]
+        gone += len(rows) - len(fresh)
         left_out += [out for row in rows for out in _left_out(query, fetched, candidates.handle[row])]
-        hits, equal = deduplicate([*hits, *(hit for hit in made if hit.id not in shown)])
-        hits, told = without_second_lines(query, hits)
-        equal += told
+        hits, equal = deduplicate([*hits, *(hit for hit in fresh if hit.id not in shown)])
+        hits, second = without_second_lines(query, hits)
+        equal += second
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
     hits = mark_restatements(query, first_said(hits, await repeats(query, hits, ctx)))
     hits = await with_successors(query, hits, ctx)

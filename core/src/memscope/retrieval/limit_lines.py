@@ -7,7 +7,6 @@ the user if it names a person memory knows, one of the user's people, or a day.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from itertools import filterfalse
 
 import numpy as np
@@ -27,7 +26,7 @@ from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
-from memscope.text.topics import names as topic_names
+from memscope.text.topics import topic_numbers
 
 MAX_LINES = 3
 # how far below the best score a line may be, as a part of the distance to a middling score: if the question's words
@@ -96,10 +95,10 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.quantile(scores, MIDDLING_SHARE)))
     least = scores[0] - (REACH if met else UNMET_REACH) * spread
-    kept = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
+    near = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
     if answered or not met:
-        kept &= _has_own_evidence(inputs)
-    return tuple([row for row in query.order if kept[row] or row in query.bridged])
+        near &= _has_own_evidence(inputs)
+    return tuple([row for row in query.order if near[row] or row in query.bridged])
 
 
 def _is_idle(inputs: FeatureInputs) -> NDArray[np.bool_]:
@@ -186,8 +185,8 @@ def _content_of(text: str) -> str:
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
     candidates = inputs.candidates
-    own = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (inputs.of_kind > 0)
-    return np.asarray(own | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
+    evidence = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (inputs.of_kind > 0)
+    return np.asarray(evidence | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
 def _with_heeded(
@@ -235,13 +234,8 @@ def _having(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.bool_]:
 def _is_about_theirs(inputs: FeatureInputs) -> bool:
     """Return whether a question that does not mention the user is about their days, people, or a name memory knows."""
     query = inputs.query
-    of_people = not _people_topics().isdisjoint(query.topics)
+    of_people = not topic_numbers(*PEOPLE_TOPICS).isdisjoint(query.topics)
     return query.asks_period or query.asks_ahead or of_people or _knows_a_name(inputs)
-
-
-@cache
-def _people_topics() -> frozenset[int]:
-    return frozenset(map(topic_names().index, PEOPLE_TOPICS))
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:

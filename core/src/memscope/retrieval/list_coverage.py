@@ -58,9 +58,9 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
     if any(one.questions.works.search(query.text) for one in languages.of(query.text)):
         ordered = await _titles_first(wider, dict(zip(rows, value.tolist(), strict=True)), ordered, ctx)
-    own = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
-    kept = (row for row in ordered if row in own or candidates.handle[row] in known)
-    return altered(wider, order=(*best, *kept))
+    added = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
+    rest = (row for row in ordered if row in added or candidates.handle[row] in known)
+    return altered(wider, order=(*best, *rest))
 
 
 async def _titles_first(query: Query, value: dict[int, float], ordered: list[int], ctx: Services) -> list[int]:
@@ -83,10 +83,10 @@ async def _with_own(query: Query, ctx: Services) -> Query:
     """Append all of the user's own lines, found by the user's name in their headers."""
     candidates = query.candidates
     assert candidates is not None
-    said = next((row for row in query.order if candidates.role[row] == USER_ROLE), None)
-    if said is None:
+    spoken = next((row for row in query.order if candidates.role[row] == USER_ROLE), None)
+    if spoken is None:
         return query
-    record = (await fetch(query, candidates, [said], ctx)).records.get(candidates.handle[said])
+    record = (await fetch(query, candidates, [spoken], ctx)).records.get(candidates.handle[spoken])
     added = [one for one in terms(record.speaker) if one not in query.terms] if isinstance(record, Turn) else []
     if not added:
         return query
@@ -106,7 +106,7 @@ def _likely(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArra
     assert query.scores is not None
     at = np.array(rows, np.int64)
     asked = (candidates.flags[at] & int(Flag.ASKING)) != 0
-    told = (candidates.role[at] != USER_ROLE) & (candidates.has_roles and not query.asks_assistant)
+    by_others = (candidates.role[at] != USER_ROLE) & (candidates.has_roles and not query.asks_assistant)
     full = np.minimum(1, (_words(query, candidates, rows) + 0.5) / SHORT_LINE_WORDS)
     meaning = FeatureInputs(query, candidates).brevity * np.fmax(candidates.meaning[at], 0)  # NaN (no vector) becomes 0
     odds: NDArray[np.float64] = (
@@ -115,7 +115,7 @@ def _likely(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArra
         + LASTING_LOG_ODDS * (candidates.flags[at] >> DURABILITY_SHIFT) / MAX_DURABILITY
         + np.log(full)
         + asked * np.log(QUESTION_PRIOR)
-        + told * np.log(OTHER_SPEAKER_PRIOR)
+        + by_others * np.log(OTHER_SPEAKER_PRIOR)
     )
     return odds
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 
 from memscope.languages.durable_facts import is_durable, kinds, statement_score, statement_weight
 from memscope.languages.insight_text import past_plan
@@ -25,20 +24,17 @@ from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
 from memscope.retrieval.second_lines import insight_sentences
-from memscope.retrieval.understand import life_topics, profile_question
+from memscope.retrieval.understand import LIFE_TOPICS, profile_question
 from memscope.search.units import IMPORTANT_LEVEL
 from memscope.services import Services
 from memscope.text.tokens import estimate_tokens, words
 from memscope.text.topics import names as topic_names
-from memscope.text.topics import topics
+from memscope.text.topics import topic_numbers, topics
 
 MAX_PROFILE_CANDIDATES = 100  # candidates looked at
 INSIGHT_WEIGHT = 10.0
 IMPORTANT_WEIGHT = 4.0  # added for an observation of level 3
-NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
-    1.0,
-    1.5,
-)  # added for a name in the sentence, and for a topic such as family, health or work
+NAMED_BONUS, PERSONAL_TOPIC_BONUS = 1.0, 1.5  # added for a name, and for a topic such as family, health or work
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even, at which a sentence counts as telling nothing
 MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry if nobody asked for the profile (even odds)
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
@@ -58,50 +54,45 @@ class ProfileEntry:
 
 
 @worker(
-    reads=(
-        *search.reads,
-        *rank.reads,
-        "order",
-        "scores",
-        "features",
-        "values",
-        "space",
-        "profile_tokens",
-        "need",
-        "asks_period",
-    ),
+    reads=(*search.reads, *rank.reads, "order", "scores", "features", "values", "space", "profile_tokens", "need",
+           "asks_period"),
     writes=("profile", "order"),
-)
+)  # fmt: skip
 async def profile(query: Query, ctx: Services) -> Query:
     """Fill the profile; if it is what the query asks for, the hits are the lines that did not fit into it."""
     if query.about_user:
-        told = await _told(query, ctx)
-        weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
-        rows = sorted(told, key=lambda row: -weights[row])
-        return altered(query, profile=_chosen(told, query, least=0.0), order=tuple(rows) or query.order)
+        entries_by_row = await _entries_by_row(query, ctx)
+        weights = {row: max(entry.weight for entry in entries) for row, entries in entries_by_row.items()}
+        rows = sorted(entries_by_row, key=lambda row: -weights[row])
+        return altered(query, profile=_chosen(entries_by_row, query, least=0.0), order=tuple(rows) or query.order)
     if query.order or query.need != "user" or query.asks_period or not query.terms or not requests(query.text):
         return query
     about = altered(profile_question(query), periods=(), meaning=None, list_k=MAX_PROFILE_CANDIDATES)
     ranked = await rank(await search(about, replace(ctx, embedder=None)), ctx)
-    return altered(query, profile=_chosen(await _told(ranked, ctx), query))
+    return altered(query, profile=_chosen(await _entries_by_row(ranked, ctx), query))
 
 
-async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
+async def _entries_by_row(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
     """Return the entries of each row that has any."""
     candidates, rows = query.candidates, query.order[:MAX_PROFILE_CANDIDATES]
     if candidates is None or not rows:
         return {}
     fetched = await fetch(query, candidates, rows, ctx)
     hits = ((row, make_hit(query, candidates, row, fetched)) for row in rows)
-    told = await asyncio.to_thread(lambda: {row: list(entries(hit, query, ctx)) for row, hit in hits if hit})
+    entries_by_row = await asyncio.to_thread(lambda: {row: list(entries(hit, query, ctx)) for row, hit in hits if hit})
     since = (query.as_of or query.now) - RECENT
-    held = {row: [one for one in found if one.weight > 0 and one.holds(since)] for row, found in told.items()}
-    return {row: found for row, found in held.items() if found}
+    held = {
+        row: [one for one in row_entries if one.weight > 0 and one.holds(since)]
+        for row, row_entries in entries_by_row.items()
+    }
+    return {row: row_entries for row, row_entries in held.items() if row_entries}
 
 
-def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query, least: float = MIN_ENTRY_WEIGHT) -> tuple[Hit, ...]:
+def _chosen(
+    entries_by_row: Mapping[int, list[ProfileEntry]], query: Query, least: float = MIN_ENTRY_WEIGHT
+) -> tuple[Hit, ...]:
     """Return the entries that fit: the name, lasting facts by weight, then recent ones, the newest first."""
-    sure = [entry for found in told.values() for entry in found if entry.weight >= least]
+    sure = [entry for row_entries in entries_by_row.values() for entry in row_entries if entry.weight >= least]
     chosen = list(choose(sure, query.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
     lasts = sorted((hit for hit in chosen if not hit.recent), key=lambda hit: hit.category != "name")
@@ -132,8 +123,8 @@ def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
 def _stated(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
     weights = {
         sentence: weight
-        for sentence, own, quoted in parted(turn.text)
-        if (weight := _telling(own)) > (_telling(quoted) if quoted else 0)
+        for sentence, stated, quoted in parted(turn.text)
+        if (weight := _telling(stated)) > (_telling(quoted) if quoted else 0)
         and not plan_is_past(sentence, turn.time, when)
     }
     if weights:
@@ -154,35 +145,34 @@ def _telling(sentence: str) -> float:
     named = any(one.weight and one.kind != "topic" for one in names(sentence))
     about = topics(sentence)
     stated = statement_weight(sentence) * (1.0 if named or about else UNNAMED_WEIGHT)
-    return stated + NAMED_BONUS * named + PERSONAL_TOPIC_BONUS * (not _life().isdisjoint(about))
+    return stated + NAMED_BONUS * named + PERSONAL_TOPIC_BONUS * (not topic_numbers(*LIFE_TOPICS).isdisjoint(about))
 
 
-@cache
-def _life() -> frozenset[int]:
-    return frozenset(life_topics())
-
-
-def _lasts(told: Iterable[str]) -> bool:
+def _lasts(sentences: Iterable[str]) -> bool:
     """Return whether some sentence is a lasting statement, other than a wish or a plan."""
-    return any(set(found) != {"wish"} if (found := kinds(one)) else is_durable(one) for one in told)
+    return any(set(stated) != {"wish"} if (stated := kinds(one)) else is_durable(one) for one in sentences)
 
 
-def _category(told: Iterable[str]) -> str:
-    about = (topic_names()[topic] for sentence in told for topic in sorted(topics(sentence) & _life()))
-    return _kind(told) or next(about, "")
+def _category(sentences: Iterable[str]) -> str:
+    about = (
+        topic_names()[topic]
+        for sentence in sentences
+        for topic in sorted(topics(sentence) & topic_numbers(*LIFE_TOPICS))
+    )
+    return _kind(sentences) or next(about, "")
 
 
-def _kind(told: Iterable[str]) -> str:
-    return next((kind for sentence in told for kind in kinds(sentence)), "")
+def _kind(sentences: Iterable[str]) -> str:
+    return next((kind for sentence in sentences for kind in kinds(sentence)), "")
 
 
-def choose(found: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
+def choose(candidates: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
     """Return the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once.
 
     A fact that a shown insight says takes no line of its own.
     """
     distinct: dict[Hashable, ProfileEntry] = {}
-    for entry in sorted(found, key=lambda one: one.hit.time):
+    for entry in sorted(candidates, key=lambda one: one.hit.time):
         if not (entry.hit.matched and content_words(entry.hit.text) in distinct):
             distinct[content_words(entry.hit.text)] = entry
     waiting = sorted(distinct.values(), key=lambda one: (-one.weight, -one.hit.time.timestamp()))

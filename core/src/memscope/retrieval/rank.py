@@ -79,10 +79,10 @@ async def rank(query: Query, ctx: Services) -> Query:
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
         evidence = FeatureInputs(query, candidates)
         asking = repeated_questions(candidates, evidence.weights)
-        told = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
-        values = features(told, ctx.features)
+        inputs = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
+        values = features(inputs, ctx.features)
         scores = values @ np.array([one.weight for one in columns], np.float32)
-        fair = scores if query.asks_assistant else demote_restated(told.candidates, scores)
+        fair = scores if query.asks_assistant else demote_restated(inputs.candidates, scores)
     level = 0 * scores if query.about_talk else evidence_level(candidates)
     best_first = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))[::-1]  # of equals the latest
     best: dict[Handle, int] = {}

@@ -74,17 +74,17 @@ def demote_restated(candidates: Candidates, scores: Values) -> Values:
     turns = candidates.kind == TURN
     old = np.flatnonzero(turns & (candidates.role == ASSISTANT_ROLE))
     old = old[(candidates.tf[old] > 0).any(axis=1)] if len(old) else old
-    said = (
+    newer = (
         np.flatnonzero(turns & (candidates.role == USER_ROLE) & (evidence_level(candidates) == STATEMENT_LEVEL))
         if len(old)
         else old
     )
-    if not len(said):
+    if not len(newer):
         return scores
     present = (candidates.tf > 0).astype(np.float32)
-    both = present[old] @ present[said].T
-    covered = (both == present[old].sum(axis=1)[:, None]) & (candidates.time[old][:, None] < candidates.time[said])
-    best = np.where(covered, scores[said], -np.inf).max(axis=1)
+    both = present[old] @ present[newer].T
+    covered = (both == present[old].sum(axis=1)[:, None]) & (candidates.time[old][:, None] < candidates.time[newer])
+    best = np.where(covered, scores[newer], -np.inf).max(axis=1)
     lowered = scores.copy()
     lowered[old] = np.where(np.isfinite(best), np.minimum(scores[old], best - 1e-3), scores[old])
     return lowered

@@ -76,11 +76,11 @@ async def second_hop(query: Query, ctx: Services) -> Query:
 
 def _described(query: Query) -> list[int]:
     """Return the positions of the terms that describe somebody without a name, such as "my friend at Google"."""
-    found = [match for one in languages.of(query.text) for match in one.questions.own.finditer(query.text)]
-    if any(match.re.groups == 0 for match in found):  # a script without spaces: any term may describe
+    descriptions = [match for one in languages.of(query.text) for match in one.questions.own.finditer(query.text)]
+    if any(match.re.groups == 0 for match in descriptions):  # a script without spaces: any term may describe
         return [at for at, weight in enumerate(query.weights) if weight]
-    own = {one for match in found for one in terms(match[1])}
-    return [at for at, one in enumerate(query.terms) if one in own]
+    describing = {one for match in descriptions for one in terms(match[1])}
+    return [at for at, one in enumerate(query.terms) if one in describing]
 
 
 def _only_named(query: Query, candidates: Candidates) -> list[int]:
@@ -97,9 +97,9 @@ def _only_named(query: Query, candidates: Candidates) -> list[int]:
 
 def _bridges(query: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Return the names in the texts that the query does not have, with their terms."""
-    asked, found = set(query.terms), {name.text for text in texts for name in names(text) if _leads(name)}
-    bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(found)}
-    return {name: own for name, own in bridges.items() if own and asked.isdisjoint(own)}
+    asked, new_names = set(query.terms), {name.text for text in texts for name in names(text) if _leads(name)}
+    bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(new_names)}
+    return {name: its_terms for name, its_terms in bridges.items() if its_terms and asked.isdisjoint(its_terms)}
 
 
 def _leads(name: FoundName) -> bool:

@@ -27,5 +27,5 @@ def subjects(query: str) -> frozenset[int]:
 
 def named(query: str) -> frozenset[int]:
     """Return the terms of the pairs of characters in the names of a question, for scripts without blanks."""
-    found = (one.text for one in names(query) if one.weight)
-    return frozenset(term(name[at : at + 2]) for name in found for at in range(len(name) - 1))
+    parts = (one.text for one in names(query) if one.weight)
+    return frozenset(term(name[at : at + 2]) for name in parts for at in range(len(name) - 1))

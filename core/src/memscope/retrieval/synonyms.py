@@ -43,19 +43,19 @@ def _synonym_terms(piece: str, rules: WordRules) -> tuple[int, ...]:
     return tuple(term for word in synonyms(piece, rules) for term in word_terms(word, rules))
 
 
-def merge(candidates: Candidates, own: int, added: Mapping[int, int]) -> Candidates:
-    """Return candidates of the first ``own`` terms; the columns of the others go into those they stand for."""
+def merge(candidates: Candidates, count: int, added: Mapping[int, int]) -> Candidates:
+    """Return candidates of the first ``count`` terms; the columns of the others go into those they stand for."""
     if not added:
         return candidates
-    tf, near = candidates.tf[:, :own].copy(), candidates.tf_neighbours[:, :, :own].copy(order="K")
-    frequency = candidates.document_frequency[:own].copy()
+    tf, near = candidates.tf[:, :count].copy(), candidates.tf_neighbours[:, :, :count].copy(order="K")
+    frequency = candidates.document_frequency[:count].copy()
     share = (SYNONYM_WEIGHT * FULL_WEIGHT_TERMS / (FULL_WEIGHT_TERMS + candidates.length)).astype(np.float32)
     known = candidates.document_frequency > 0
-    for column, at in [pair for pair in enumerate(added.values(), own) if known[pair[0]]]:
+    for column, at in [pair for pair in enumerate(added.values(), count) if known[pair[0]]]:
         np.maximum(tf[:, at], share * candidates.tf[:, column], out=tf[:, at])
         np.maximum(near[:, :, at], share[:, None] * candidates.tf_neighbours[:, :, column], out=near[:, :, at])
         frequency[at] = max(frequency[at], candidates.document_frequency[column])
     return replace(
-        candidates, terms=candidates.terms[:own], tf=tf, tf_neighbours=near, tf_header=candidates.tf_header[:, :own],
-        document_frequency=frequency,
+        candidates, terms=candidates.terms[:count], tf=tf, tf_neighbours=near,
+        tf_header=candidates.tf_header[:, :count], document_frequency=frequency,
     )  # fmt: skip

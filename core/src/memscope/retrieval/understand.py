@@ -32,8 +32,7 @@ from memscope.services import Services
 from memscope.text.language import spaced_rules
 from memscope.text.terms import names, piece_terms, term
 from memscope.text.tokens import ends_of, fold, pieces, words
-from memscope.text.topics import names as topic_names
-from memscope.text.topics import topics
+from memscope.text.topics import topic_numbers, topics
 from memscope.text.vectors import sentence_vector
 
 MAX_QUERY_TERMS = 128  # the first terms of a query
@@ -55,11 +54,11 @@ _NAMED_TIME = pattern(r"[A-Z\d]")  # a month, a holiday, a number
 PEOPLE_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends")
 _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 # Topics of what people say about themselves.
-_LIFE_TOPICS = (
+LIFE_TOPICS = (
     "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
     " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
     " ballgames mountains bodywork instruments arts coding goals religion"
-)
+).split()
 
 
 @worker(
@@ -86,16 +85,16 @@ async def understand(query: Query, ctx: Services) -> Query:
     asks_when = _has("when", wording, signs)
     subject = _without_pattern("day_words", plain, signs) if asks_when else plain
     about = topics(subject)
-    found = {term(word): word for word in _content(words(asked), signs)}
-    terms = tuple(found)[:MAX_QUERY_TERMS]
-    content = [found[one] for one in terms if one not in _terms_of("open_words", tuple(signs))]
+    word_of_term = {term(word): word for word in _content(words(asked), signs)}
+    terms = tuple(word_of_term)[:MAX_QUERY_TERMS]
+    content = [word_of_term[one] for one in terms if one not in _terms_of("open_words", tuple(signs))]
     days_repeated = repeated_days(ends, reference)
     repeated: list[_Named] = [*dates.recurring(ends, reference)] if days_repeated else []
     asks_period = ends == asked and _asks_period(ends, signs, [*named, *repeated], content)
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     said_then = _has("past", ends, signs) or len(ahead) < len(named)
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
-    rest = words(_without(plain, signs, aside, kept=True)) if aside or plain != ends else found.values()
+    rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
     weights = _weights(terms, rest, signs)
     remark = remarks(asked)  # tells of the user and asks for nothing
     personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
@@ -109,7 +108,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         terms=(*terms, *wordless, *days),
         weights=(*weights, *(0.0 for _ in (*wordless, *days))),
         told_terms=_count_told(ends, frozenset(terms)),
-        undated=undated_terms(found, named),
+        undated=undated_terms(word_of_term, named),
         kinds_asked=kinds,
         names=names(ends_of(text, MAX_ANALYSED_CHARS)),
         periods=periods(named, reference),
@@ -150,24 +149,14 @@ def _wordless_terms(
 
 def profile_question(query: Query) -> Query:
     """Return the query as one for everything known about the user."""
-    weights, topics = (1.0,) * len(PROFILE_TERMS), life_topics()
+    weights, topics = (1.0,) * len(PROFILE_TERMS), tuple(sorted(topic_numbers(*LIFE_TOPICS)))
     return altered(query, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True)
-
-
-@lru_cache(maxsize=1)
-def life_topics() -> tuple[int, ...]:
-    return tuple(sorted(map(topic_names().index, _LIFE_TOPICS.split())))
 
 
 def _is_about_own(wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:
     """Return whether a query is about the user's people or things, unlike "How does yeast fix carbon?"."""
-    own = about & _own_topics()
-    return bool(own) and (own != {topic_names().index("home")} or _has("definite", wording, signs))
-
-
-@lru_cache(maxsize=1)
-def _own_topics() -> frozenset[int]:
-    return frozenset(topic_names().index(name) for name in _OWN_TOPICS)
+    theirs = about & topic_numbers(*_OWN_TOPICS)
+    return bool(theirs) and (theirs != topic_numbers("home") or _has("definite", wording, signs))
 
 
 def searched(query: str) -> str:
@@ -216,11 +205,13 @@ def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[_Named]
     return all(any(one.open_characters.issuperset(word) for one in signs) for word in left)
 
 
-def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], kept: bool = False) -> str:
-    """Remove the named times; with ``kept``, leave words that texts have too, such as May of "the end of May"."""
+def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], keep_dated: bool = False) -> str:
+    """Remove the named times; with ``keep_dated``, leave words that texts have too: May of "the end of May"."""
     for one in named:
         words = [
-            word for word in one.text.split() if kept and (_NAMED_TIME.search(word) or _has("named_time", word, signs))
+            word
+            for word in one.text.split()
+            if keep_dated and (_NAMED_TIME.search(word) or _has("named_time", word, signs))
         ]
         query = query.replace(one.text, f" {' '.join(words)} ")
     return query
@@ -229,8 +220,8 @@ def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], ke
 def _named(query: str, signs: Sequence[Questions], reference: datetime) -> list[dates.Mention]:
     """Return the named times; "by Friday" begins today."""
     past, ahead = _has("past", query, signs), _has("ahead", query, signs)
-    found = [one for one in dates.asked(query, reference, past=past, ahead=ahead) if not one.dayless]
-    return found if past else [here for one in found for here in _from_today(one, reference)]
+    mentions = [one for one in dates.asked(query, reference, past=past, ahead=ahead) if not one.dayless]
+    return mentions if past else [here for one in mentions for here in _from_today(one, reference)]
 
 
 def _from_today(named: dates.Mention, reference: datetime) -> Iterator[dates.Mention]:
@@ -252,9 +243,9 @@ def _reaches_ahead(named: dates.Mention, query: str, signs: Sequence[Questions],
     return time.end > reference and (short or looks_ahead)
 
 
-def periods(found: Sequence[dates.Mention], reference: datetime) -> tuple[Interval, ...]:
+def periods(mentions: Sequence[dates.Mention], reference: datetime) -> tuple[Interval, ...]:
     """Return the intervals of the named times; those of the last 30 years for a time without a year."""
-    distinct = list({mention.interval: mention for mention in found}.values())
+    distinct = list({mention.interval: mention for mention in mentions}.values())
     named = [*distinct[: MAX_NAMED_TIMES // 2], *distinct[MAX_NAMED_TIMES // 2 :][-MAX_NAMED_TIMES // 2 :]]
     most = MAX_PERIODS // max(1, len(named))
     first, last = _moved(reference, -366 * min(MAX_YEARS_BACK, most)), _moved(reference, 366)

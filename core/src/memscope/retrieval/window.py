@@ -46,10 +46,10 @@ def _belongs(turn: Turn) -> bool:
 
 def fit_turns(turns: Sequence[Turn], tokens: int) -> list[Turn]:
     """Return the newest turns that fit, from a user's turn on."""
-    kept = list(turns[first_shown([cost(turn) for turn in turns], tokens) :])
-    while kept and kept[0].role == "assistant":
-        del kept[0]
-    return kept
+    fitting = list(turns[first_shown([cost(turn) for turn in turns], tokens) :])
+    while fitting and fitting[0].role == "assistant":
+        del fitting[0]
+    return fitting
 
 
 def first_shown(costs: Sequence[int], tokens: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import accumulate, compress, count, filterfalse, repeat
 from operator import or_
 from pathlib import Path
@@ -37,6 +37,11 @@ def _broader() -> Mapping[str, tuple[str, ...]]:
 def names() -> tuple[str, ...]:
     """Return the names of the topics by number."""
     return tuple(_broader())
+
+
+@cache
+def topic_numbers(*chosen: str) -> frozenset[int]:
+    return frozenset(map(names().index, chosen))
 
 
 def topics(text: str) -> frozenset[int]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from memscope.languages.en.introductions import introduces_home, introduction, is_profession, is_trade
+from memscope.languages.en.introductions import introduces_home, introduction, is_trade, word_topics
 from memscope.languages.en.statement_score import statement_scores
-from memscope.languages.en.stemmer import stem
-from memscope.languages.en.words import WORDS
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.word_lists import read_lists
-from memscope.text.topics import names as topic_names
-from memscope.text.topics import topics_of_words
 
 _FACT_LISTS = read_lists(Path(__file__).parent / "data" / "fact_words.txt")
 
@@ -32,6 +28,7 @@ _VERBS = _words("verbs")
 _NOUNS = _words("nouns")
 _STATE_WORDS = _words("states")
 _POSSESSED_TOPICS = _words("topics")
+_BEING_TOPICS = _words("being")  # belief, descent or diet: "we're Hindu"
 _STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words("alone")
 _REFUSALS = _words("refusals")
@@ -177,7 +174,7 @@ def _done(words: list[str]) -> str:
     if (
         kind == "work"
         and following in ("a", "an")
-        and any(_noun(word) == "work" or is_profession(word) for word in words[2:5])
+        and any(_noun(word) == "work" or "professions" in word_topics(word) for word in words[2:5])
     ):
         return kind
     placed = following in _PLACED_BY or (following == "on" and third.removesuffix("s") in _REGULAR)
@@ -201,62 +198,62 @@ def _of_theirs(subject: re.Match[str]) -> Iterator[str]:
     if subject["kin"]:
         yield "people"
     folded = subject.string[subject.end() :].lower().replace("’", "'")
-    told = [word for word in _FACT_WORD.findall(folded) if word not in _ADVERBS]
-    if told and not subject["is"]:
-        told[0] = _THIRD_PERSON.get(told[0], told[0].removesuffix("s"))
-    yield from (kind for kind in _after("i'm" if subject["is"] else "i", told) if kind in ("health", "taste"))
-    yield from (_ALONE[word] for word in told if word in _ALONE)
+    words = [word for word in _FACT_WORD.findall(folded) if word not in _ADVERBS]
+    if words and not subject["is"]:
+        words[0] = _THIRD_PERSON.get(words[0], words[0].removesuffix("s"))
+    yield from (kind for kind in _after("i'm" if subject["is"] else "i", words) if kind in ("health", "taste"))
+    yield from (_ALONE[word] for word in words if word in _ALONE)
 
 
-def _after(own: str, following: list[str]) -> Iterator[str]:
-    if own in ("my", "our"):
+def _after(oneself: str, following: list[str]) -> Iterator[str]:
+    if oneself in ("my", "our"):
         yield from [kind for word in following[:3] if (kind := _noun(word))][:1]
         return
-    told = [word for word in following if word not in _ADVERBS]
-    if told[:1] == ["am"] or told[:1] == ["are"]:
-        own, told = "i'm", told[1:]
+    words = [word for word in following if word not in _ADVERBS]
+    if words[:1] == ["am"] or words[:1] == ["are"]:
+        oneself, words = "i'm", words[1:]
     kind = ""
-    if own in ("i'm", "we're"):
-        kind = _state(told)
-    elif own in ("i've", "we've") or told[:1] == ["have"]:
-        kind = _possession([word for word in told if word not in ("have", "got")])
-    elif told[:1] == ["get"]:
-        kind = _ailment(told[1:4])
-    elif told:
-        passing = told[0] in ("keep", "kept") and told[1:] and told[1].endswith("ing")  # "I keep yawning"
-        forms = ("-".join(following[:2]), "-".join(told[:2]), told[0])  # "only-wear" before "wear"
+    if oneself in ("i'm", "we're"):
+        kind = _state(words)
+    elif oneself in ("i've", "we've") or words[:1] == ["have"]:
+        kind = _possession([word for word in words if word not in ("have", "got")])
+    elif words[:1] == ["get"]:
+        kind = _ailment(words[1:4])
+    elif words:
+        passing = words[0] in ("keep", "kept") and words[1:] and words[1].endswith("ing")  # "I keep yawning"
+        forms = ("-".join(following[:2]), "-".join(words[:2]), words[0])  # "only-wear" before "wear"
         kind = "" if passing else next((_VERBS[form] for form in forms if form in _VERBS), "")
-        kind = kind if kind not in ("", "habit") else _limit(told) or kind
+        kind = kind if kind not in ("", "habit") else _limit(words) or kind
     if kind:
         yield kind
-    if _trade(own, told):
+    if _trade(oneself, words):
         yield "work"
 
 
-def _limit(told: Sequence[str]) -> str:
+def _limit(words: Sequence[str]) -> str:
     """Return the kind of "I can't wear wool", "I don't do heights"; "" for "I can't wait", "I don't know"."""
-    refused = len(told) > 1 and _REFUSED_IN_PASSING.isdisjoint(told[1:3])
-    return _REFUSALS.get(told[0], "") if refused else ""
+    refused = len(words) > 1 and _REFUSED_IN_PASSING.isdisjoint(words[1:3])
+    return _REFUSALS.get(words[0], "") if refused else ""
 
 
-def _trade(own: str, told: Sequence[str]) -> bool:
+def _trade(oneself: str, words: Sequence[str]) -> bool:
     """Return whether one says what one is by profession: "I'm now a triage nurse", "I've started as a paramedic"."""
-    articles = [at for at, word in enumerate(told) if word in ("a", "an")][:1]
-    named = any((at == 0 and own in ("i'm", "we're")) or told[at - 1 : at] == ["as"] for at in articles)
-    return named and any(is_profession(word) for at in articles for word in told[at + 1 : at + 4])
+    articles = [at for at, word in enumerate(words) if word in ("a", "an")][:1]
+    named = any((at == 0 and oneself in ("i'm", "we're")) or words[at - 1 : at] == ["as"] for at in articles)
+    return named and any("professions" in word_topics(word) for at in articles for word in words[at + 1 : at + 4])
 
 
 @lru_cache(maxsize=1 << 12)
 def _noun(word: str) -> str:
     """Return the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
     bare = word.removesuffix("'s")
-    topics = topics_of_words([stem(bare)], WORDS)
-    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if topics >> topic & 1), "")
+    return _NOUNS.get(bare) or _by_topic(bare, _POSSESSED_TOPICS)
 
 
-@cache
-def _topic_kinds() -> dict[int, str]:
-    return {topic_names().index(topic): kind for topic, kind in _POSSESSED_TOPICS.items()}
+def _by_topic(word: str, kinds: Mapping[str, str]) -> str:
+    """Return the kind of the first of these topics that a word is about."""
+    topics = word_topics(word)
+    return next((kind for topic, kind in kinds.items() if topic in topics), "")
 
 
 def _ailment(words: list[str]) -> str:
@@ -265,27 +262,15 @@ def _ailment(words: list[str]) -> str:
     return "health" if ill else ""
 
 
-def _state(told: list[str]) -> str:
-    if not told or _HARMLESS & set(told[:3]):
+def _state(words: list[str]) -> str:
+    if not words or _HARMLESS & set(words[:3]):
         return ""
-    return _STATE_WORDS.get(told[0]) or ("person" if told[0].isdigit() else _being(told[0]))
+    return _STATE_WORDS.get(words[0]) or ("person" if words[0].isdigit() else _by_topic(words[0], _BEING_TOPICS))
 
 
-@lru_cache(maxsize=1 << 12)
-def _being(word: str) -> str:
-    """Return the kind of what one is by belief, descent or diet: "we're Hindu"."""
-    topics = topics_of_words([stem(word)], WORDS)
-    return next((kind for topic, kind in _being_kinds().items() if topics >> topic & 1), "")
-
-
-@cache
-def _being_kinds() -> dict[int, str]:
-    return {topic_names().index(topic): kind for topic, kind in _words("being").items()}
-
-
-def _possession(told: list[str]) -> str:
-    counted = told[:1] and (told[0] in ("a", "an", "two", "three", "four", "five", "six", "no") or told[0].isdigit())
-    return "have" if counted and not _HARMLESS & set(told[:3]) else ""
+def _possession(words: list[str]) -> str:
+    counted = words[:1] and (words[0] in ("a", "an", "two", "three", "four", "five", "six", "no") or words[0].isdigit())
+    return "have" if counted and not _HARMLESS & set(words[:3]) else ""
 
 
 def _introduced(part: str) -> Iterator[str]:
@@ -316,10 +301,10 @@ class EnglishFacts(FactRules):
         if ("im" in folded or "ive" in folded) and _BARE_CONTRACTION.search(folded):
             folded = _BARE_CONTRACTION.sub(r"\1'\2", folded)
         words = _FACT_WORD.findall(folded) if _MAY_OWN.search(folded) else []
-        own = [at for at, word in enumerate(words) if word in _OWN]
-        for at in own:
+        places = [at for at, word in enumerate(words) if word in _OWN]
+        for at in places:
             yield from _after(words[at], words[at + 1 : at + 6])
-        if not own and (kind := _elided(folded)):
+        if not places and (kind := _elided(folded)):
             yield kind
         if subject := _THEY.match(sentence):
             yield from _of_theirs(subject)
@@ -327,11 +312,11 @@ class EnglishFacts(FactRules):
             yield from _introduced(part)
         if " me" in folded and not _AFFECTING.isdisjoint(_BEFORE_ME.findall(folded)) and _AFFECTS.search(folded):
             yield "taste"
-        if own and _I_AM_NAMED.search(sentence):
+        if places and _I_AM_NAMED.search(sentence):
             yield "name"
-        if own and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
+        if places and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
             yield "work"
-        if own and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
+        if places and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
             yield "people"
         if " as a" in folded and _BEGUN.search(folded):
             yield "work"
@@ -341,7 +326,7 @@ class EnglishFacts(FactRules):
             yield "health"
         if " for " in folded or "time" in folded:
             yield from (kind for kind, purpose in _PURPOSES.items() if purpose.search(folded))
-        if own:
+        if places:
             yield from (_ALONE[word] for word in words if word in _ALONE)
             yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
 

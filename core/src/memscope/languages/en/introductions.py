@@ -61,7 +61,7 @@ def is_trade(part: str) -> bool:
     bare = _TAIL.split(_LEADING.sub("", part), maxsplit=1)[0].lower().split()
     if not bare or len(bare) > MAX_TRADE_WORDS or not _NO_TRADE.isdisjoint(bare):
         return False
-    return is_profession(bare[-1]) or _TRADE_ENDING.fullmatch(bare[-1]) is not None
+    return "professions" in word_topics(bare[-1]) or _TRADE_ENDING.fullmatch(bare[-1]) is not None
 
 
 def introduces_home(part: str) -> bool:
@@ -70,5 +70,6 @@ def introduces_home(part: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 12)
-def is_profession(word: str) -> bool:
-    return bool(topics_of_words([stem(word)], WORDS) >> topic_names().index("professions") & 1)
+def word_topics(word: str) -> frozenset[str]:
+    bits = topics_of_words([stem(word)], WORDS)
+    return frozenset(name for number, name in enumerate(topic_names()) if bits >> number & 1)

@@ -134,18 +134,18 @@ def _qualifies(rest: str) -> bool:
 
 
 def _tokens(line: str) -> list[_NameToken]:
-    made: list[_NameToken] = []
+    tokens: list[_NameToken] = []
     end = 0
     parts = iter((_ASCII_WORDS if line.isascii() else _WORDS).split(line))
     for gap, piece in zip(parts, parts, strict=False):
         start = end + len(gap)
         end = start + len(piece)
         word, low, owns, capital = _word(piece)
-        abbreviated = gap == ". " and bool(made) and (made[-1].low in _ABBREVIATED or len(made[-1].text) == 1)
-        opens = not made or (gap != " " and _SENTENCE_END.search(gap) is not None and not abbreviated)
+        abbreviated = gap == ". " and bool(tokens) and (tokens[-1].low in _ABBREVIATED or len(tokens[-1].text) == 1)
+        opens = not tokens or (gap != " " and _SENTENCE_END.search(gap) is not None and not abbreviated)
         near = gap == " " or abbreviated or gap in (", ", " (")
-        made.append(_NameToken(word, low, start, start + len(word), owns, capital, opens, near))
-    return made
+        tokens.append(_NameToken(word, low, start, start + len(word), owns, capital, opens, near))
+    return tokens
 
 
 @lru_cache(1 << 14)

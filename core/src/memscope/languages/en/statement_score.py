@@ -46,16 +46,16 @@ class _Table(NamedTuple):
 def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[float]:
     """Return the log odds of sentences of these kinds of lasting statement."""
     words = [pieces(fold(sentence)) for sentence in sentences]
-    told = map(_by_signs, sentences, words, kinds)
+    by_signs = map(_by_signs, sentences, words, kinds)
     known = _words().__getitem__
     tokens = [list(chain.from_iterable(map(_tokens, map(known, one)))) for one in words]
-    return list(map(add, told, along(tokens, statement_direction())))
+    return list(map(add, by_signs, along(tokens, statement_direction())))
 
 
 def _by_signs(sentence: str, words: Sequence[str], lasts: Sequence[str]) -> float:
     weights, words = _table().weights, _without_fillers(words)
-    told = _weight(_signs(sentence, words)) + min(len(words), MAX_COUNTED_WORDS) / 10 * weights["long"]
-    return told + weight_of(lasts) * weights["kind"] if lasts else told
+    score = _weight(_signs(sentence, words)) + min(len(words), MAX_COUNTED_WORDS) / 10 * weights["long"]
+    return score + weight_of(lasts) * weights["kind"] if lasts else score
 
 
 @lru_cache(maxsize=1 << 14)

@@ -151,13 +151,13 @@ class ChineseFacts(FactRules):
         if "搬" in sentence and _MOVED_HOME.search(sentence):
             yield "home"
         for one in _OF_THEIRS.finditer(sentence):
-            yield from (kind for kind, found in one.groupdict().items() if found)
+            yield from (kind for kind, match in one.groupdict().items() if match)
         for one in _ELIDED.finditer(sentence):
             if not _ANOTHER.search(sentence, 0, one.start()):
                 yield one.lastgroup or ""
         yield from introduced(sentence)
         for pattern in chinese_patterns():
-            yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
+            yield from (match.lastgroup or "" for match in pattern.finditer(sentence))
 
     def asked(self, question: str) -> Iterator[str]:
         yield from self.kinds(_in_standard_words(question))

@@ -62,8 +62,8 @@ def lexicon() -> Lexicon:
     for name in sorted(known, key=len, reverse=True):
         first.setdefault(name[0], []).append(name)
     by_first = {char: tuple(names) for char, names in first.items()}
-    surnames, given = (frozenset("".join(lists[name])) for name in ("surnames", "given_characters"))
-    return Lexicon(known, by_first, surnames, frozenset(lists["compound_surnames"]), given)
+    surnames, given_characters = (frozenset("".join(lists[name])) for name in ("surnames", "given_characters"))
+    return Lexicon(known, by_first, surnames, frozenset(lists["compound_surnames"]), given_characters)
 
 
 ROLE_PATTERN = "|".join(sorted(ROLE_NOUNS | PETS, key=len, reverse=True))  # alternatives, the longest first

@@ -169,12 +169,12 @@ class _Reader:
             role = match[2]
             end = self._name_end(match.end()) or self._given_end(match.end())
             other = self.plain[match.end() : end] in lists.ROLE_NOUNS  # 爷爷奶奶
-            own = match[1] or (role in lists.RELATIVES and _opens_clause(self.plain, match))
+            of_speaker = match[1] or (role in lists.RELATIVES and _opens_clause(self.plain, match))
             if end and not other and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
                 pet = role in lists.PETS
-                mine = role if own and not pet else ""
+                mine = role if of_speaker and not pet else ""
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3, mine)
-            if own:
+            if of_speaker:
                 yield FoundName(self.text[match.start() : match.end(2)], "person", match.start(), 0, f"我{role}")
 
         for match in _IS_ROLE.finditer(self.plain):
@@ -213,13 +213,13 @@ class _Reader:
 
     def _like_a_name(self, start: int, end: int) -> bool:
         """Return whether a name has a surname and given names, or is one like 小芳, 阿明, 思雨 or 朵朵."""
-        name, given = self.plain[start:end], lists.lexicon().given_characters
-        if name[0] == name[1] or (len(name) == 2 and given.issuperset(name)):
+        name, characters = self.plain[start:end], lists.lexicon().given_characters
+        if name[0] == name[1] or (len(name) == 2 and characters.issuperset(name)):
             return True
         surname = self._surname(start)
         rest = name[surname:] if surname else name[1:] if name[0] in "小阿大老" else ""
         also = lists.lexicon().surnames if not surname else frozenset[str]()  # 老马
-        return bool(rest) and all(char in given or char in also for char in rest)
+        return bool(rest) and all(char in characters or char in also for char in rest)
 
     def _surname(self, at: int) -> int:
         """Return the length of the surname at this place, 0 for none."""
@@ -232,7 +232,7 @@ class _Reader:
 
         With two, a word on one side is enough.
         """
-        given = lists.lexicon().given_characters
+        characters = lists.lexicon().given_characters
         for match in _starts()[1].finditer(self.plain):
             at = match.start()
             size = self._surname(at)
@@ -247,10 +247,10 @@ class _Reader:
                     and name[0] not in lists.SURNAME_WORDS
                     and not lists.NEVER_IN_NAMES.intersection(name)
                 )
-                own = name[size + (end - at == size + 2 and name[size : size + 1] in "小大") :]  # 王小芳
-                if len(name) == end - at and all(char in given for char in own) and (
+                rest = name[size + (end - at == size + 2 and name[size : size + 1] in "小大") :]  # 王小芳
+                if len(name) == end - at and all(char in characters for char in rest) and (
                     name not in lists.NO_NAMES and name[:2] not in lists.NO_NAMES and (before or (whole and after))
-                    and (after or (whole and before and own == name[size:]))  # no 张小红 in 买了张小红帽
+                    and (after or (whole and before and rest == name[size:]))  # no 张小红 in 买了张小红帽
                 ):  # fmt: skip
                     yield from self.take(at, end, "person", 2)
                     break
@@ -261,8 +261,8 @@ class _Reader:
             start, end = match.span()
             last = match[0][1] not in "哥姐" or match[0][0] in "小老阿"
             second, beside = match[0][last], match[0] not in lists.NO_NICK
-            given = match[0][0] != "老" and second in lists.lexicon().given_characters
-            fits = given or (last and second in lists.lexicon().surnames)
+            is_given = match[0][0] != "老" and second in lists.lexicon().given_characters
+            fits = is_given or (last and second in lists.lexicon().surnames)
             weather = second in "雨雪" and self.plain[end : end + 1] in ("大", "了", "的")
             if fits and beside and not weather and _BEFORE.search(self.plain[max(0, start - 2) : start]) and (
                 _AFTER.match(self.plain, end) or _QUESTION_WORD.match(self.plain, end)

@@ -44,8 +44,8 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
     read = [sentence.strip()[:MAX_SCORED_CHARS] for sentence in sentences]
     tokens = [list(chain.from_iterable(map(tokens_of_run, _HAN_RUN.findall(one)))) for one in read]
     meant = along(tokens, statement_direction())
-    told = map(_by_signs, read, topic_bits(read), kinds)
-    return [by_signs + MEANING_SHARE * by_vector for by_signs, by_vector in zip(told, meant, strict=True)]
+    sign_scores = map(_by_signs, read, topic_bits(read), kinds)
+    return [by_signs + MEANING_SHARE * by_vector for by_signs, by_vector in zip(sign_scores, meant, strict=True)]
 
 
 def _by_signs(read: str, about: int, kinds: Sequence[str]) -> float:
