@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -27,8 +27,8 @@ def _words(group: str) -> dict[str, str]:
 _VERBS = _words("verbs")
 _NOUNS = _words("nouns")
 _STATE_WORDS = _words("states")
-_POSSESSED_TOPICS = _words("topics")
-_BEING_TOPICS = _words("being")  # belief, descent or diet: "we're Hindu"
+# by topic the kinds of what one has, and of what one is by belief, descent or diet: "we're Hindu"
+_TOPIC_KINDS = {group: _words(group) for group in ("topics", "being")}
 _STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words("alone")
 _REFUSALS = _words("refusals")
@@ -247,13 +247,13 @@ def _trade(oneself: str, words: Sequence[str]) -> bool:
 def _noun(word: str) -> str:
     """Return the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
     bare = word.removesuffix("'s")
-    return _NOUNS.get(bare) or _by_topic(bare, _POSSESSED_TOPICS)
+    return _NOUNS.get(bare) or _by_topic(bare, "topics")
 
 
-def _by_topic(word: str, kinds: Mapping[str, str]) -> str:
-    """Return the kind of the first of these topics that a word is about."""
+@lru_cache(maxsize=1 << 12)
+def _by_topic(word: str, group: str) -> str:
     topics = word_topics(word)
-    return next((kind for topic, kind in kinds.items() if topic in topics), "")
+    return next((kind for topic, kind in _TOPIC_KINDS[group].items() if topic in topics), "")
 
 
 def _ailment(words: list[str]) -> str:
@@ -265,7 +265,7 @@ def _ailment(words: list[str]) -> str:
 def _state(words: list[str]) -> str:
     if not words or _HARMLESS & set(words[:3]):
         return ""
-    return _STATE_WORDS.get(words[0]) or ("person" if words[0].isdigit() else _by_topic(words[0], _BEING_TOPICS))
+    return _STATE_WORDS.get(words[0]) or ("person" if words[0].isdigit() else _by_topic(words[0], "being"))
 
 
 def _possession(words: list[str]) -> str:
