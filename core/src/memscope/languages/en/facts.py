@@ -27,8 +27,8 @@ def _words(group: str) -> dict[str, str]:
 _VERBS = _words("verbs")
 _NOUNS = _words("nouns")
 _STATE_WORDS = _words("states")
-# by topic the kinds of what one has, and of what one is by belief, descent or diet: "we're Hindu"
-_TOPIC_KINDS = {group: _words(group) for group in ("topics", "being")}
+_TOPICS = _words("topics")
+_BEING = _words("being")  # by topic: belief, descent or diet
 _STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words("alone")
 _REFUSALS = _words("refusals")
@@ -247,13 +247,8 @@ def _trade(oneself: str, words: Sequence[str]) -> bool:
 def _noun(word: str) -> str:
     """Return the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
     bare = word.removesuffix("'s")
-    return _NOUNS.get(bare) or _by_topic(bare, "topics")
-
-
-@lru_cache(maxsize=1 << 12)
-def _by_topic(word: str, group: str) -> str:
-    topics = word_topics(word)
-    return next((kind for topic, kind in _TOPIC_KINDS[group].items() if topic in topics), "")
+    topics = word_topics(bare)
+    return _NOUNS.get(bare) or next((kind for topic, kind in _TOPICS.items() if topic in topics), "")
 
 
 def _ailment(words: list[str]) -> str:
@@ -265,7 +260,10 @@ def _ailment(words: list[str]) -> str:
 def _state(words: list[str]) -> str:
     if not words or _HARMLESS & set(words[:3]):
         return ""
-    return _STATE_WORDS.get(words[0]) or ("person" if words[0].isdigit() else _by_topic(words[0], "being"))
+    if words[0].isdigit():
+        return "person"
+    topics = word_topics(words[0])
+    return _STATE_WORDS.get(words[0]) or next((kind for topic, kind in _BEING.items() if topic in topics), "")
 
 
 def _possession(words: list[str]) -> str:
