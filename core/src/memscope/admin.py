@@ -283,12 +283,7 @@ class AsyncAdmin:
     # ---- moving
 
     async def export(
-        self,
-        path: str | Path,
-        *,
-        user: str | None = None,
-        for_user: bool = False,
-        progress: Progress | None = None,
+        self, path: str | Path, *, user: str | None = None, for_user: bool = False, progress: Progress | None = None
     ) -> Mapping[str, int]:
         """Write records as JSON lines, which ``import_`` reads.
 
@@ -314,12 +309,7 @@ class AsyncAdmin:
             return await jsonl.export(services.store, place, user=user, secret=not for_user, progress=progress)
 
     async def import_(
-        self,
-        path: str | Path,
-        *,
-        user: str | None = None,
-        strict: bool = True,
-        progress: Progress | None = None,
+        self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
     ) -> Mapping[str, int]:
         """Read a file that ``export`` wrote. Records already here stay as they are, forgotten ones stay forgotten.
 

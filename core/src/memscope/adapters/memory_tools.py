@@ -191,12 +191,7 @@ def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:
 
 
 async def tool_answer(
-    tool: Tool,
-    session: MemorySession,
-    values: Mapping[str, Any],
-    *,
-    seen: Collection[str] = (),
-    strict: bool = False,
+    tool: Tool, session: MemorySession, values: Mapping[str, Any], *, seen: Collection[str] = (), strict: bool = False
 ) -> str:
     """Call a tool with a model's arguments; a failure is the answer too, so that the agent goes on.
 

@@ -434,8 +434,7 @@ def _check_open(block: Block, version: int | None, *, locked: bool) -> None:
         raise InputError(f"block {block.label!r} is of the settings", hint="whoever runs memscope changes it there")
     if locked and block.read_only:
         raise InputError(
-            f"block {block.label!r} is read-only",
-            hint="a person can open it: memscope block set --editable",
+            f"block {block.label!r} is read-only", hint="a person can open it: memscope block set --editable"
         )
     if version is not None and version != block.version:
         raise Conflict(f"block {block.label!r} is at version {block.version}", hint="read it again and repeat the edit")

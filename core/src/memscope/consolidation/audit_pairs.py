@@ -23,14 +23,7 @@ from memscope.consolidation.known_facts import fact_data
 from memscope.consolidation.known_names import known_aliases
 from memscope.consolidation.reply import Relation
 from memscope.errors import Conflict, ModelError
-from memscope.jobs.costs import (
-    Counts,
-    MeteredChat,
-    change_counters,
-    count_facts,
-    read_counters,
-    user_counters,
-)
+from memscope.jobs.costs import Counts, MeteredChat, change_counters, count_facts, read_counters, user_counters
 from memscope.models import Usage
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.near_pairs import NearPair, near_pairs

@@ -6,19 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from memscope.dates.calendar import (
-    Clock,
-    Grain,
-    Now,
-    Period,
-    Shape,
-    Span,
-    day_at,
-    look,
-    number_of,
-    place,
-    unit_at,
-)
+from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, day_at, look, number_of, place, unit_at
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
 from memscope.dates.cues import Direction

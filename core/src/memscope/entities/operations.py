@@ -159,12 +159,7 @@ class AsyncEntities:
             return await self._ask(view, lambda index: index.mentions(count))
 
     async def graph(
-        self,
-        names: Sequence[str] = (),
-        *,
-        depth: int = 2,
-        top: int = 50,
-        as_of: datetime | str | None = None,
+        self, names: Sequence[str] = (), *, depth: int = 2, top: int = 50, as_of: datetime | str | None = None
     ) -> EntityGraph:
         """Draw entities that are named in the same turns, or related by a fact, with its words.
 

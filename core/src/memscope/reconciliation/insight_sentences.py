@@ -18,16 +18,7 @@ from memscope.languages.similarity import closeness, form
 from memscope.languages.statements import sentences as split
 from memscope.languages.wording import every, worded
 from memscope.prompts import visible
-from memscope.records import (
-    SUMMARY_NAMESPACE,
-    ChangeSet,
-    Insight,
-    Memory,
-    Observation,
-    Record,
-    Sentence,
-    Supersession,
-)
+from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Insight, Memory, Observation, Record, Sentence, Supersession
 from memscope.records.identity import memory_id
 from memscope.records.stored import CORRECTED
 from memscope.stores import Store

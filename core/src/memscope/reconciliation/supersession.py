@@ -45,11 +45,7 @@ def tentative(memory: Observation) -> bool:
 
 
 def ended(
-    new: Observation,
-    old: Observation,
-    now: datetime,
-    own_names: frozenset[str] = NOBODY,
-    aliases: Aliases = NO_ALIASES,
+    new: Observation, old: Observation, now: datetime, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> Supersession | tuple[Observation, ...]:
     """Apply "``new`` ends ``old``": returns ``old`` closed, or the facts to revise; none for no effect.
 

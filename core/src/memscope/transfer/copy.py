@@ -18,14 +18,7 @@ from memscope.records import Json, Select
 from memscope.stores import Store
 from memscope.transfer import LINES_PER_PART, Progress, in_parts
 from memscope.transfer.export_lines import as_object, parsed
-from memscope.transfer.jsonl import (
-    LINES_PER_WRITE,
-    MAX_WRITE_ATTEMPTS,
-    UNLIMITED,
-    ImportWriter,
-    user_lines,
-    write_user,
-)
+from memscope.transfer.jsonl import LINES_PER_WRITE, MAX_WRITE_ATTEMPTS, UNLIMITED, ImportWriter, user_lines, write_user
 
 _LARGE = 1 << 128
 

@@ -20,15 +20,7 @@ from memscope.stores.block_rules import by_key, without_sources
 from memscope.stores.rules import Memory, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, in_parts
 from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing, usable
-from memscope.transfer.export_lines import (
-    LINE_KINDS,
-    STAGE_OF_KIND,
-    ExportLine,
-    Redact,
-    encoded,
-    parsed,
-    redacted,
-)
+from memscope.transfer.export_lines import LINE_KINDS, STAGE_OF_KIND, ExportLine, Redact, encoded, parsed, redacted
 from memscope.validation import Limits
 
 LINES_PER_WRITE = 200  # another user waits for one write

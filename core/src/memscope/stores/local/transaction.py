@@ -11,18 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memscope.records import (
-    Block,
-    ChangeSet,
-    Claim,
-    Handle,
-    Receipt,
-    Record,
-    Select,
-    Stage,
-    Stats,
-    VectorSpace,
-)
+from memscope.records import Block, ChangeSet, Claim, Handle, Receipt, Record, Select, Stage, Stats, VectorSpace
 from memscope.search.units import Unit
 from memscope.stores import RecordKey
 from memscope.stores.rules import Batch, Memory

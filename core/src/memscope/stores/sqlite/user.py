@@ -9,16 +9,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from memscope.records import (
-    ChangeSet,
-    Claim,
-    Handle,
-    Record,
-    Select,
-    Stage,
-    Turn,
-    VectorSpace,
-)
+from memscope.records import ChangeSet, Claim, Handle, Record, Select, Stage, Turn, VectorSpace
 from memscope.search.units import Unit, microseconds
 from memscope.stores import RecordKey
 from memscope.stores.checksummed import decode, decode_plan, encode, words_in_body

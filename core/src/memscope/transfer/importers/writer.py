@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memscope import validation
 from memscope.errors import InputError, MemscopeError
-from memscope.records import (
-    BLOCK_LABEL,
-    BLOCK_LIMIT,
-    Block,
-    ChangeSet,
-    Insight,
-    Observation,
-    Scope,
-    TurnInsert,
-)
+from memscope.records import BLOCK_LABEL, BLOCK_LIMIT, Block, ChangeSet, Insight, Observation, Scope, TurnInsert
 from memscope.records.identity import digest, statement
 from memscope.transfer import Progress, in_parts
 from memscope.transfer.checks import check_record
