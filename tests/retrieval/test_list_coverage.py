@@ -22,6 +22,14 @@ from recorded import read
           "as a student I kept two rats, very clever things",
           "Biscuit is asleep on my feet as I type this, beagles snore you know",
           "had budgies for a while, the noise!"]),
+        ("Which gadgets gave up on us this year?",  # what belongs to a class stands before what is only near to it
+         ["the toaster went bang and took the lights with it",
+          "no picture on the telly since Sunday, just stripes",
+          "our old kettle leaks all over the worktop now",
+          "the freezer thawed overnight, peas everywhere"]),
+        ("我都养死过哪些植物？",
+         ["绿萝烂根了，整盆端出去扔掉", "阳台那盆薄荷黄得没法看，算了", "出差一礼拜回来栀子全蔫了",
+          "多肉化水，一颗没剩"]),
         ("今年家里坏过哪些电器？",  # 哪些 has no meaning of its own
          ["洗衣机甩到一半不转了，衣服全泡在里头", "厨房那台油烟机彻底罢工，做个饭一屋子烟",
           "空调滴水滴到床上，师傅说主板烧了", "吹风机冒了股焦味，扔了"]),

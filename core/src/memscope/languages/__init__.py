@@ -5,6 +5,7 @@ registered is treated by its script alone.
 """
 
 from memscope.imports import importing
+from memscope.languages.classes import Classes
 from memscope.languages.date_words import DateWords
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.language import NEUTRAL, Language
@@ -20,6 +21,7 @@ from memscope.text.language import WordRules
 
 __all__ = [
     "NEUTRAL",
+    "Classes",
     "DateWords",
     "FactRules",
     "FoundName",
@@ -55,3 +57,5 @@ def load_tables() -> None:
             vectors.synonyms("word", one.words)
             one.facts.scores(["word"], [()])
             one.names.known()
+            if one.questions.classes:
+                one.questions.classes.asked("word")

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from memscope.imports import pattern
+from memscope.languages.classes import Classes
 
 MATCHES_NOTHING = pattern(r"(?!)")
 
@@ -29,6 +30,7 @@ class Questions:
         list: asks for all of a class ("which books").
         works: asks for books, films and the like.
         title: the title of one of these, or another name, in an answer.
+        classes: classes of other things, and what belongs to them; None for none.
         own: describes somebody or something of the user's without a name; group 1 holds the describing words, where the
             language has spaces.
         subject: the place where the subject of a question begins, in a script without spaces; groups 1 and 2 hold its
@@ -55,6 +57,7 @@ class Questions:
     list: re.Pattern[str] = MATCHES_NOTHING
     works: re.Pattern[str] = MATCHES_NOTHING
     title: re.Pattern[str] = MATCHES_NOTHING
+    classes: Classes | None = None
     own: re.Pattern[str] = MATCHES_NOTHING
     subject: re.Pattern[str] = MATCHES_NOTHING
     fillers: str = ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from memscope.languages.question_rules import Questions
-from memscope.languages.registry import of
+from memscope.languages.registry import of, registered
 from memscope.text.language import CJK_CHARACTER, usual_rules
 from memscope.text.tokens import ends_of, fold
 
@@ -22,6 +23,16 @@ def asks_for_list(query: str) -> bool:
     """Return whether a question asks for all of a class: "Which pets do we have?", 我今年看了哪些书？"""
     ends = ends_of(query, 2 * QUESTION_EDGE_CHARS)
     return any(one.questions.list.search(ends) for one in of(ends))
+
+
+def item_signs(query: str) -> list[Callable[[str], object]]:
+    """Return functions of which one is true of a line that names an instance of the class asked for, or a title where
+    that class is books, films or the like.
+    """
+    asked = [one.questions for one in of(query)]
+    known = [instances for one in asked if one.classes and (instances := one.classes.asked(query))]
+    titled = any(one.works.search(query) for one in asked)
+    return [*(one.are_in for one in known), *(one.questions.title.search for one in registered() if titled)]
 
 
 def max_list_hits(k: int) -> int:

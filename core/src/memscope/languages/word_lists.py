@@ -16,7 +16,12 @@ _ENTRY = pattern(r'"([^"]+)"|(\S+)')
 def read_lists(file: Path) -> Mapping[str, tuple[str, ...]]:
     """Return the lists of a file with a line "name: words" each; an entry of several words stands in quotes."""
     lines = (line.partition(": ") for line in file.read_text(encoding="utf-8").splitlines() if line)
-    return {name: tuple(quoted or word for quoted, word in _ENTRY.findall(words)) for name, _, words in lines}
+    return {name: entries(words) for name, _, words in lines}
+
+
+def entries(text: str) -> tuple[str, ...]:
+    """Split a list at its blanks; an entry of several words stands in quotes."""
+    return tuple(quoted or word for quoted, word in _ENTRY.findall(text))
 
 
 def read_alternatives(folder: Path, name: str) -> str:

@@ -10,7 +10,7 @@ evidence, at most as many are taken as there are lines with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
+from memscope.languages.questions import item_signs
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Turn
 from memscope.retrieval.features import CJK_TERMS_PER_WORD, FeatureInputs
@@ -36,8 +37,7 @@ LOG_ODDS_PER_POINT, MEANING_LOG_ODDS, LASTING_LOG_ODDS = 0.2, 1.5, 0.5
 HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # tokens of a line's date and speaker, and per word that counts
 SHORT_LINE_WORDS = 5  # words; a shorter line is less likely an item, in proportion
 QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
-TITLE_ODDS = 2.0  # odds factor of a line with a title, if books, films or the like are asked for
-READ_AHEAD_FACTOR = 4  # texts searched for titles, per line wanted
+ITEM_ODDS = 4.0  # odds factor of a line with a known instance of the class asked for, or with a title if books are
 
 
 @worker(
@@ -56,27 +56,24 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     best, rows = wider.order[:most], wider.order[most:]
     value = _likely(wider, candidates, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows))
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
-    if any(one.questions.works.search(query.text) for one in languages.of(query.text)):
-        ordered = await _titles_first(wider, dict(zip(rows, value.tolist(), strict=True)), ordered, ctx)
+    if signs := item_signs(query.text):
+        ordered = await _items_first(wider, dict(zip(rows, value.tolist(), strict=True)), signs, ctx)
     added = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
     rest = (row for row in ordered if row in added or candidates.handle[row] in known)
     return altered(wider, order=(*best, *rest))
 
 
-async def _titles_first(query: Query, value: dict[int, float], ordered: list[int], ctx: Services) -> list[int]:
-    """Raise rows whose text names a title; only texts that may be shown are read."""
-    read, candidates = ordered[: READ_AHEAD_FACTOR * (query.list_k - query.k)], query.candidates
+async def _items_first(
+    query: Query, value: dict[int, float], signs: Sequence[Callable[[str], object]], ctx: Services
+) -> list[int]:
+    """Raise rows whose text has a sign of an item."""
+    candidates = query.candidates
     assert candidates is not None
-    fetched = candidates.brought or await fetch(query, candidates, read, ctx)  # over a network, those that are here
-    records = fetched.records
-    for row in read:
-        record = records.get(candidates.handle[row])
-        value[row] += math.log(TITLE_ODDS) * (record is not None and _has_title(record.text))
-    return sorted(ordered, key=lambda row: -value[row])
-
-
-def _has_title(text: str) -> bool:
-    return any(one.questions.title.search(text) for one in languages.registered())
+    fetched = candidates.brought or await fetch(query, candidates, [*value], ctx)  # over a network, those that are here
+    for row in value:
+        record = fetched.records.get(candidates.handle[row])
+        value[row] += math.log(ITEM_ODDS) * (record is not None and any(sign(record.text) for sign in signs))
+    return sorted(value, key=lambda row: -value[row])
 
 
 async def _with_own(query: Query, ctx: Services) -> Query:

@@ -1,7 +1,8 @@
 """The wording of English questions."""
 
 from memscope.imports import pattern
-from memscope.languages.en.words import HOUSEHOLD
+from memscope.languages.classes import Classes
+from memscope.languages.en.words import FOLDER, HOUSEHOLD
 from memscope.languages.question_rules import Questions
 
 _SINGULAR = (
@@ -10,6 +11,12 @@ _SINGULAR = (
 )
 # after a verb: "What drives Jon?"; but "What books I read"
 _OBJECT = r"(?:(?-i:[A-ZÀ-Þ][\w'’])(?<!I['’])|(?:me|him|her|us|them|you|my|our|your|his|their|most|people|somebody)\b)"
+
+
+def _forms(noun: str) -> tuple[str, ...]:
+    """Return a noun's singular and plural, and what its plural may be."""
+    return (noun, f"{noun}s", f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}es")
+
 
 QUESTIONS = Questions(
     number=pattern(
@@ -71,6 +78,11 @@ QUESTIONS = Questions(
     title=pattern(
         r"“[^”]{2,60}”|\"[^\"]{2,60}\"|\*[^*\n]{2,60}\*"
         r"|(?<=[a-z,] )(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z][a-z]{2,}"
+    ),
+    classes=Classes(
+        FOLDER / "classes.txt",
+        asking=pattern(r"\b(?:which|what|how many|all|every|my)\b"),
+        forms=_forms,
     ),
     own=pattern(
         r"(?i)\b(?:I|we|my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})"

@@ -10,13 +10,13 @@ from memscope.languages.en.stemmer import stem
 from memscope.languages.word_lists import read_alternatives
 from memscope.text.language import WordRules
 
-_FOLDER = Path(__file__).parent / "data"
-alternatives = partial(read_alternatives, _FOLDER)
+FOLDER = Path(__file__).parent / "data"
+alternatives = partial(read_alternatives, FOLDER)
 
 
 def word_list(name: str) -> frozenset[str]:
     """The words of a file in ``data``, one per line."""
-    return frozenset((_FOLDER / f"{name}.txt").read_text(encoding="utf-8").split())
+    return frozenset((FOLDER / f"{name}.txt").read_text(encoding="utf-8").split())
 
 
 # "What is the dog allergic to?": with "the", people, animals and things of a household are the user's.
@@ -38,6 +38,6 @@ WORDS = WordRules(
         r"|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday|(?<=[Aa])nniversary)"
     ),
     secret_words=("secret", "access.?key"),
-    topics=_FOLDER / "topics.txt",
-    vectors=_FOLDER,
+    topics=FOLDER / "topics.txt",
+    vectors=FOLDER,
 )

@@ -1,8 +1,9 @@
 """The wording of Chinese questions."""
 
 from memscope.imports import pattern
+from memscope.languages.classes import Classes
 from memscope.languages.question_rules import Questions
-from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY
+from memscope.languages.zh.words import FOLDER, HOUSEHOLD, OWN_DUTY
 from memscope.text.language import CJK
 
 _STOP = frozenset(
@@ -50,6 +51,7 @@ QUESTIONS = Questions(
     ),
     works=pattern("书|書|电影|電影|戏|戲|剧|劇|小说|小說|歌|游戏|遊戲|专辑|專輯|动画|動畫|番"),
     title=pattern("《[^》]+》|「[^」]+」"),
+    classes=Classes(FOLDER / "classes.txt", asking=pattern("哪|什[么麼]|啥|[几幾]|所有|全部")),
     own=pattern("[我咱俺]|那[个個位家]"),
     subject=pattern(f"{_INTRODUCED}{_OPENING_WORDS}*+([{CJK}])(?=([{CJK}]))"),
     stop_characters=_STOP,

@@ -9,8 +9,8 @@ from memscope.imports import pattern
 from memscope.languages.word_lists import read_alternatives
 from memscope.text.language import WordRules
 
-_FOLDER = Path(__file__).parent / "data"
-alternatives = partial(read_alternatives, _FOLDER)
+FOLDER = Path(__file__).parent / "data"
+alternatives = partial(read_alternatives, FOLDER)
 
 # 有什么证件要换的吗: whoever asks what is to be done, without a subject, asks for themselves.
 OWN_DUTY = "^\\W*[还還]?有(?:什[么麼]|啥|哪些|[没沒]有)[^，。?？]{0,8}(?:[要得]|[该該]|需要|[没沒忘])"
@@ -37,6 +37,6 @@ WORDS = WordRules(
     ),
     repetition=pattern("[每逢生纪紀](?:(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"),
     secret_words=("密钥", "秘钥", "私钥"),
-    topics=_FOLDER / "topics.txt",
-    vectors=_FOLDER,
+    topics=FOLDER / "topics.txt",
+    vectors=FOLDER,
 )

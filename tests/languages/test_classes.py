@@ -1,0 +1,52 @@
+"""The class that a list question asks for, and the lines that name an instance of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope import languages
+from memscope.languages.questions import item_signs
+from memscope.languages.word_lists import entries, read_lists
+
+
+@pytest.mark.parametrize(
+    ("question", "item", "other"),
+    [
+        ("Which vegetables did I plant?", "Leeks are in, my back is out", "the fence is painted"),
+        ("Which fruits did we make jam from?", "two jars of the cherries left", "the jam pan is scorched"),
+        ("What board games have we played?", "lost at Carcassonne", "the boards in the hall creak"),
+        ("How many birds did the kids see?", "three goldfinches on the thistles", "Otto saw a lorry"),
+        ("What illnesses have the kids had?", "home with chickenpox", "my daughter is nine"),  # not their relatives
+        ("Name all the plants I own", "repotted the ferns", "sold the car"),
+        ("Which animals live near us?", "a heron by the weir", "the neighbours moved"),  # a bird is an animal
+        ("Which desserts did I make?", "the panna cotta wobbled", "the cotta was fine"),
+        ("我都摸过哪些乐器？", "借了把尤克里里", "借了把雨伞"),
+        ("孩子们今年都得过什么病？", "又是手足口", "女儿上学了"),
+        ("公司派我去过哪些城市？", "合肥待了两晚", "公司搬家了"),
+        ("我见过哪些动物？", "河边站着只白鹭", "河边站着个人"),
+        ("我做过哪些菜？", "昨天的酸菜鱼咸了", "昨天加班了"),
+    ],
+)
+def test_an_instance_is_told_from_another_line(question, item, other):
+    signs = item_signs(question)
+    assert any(sign(item) for sign in signs)
+    assert not any(sign(other) for sign in signs)
+
+
+@pytest.mark.parametrize("question", ["What did I break?", "Who came to visit me?", "我弄坏过什么？", "谁来过？"])
+def test_a_question_without_a_class_has_no_signs(question):
+    assert item_signs(question) == []
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_each_class_is_found_by_each_of_its_names_and_has_its_words_once(code):
+    classes = languages.get(code).questions.classes
+    lists = read_lists(classes.file)
+    names = [name for heads in lists for name in entries(heads)]
+    assert len(names) == len(set(names))
+    for heads, words in lists.items():
+        assert len(words) == len(set(words))
+        instances = {classes.asked(name) for name in entries(heads)}
+        assert len(instances) == 1
+        only = instances.pop()
+        assert [word for word in words if not only.are_in(word.removeprefix("+"))] == []
