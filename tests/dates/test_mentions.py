@@ -25,7 +25,6 @@ from memscope.dates import (
     lexer,
     mentions,
     occurrences,
-    parsing,
     readings,
     recurrences,
     recurring,
@@ -178,21 +177,6 @@ def test_any_text_gives_mentions_that_hold(text: str, reference: datetime) -> No
         assert repeated.text == text[repeated.start : repeated.end]
         found = occurrences(repeated.rule, reference, reference + timedelta(days=60))
         assert found == sorted(found, key=lambda interval: interval.start)
-
-
-AMONG_OTHERS = st.lists(
-    ANY_WORD | st.sampled_from(["Anna", "and Bob", "of", "the", "，", "到", "in a boat", "("]), max_size=14
-)
-
-
-@given(AMONG_OTHERS.map(" ".join))
-@settings(max_examples=400, deadline=None)
-@pytest.mark.slow
-def test_what_stands_between_unknown_words_changes_nothing(text: str) -> None:
-    whole, now = parsing.plain(lexer.tokens(lexer.blanked(text))), calendar.Now(NOW)
-    found, short = (cascade.Cascade(rows()).run([*some], now) for some in (whole, parsing.condensed(whole)))
-    times = [[(one.kind, one.start, one.end) for one in made if one.kind in TIMES] for made in (found, short)]
-    assert times[0] == times[1]
 
 
 @given(PHRASES, REFERENCES)

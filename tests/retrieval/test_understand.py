@@ -76,6 +76,7 @@ async def test_periods_without_a_year_are_those_of_every_year(question: Ask) -> 
     periods = (await understand(question("What happened in March?"), KIT)).periods
     assert Interval(day(2024, 3, 1), day(2024, 4, 1)) in periods
     assert Interval(day(2011, 3, 1), day(2011, 4, 1)) in periods
+    assert periods[-1] == Interval(day(2025, 3, 1), day(2025, 4, 1))  # the coming one, and none later
 
 
 async def test_a_day_of_the_week_may_lie_ahead_where_the_words_look_ahead(question: Ask) -> None:

@@ -27,10 +27,6 @@ _CONNECTING_WORDS = frozenset(
 _CUES = frozenset(
     ("word", "func", "have", "future", "pasttense", "since", "onward")
 )  # their values are cues of ``tense.py``
-# No row matches these kinds alone, nor across a word that is beside two others.
-_SILENT = frozenset(
-    "stop comma dot paren hyphen func have the of in and or article at on for from to around by whose".split()
-)
 
 
 _cascades: dict[int, Cascade] = {}
@@ -89,13 +85,13 @@ class _Read(NamedTuple):
 
 @lru_cache(maxsize=1 << 11)
 def _read(blank: str) -> _Read | None:
-    """Return the condensed tokens and the tenses of a sentence that may name a time."""
+    """Return the tokens and the tenses of a sentence that may name a time."""
     sentence_tokens = tokens(blank)
     kinds = {token.kind for token in sentence_tokens}
     if kinds <= _CONNECTING_WORDS:
         return None
     due = any(token.kind == "duty" or token.value == "due" for token in sentence_tokens)
-    return _Read(condensed(plain(sentence_tokens)), Tenses(sentence_tokens, blank), "future" in kinds, due)
+    return _Read(plain(sentence_tokens), Tenses(sentence_tokens, blank), "future" in kinds, due)
 
 
 def plain(tokens: Sequence[Token]) -> list[Token]:
@@ -117,24 +113,6 @@ def _timely() -> Iterator[str]:
     for words, (kind, _) in VOCABULARY.items():
         if words.isascii() and kind not in _CONNECTING_WORDS:
             yield max(reversed(_LETTERS_OR_DIGIT.findall(words)), key=len)
-
-
-def condensed(tokens: Sequence[Token]) -> list[Token]:
-    """Drop tokens between unknown words, so that more sentences share a string of kinds, which the cascade caches."""
-    merged: list[Token] = []
-    silent: list[Token] = []
-    for token in tokens:
-        if token.kind in _SILENT:
-            silent.append(token)
-            continue
-        beside = not merged or merged[-1].kind == "word"
-        if token.kind != "word" or not beside:
-            merged += silent
-        elif len(merged) > 1 and merged[-2].kind == "word":
-            merged.pop()
-        merged.append(token)
-        silent.clear()
-    return merged if merged and merged[-1].kind == "word" else merged + silent
 
 
 _TIMELY = frozenset((*"0123456789", *_timely()))
