@@ -44,6 +44,10 @@ NOTHING = [
     "Could you make it a little friendlier?",
     "try again",
     "I didn't get your last point",
+    "and the rest of it?",
+    "wait, what was the first one again?",
+    "can I have that as a table",
+    "carry on where you left off",
     "great, thank you so much!",
     "晚上好",
     "哈囉，今天好嗎",
@@ -54,6 +58,8 @@ NOTHING = [
     "继续说",
     "换个说法",
     "第二点没看懂",
+    "给我列个表",
+    "说简单点我听不懂",
 ]
 TASKS = [
     'Is this letter a fraud? "Your refund waits, send us your PIN."',
@@ -86,6 +92,37 @@ TASKS = [
     "给童话里的獾起个名",
     "改得正式一点：东西赶紧给我",
     "一打是几个",
+]
+BRINGS_ITS_MATERIAL = [
+    "My hallway is 4 metres long, how many feet is that?",
+    "the recipe wants 200 grams of flour, what's that in cups",
+    "I've got a 5 lb turkey, kilos pls",
+    "split a 240 bill three ways",
+    "We have 1500 euros for 12 days, how much is that each day?",
+    "I bought 7 notebooks at 2.35 each, how much did I spend?",
+    "what's 15% of 240",
+    "do you put a comma before 'however' or after it",
+    "should I write 'lay' or 'lie'?",
+    "I get KeyError: 'name' when I run df['name']",
+    "my query SELECT * FROM orders WHERE id = NULL returns nothing",
+    "我的桌子宽140厘米，是多少英寸",
+    "96块4六个人平分",
+    "“按耐”还是“按捺”",
+    "我的循环 for i in range(10): print(i) 停不下来",
+]
+NUMBERS_OF_THE_USER = [
+    "How many times did I go to Leeds in 2024 and 2025?",
+    "How long was Tom in hospital between 3 May and 9 May 2024?",
+    "How much did I pay for 2 tickets on 3 May?",
+    "What did I decide about the 2024-2025 season ticket?",
+    "What does my contract say about the 10% bonus?",
+    "Is my flight on 12/05 or 13/05?",
+    "How many minutes did I swim in 2025?",
+    "How many of my 5 tomato plants survived?",
+    "我2024年和2025年一共去了几次成都",
+    "3月5号到3月9号我花了多少钱",
+    "我合同里10%奖金怎么说的",
+    "我家离公司几公里",
 ]
 ABOUT_A_KIND = [
     "How does a boiler work?",
@@ -194,6 +231,16 @@ def test_small_talk_needs_nothing(message):
 @pytest.mark.parametrize("message", TASKS)
 def test_a_task_that_brings_its_material_needs_standing_wishes_at_most(message):
     assert need(message) == "task"
+
+
+@pytest.mark.parametrize("message", BRINGS_ITS_MATERIAL)
+def test_a_message_that_brings_what_it_asks_about_needs_standing_wishes_at_most(message):
+    assert need(message) == "task"
+
+
+@pytest.mark.parametrize("message", NUMBERS_OF_THE_USER)
+def test_dates_and_amounts_in_a_question_about_the_user_make_it_no_sum(message):
+    assert need(message) in {"user", "world"}
 
 
 @pytest.mark.parametrize("message", ABOUT_A_KIND)

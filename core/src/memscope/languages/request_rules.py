@@ -26,6 +26,7 @@ class Requests:
         quotes_oneself: ends right before a quotation of the speaker's own words ("I told him").
         task: needs nothing but itself: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
         reckons: asks for an amount; with numbers in the message itself, a task.
+        numbers: group 1 holds a number that is no part of a date ("240", "three").
         asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
         news: asks for the weather, the news and the like.
         possessive: something or somebody of the user's ("my", "our").
@@ -51,6 +52,7 @@ class Requests:
     quotes_oneself: re.Pattern[str] = MATCHES_NOTHING
     task: re.Pattern[str] = MATCHES_NOTHING
     reckons: re.Pattern[str] = MATCHES_NOTHING
+    numbers: re.Pattern[str] = MATCHES_NOTHING
     asks_own: re.Pattern[str] = MATCHES_NOTHING
     news: re.Pattern[str] = MATCHES_NOTHING
     possessive: re.Pattern[str] = MATCHES_NOTHING

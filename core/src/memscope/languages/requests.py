@@ -18,18 +18,22 @@ MIN_SCENE_CHARS = 4
 MAX_INSTRUCTION_CHARS = 400  # of a longer message the beginning and the end are read
 
 
-_QUOTED = pattern(
-    r"[\"“”«][^\"“”»\n]{1,400}[\"”»]|「[^」]{1,400}」|『[^』]{1,400}』|(?<!\w)['‘][^'’\n]{3,400}['’](?!\w)"
-)
+_IN_QUOTES = r"(?:[\"“”«][^\"“”»\n]{1,400}[\"”»]|「[^」]{1,400}」|『[^』]{1,400}』|(?<!\w)['‘][^'’\n]{3,400}['’](?!\w))"
+_QUOTED = pattern(_IN_QUOTES)
+_QUOTED_PAIR = pattern(rf"{_IN_QUOTES} ?\w{{1,3}} ?{_IN_QUOTES}")  # "Is it 'lay' or 'lie'?", “在见”还是“再见”
 _CODE_SNIPPET = pattern(
     r"```|(?m:^\s*(?:def|class|import|for|while|if|return|SELECT|#include)\b.*[:;({])|[;{}]\s*$"
-    r"|(?<!\w)\w{1,60}\([^)\n]{0,200}\)\s*[:;{]?$"
+    r"|(?<!\w)\w{1,60}\([^)\n]{0,200}\)\s*[:;{]?$|\w\.\w{1,40}\([^)\n]{0,80}\)|\w\[['\"]\w{1,40}['\"]\]"
+    r"|\bfor \w{1,20} in \w{1,40}\(|\bSELECT\b.{1,60}\bFROM\b|\b[A-Z]\w{0,40}(?:Error|Exception)\b"
+    r"|\bE[A-Z]{6,20}\b|\\[dws][{+*]|\bnpm (?:ERR|i|install|run)\b"
 )
 _PASTED = pattern(r"[:：]\s*\n?(?=\S.{12}|[\u4e00-\u9fff]{6})|\n\s*\n")
-_WRITTEN_NUMBER = pattern(r"\d[\d.,]*")
 _MARKED_QUESTION = pattern(r"[?？]")
 _CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
-_ARITHMETIC = pattern(r"\d\s*(?:[-+*/×÷^=%]|\*\*)\s*[\d(x]|\b\d*[xy]\s*[-+*/=]\s*\d|\d\s*%")
+_ARITHMETIC = pattern(
+    r"\d\s*(?:[+*×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[xy]\s*[-+*/=]\s*\d"
+    r"|^[^\w\n]*(?:\w+(?:'s| is)? )?\d[\d.]*[-/]\d[\d.]*\W*$"
+)
 
 
 def need(message: str) -> Need:
@@ -43,12 +47,14 @@ def need(message: str) -> Need:
         return "nothing"
     instruction = _QUOTED.sub(" ", _instruction(folded))
     bare = rules.addressing.sub(" ", instruction)
-    if rules.material.search(bare) or _CODE_SNIPPET.search(message) or _calculates(bare, rules):
+    if rules.material.search(bare) or _CODE_SNIPPET.search(message) or _ARITHMETIC.search(bare):
         return "task"
     if _QUOTED.search(folded) and rules.brings.search(bare):
         return "task"
     if rules.asks_own.search(bare):
         return "user"
+    if _QUOTED_PAIR.search(folded) or _reckons(bare, rules):
+        return "task"
     if rules.task.search(bare) and not rules.possessive.search(bare):
         return "task"
     if rules.own.search(bare):
@@ -86,11 +92,9 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     return ("measure",) * bool(rules.measures.search(folded)) + ("manner",) * bool(rules.tells.search(folded))
 
 
-def _calculates(bare: str, rules: Requests) -> bool:
+def _reckons(bare: str, rules: Requests) -> bool:
     """Return whether a message asks for a number and brings the numbers to reckon with."""
-    if _ARITHMETIC.search(bare):
-        return True
-    return rules.reckons.search(bare) is not None and len(_WRITTEN_NUMBER.findall(bare)) >= MIN_NUMBERS
+    return rules.reckons.search(bare) is not None and sum(map(bool, rules.numbers.findall(bare))) >= MIN_NUMBERS
 
 
 def _sets_a_scene(bare: str, rules: Requests) -> bool:

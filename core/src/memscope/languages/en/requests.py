@@ -14,10 +14,20 @@ _WANT_TO_KNOW = (
     r"(?: to (?:know|ask|understand|learn|see))?(?= (?:what|how|why|when|who|which|where|if|whether|about"
     r"|the difference)\b)"
 )
-_PHYSICAL_UNIT = (
-    r"(?:fahrenheit|celsius|f|c|miles|km|kilomet\w+|kg|kilos?|pounds|lbs?|ounces|oz|inches|cm|feet|ft"
-    r"|gallons|lit(?:re|er)s|ml|cups?|tablespoons?|usd|eur|gbp|euros|dollars|yen)"
+_MEASURED_IN = (
+    r"(?:fahrenheit|celsius|f|c|miles?|mph|km|kmh|kilomet\w+|met(?:re|er)s?|kg|kilos?|grams?|stones?|pounds?|lbs?"
+    r"|ounces?|oz|inch(?:es)?|cm|centimet\w+|feet|foot|ft|yards?|acres?|gallons?|lit(?:re|er)s?|pints?|ml|cups?"
+    r"|(?:table|tea)spoons?|usd|eur|gbp|euros?|dollars?|yen|seconds?|minutes?|hours?|days?|weeks?|months?)"
 )
+# "My screen is 27 inches, how many cm is that?", "I've 2 lb of mince, what's that in grams?"
+_CONVERSION = (
+    rf"\b(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six) ?(?:°|degrees? )?(?P<unit>{_MEASURED_IN})\b"
+    rf"(?s:.){{0,60}}?(?:\b(?:how (?:many|much)|in|into|to)(?: us| uk)? (?!(?P=unit)\b){_MEASURED_IN}"
+    r"(?=\W*(?:$|(?:is|are|does|would) (?:that|it|this)\b|please|pls))"
+    rf"|\b{_MEASURED_IN},? (?:please|pls)\b)"
+    rf"|\bhow many (?:us |uk )?{_MEASURED_IN} (?:is|are|in|make)(?: there)?(?: in)? (?:\d|an?\b|half\b|one\b)"
+)
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}"
 _EDIT = (
     r"(?:rewrite|rephrase|reword|paraphrase|proofread|correct|fix|improve|polish|shorten|simplify|summari[sz]e|sum up"
     r"|condense|edit|format|sort|alphabeti[sz]e|extract|highlight|expand|convert|turn|make|check|punctuate|outline)"
@@ -77,6 +87,8 @@ REQUESTS = Requests(
         r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for|short for)\b"
         r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct|grammatical)\b"
         r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
+        r"|^(?!.*\b(?:my|our)\b).*\b(?:apostrophe|comma|semi-?colon|full stop|hyphen(?:ate)?|capital letter|adverb"
+        rf"|preposition)s?\b|\b\d[\d.]* ?% (?:of|off|tip)\b|\bat \d[\d.,]* (?:each|apiece)\b|{_CONVERSION}"
     ),
     shows=pattern(
         r"(?im)^[ \t>]*on (?=[^\n]*\d)[^\n]{4,120}(?:\n[^\n]{1,80})?(?<!\bi )\bwrote:[ \t]*$"
@@ -100,13 +112,19 @@ REQUESTS = Requests(
         rf"\b{alternatives('task_words')}\b"
         r"|\bhow many (?:\w+ ){1,3}(?:(?:are|is) (?:there )?in|make|equal|does|fit)\b"
         r"|\b\d[\d.,]* (?:times|percent|%|plus|minus|over|mod|to the power)\b"
-        rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_PHYSICAL_UNIT}\b.{{0,12}}\b(?:in|to|into)\b"
+        rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_MEASURED_IN}\b.{{0,12}}\b(?:to|into)\b(?! \d)"
         r"|\b(?:in|for|of) an? (?:\w+ )?(?:story|novel|fairy ?tale|film script|fantasy world|character)\b"
         r"|\b(?:roll|flip) (?:a|the|some) (?:die|dice|coin)\b|\bpick a (?:random )?number\b"
     ),
     reckons=pattern(
-        r"\bhow (?:much|many|long|far|fast|old|tall|big)\b|\b(?:total|split|average|mpg|sum|percent(?:age)?|ratio"
-        r"|divided|times|what(?:'s| is) \d)\b"
+        r"\bhow (?:much|many|long|far|fast|old|tall|big)\b(?: \w+)? (?:is|are|does|would|will|do)"
+        r" (?:that|this|it|they|each)\b|\bwhat(?:'s| is) (?:\d|half\b)"
+        r"|\b(?:total|split|divided?|share|average|mpg|sum|percent(?:age)?|ratio|times|each|apiece|per)\b"
+    ),
+    numbers=pattern(
+        rf"\b{_MONTH} \d[\d.,]*|\b\d+(?:st|nd|rd|th)?(?: of)? {_MONTH}\b|\b(?:19|20)\d\d\b"
+        r"|\b\d+(?:st|nd|rd|th|am|pm)\b|\b\d+(?:[-/:]\d+)+"
+        r"|(\d[\d.,]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|quarter|dozen)\b)"
     ),
     asks_own=pattern(r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"),
     news=pattern(
