@@ -47,7 +47,7 @@ def need(message: str) -> Need:
         return "nothing"
     instruction = _QUOTED.sub(" ", _instruction(folded))
     bare = rules.addressing.sub(" ", instruction)
-    if rules.material.search(bare) or _CODE_SNIPPET.search(message) or _ARITHMETIC.search(bare):
+    if rules.material.search(instruction) or _CODE_SNIPPET.search(message) or _ARITHMETIC.search(bare):
         return "task"
     if _QUOTED.search(folded) and rules.brings.search(bare):
         return "task"
