@@ -233,6 +233,14 @@ def test_what_passes(sentence: str) -> None:
         ("我吃的啥药？", "health"),
         ("我平时有什么消遣？", "habit"),
         ("我搁哪儿上班来着？", "work"),
+        ("What's my profession?", "work"),
+        ("How old am I?", "person"),
+        ("What medication am I on?", "health"),
+        ("Do we have any kids?", "people"),
+        ("What's my home address?", "home"),
+        ("我的工作是什么", "work"),
+        ("我多大了", "person"),
+        ("我的地址是什么", "home"),
     ],
 )
 def test_a_question_asks_for_one_kind(question: str, kind: str) -> None:

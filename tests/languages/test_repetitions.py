@@ -51,18 +51,28 @@ def test_a_birthday_is_not_of_another_week_and_a_long_time_has_no_days() -> None
         ("What do I do on Wednesdays?", "pottery"),
         ("What do I do on Wednesday evenings?", "pottery"),
         ("我每周三干什么", "pottery"),
+        ("What do I do at the moment?", "teach"),
+        ("我现在对什么过敏", "青霉素"),
+        ("我现在是做什么的", "教书"),
         ("What happens on Saturday mornings?", ""),
         ("What did I do in May 1999?", ""),
         ("1999年夏天我干嘛了？", ""),
     ],
 )
 async def test_a_question_for_a_time_brings_what_happens_then_or_nothing(question: str, answer: str) -> None:
-    said = ["I've started pottery on Wednesday nights.", "I teach maths at a school in Cork.", "我对青霉素过敏。"]
+    said = [
+        "I've started pottery on Wednesday nights.",
+        "I teach maths at a school in Cork.",
+        "我对青霉素过敏。",
+        "我在小学教书。",
+    ]
     async with AsyncMemoryScope(":memory:", clock=lambda: MONDAY) as memory:
         for n, text in enumerate(said):
             await memory.add_turns([{"role": "user", "content": text, "time": SAID}], user="alice", session=str(n))
-        lines = (await memory.context(question, user="alice")).splitlines()
-        assert len(lines) == bool(answer) and all(answer in line for line in lines)
+        shown = await memory.context(question, user="alice")
+        assert answer in shown and (answer or not shown)
+        if answer == "pottery":
+            assert len(shown.splitlines()) == 1
         if not answer:
             found = await memory.retrieve(question, user="alice", speak="when_needed")
             assert found.why == "nothing_then"

@@ -173,6 +173,8 @@ WORLD = [
     "长江有多长",
 ]
 USERS = [
+    "Where are we on the fourth?",
+    "What's on the second?",
     "Remind me: coffee or tea?",
     "Can you remind me of the name of the boat?",
     "Where do I live?",

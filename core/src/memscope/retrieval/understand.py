@@ -198,6 +198,7 @@ def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[_Named]
     """Return whether a query asks for whatever happens at the named times: it has no other content word, and does not
     ask what to do then.
     """
+    named = [one for one in named if not isinstance(one, dates.Mention) or one.grain != "second"]  # "now" asks for none
     if not named or _has("choosing", query, signs):
         return False
     others = frozenset(words(_without(query, signs, named)))

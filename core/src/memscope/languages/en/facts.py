@@ -292,6 +292,16 @@ _ASKED_NOUN = re.compile(  # "which pets do we have", a plural
     r"(?:['’](?:ve|m|re|d)| (?:am|are|was|were|do|don['’]t|did|can|can['’]t|have)) (?:i|we)\b"
 )
 
+_ASKED_WORDS = {  # "What's my profession?", "How old am I?"
+    "work": re.compile(r"\b(?:my|our)(?: \w+)? (?:profession|occupation|employer|company|boss)\b"),
+    "home": re.compile(r"\b(?:my|our)(?: \w+)? (?:address|postcode|home ?town|city|town)\b"),
+    "person": re.compile(r"\bold (?:am|are) (?:i|we)\b|\bmy (?:age|religion)\b"),
+    "people": re.compile(r"\bdo (?:i|we) have (?:any |an? )?(?:kids|children|sons?|daughters?|siblings|pets?)\b"),
+    "health": re.compile(
+        r"\b(?:medication|medicine)s? (?:am|do|are) (?:i|we)\b|\bmy (?:medications?|medicines?|meds)\b"
+    ),
+}
+
 
 class EnglishFacts(FactRules):
     def kinds(self, sentence: str) -> Iterator[str]:
@@ -331,6 +341,7 @@ class EnglishFacts(FactRules):
     def asked(self, question: str) -> Iterator[str]:
         yield from self.kinds(_INVERTED.sub(r" \2 \1", _INVERTED_SHORT.sub(r" \2\1", question)))
         yield from (kind for match in _ASKED_NOUN.finditer(question.lower()) if (kind := _noun(match[1])))
+        yield from (kind for kind, words in _ASKED_WORDS.items() if words.search(question.lower()))
 
     def is_momentary(self, sentence: str) -> bool:
         return not _PASSING.isdisjoint(_FACT_WORD.findall(sentence.lower()))

@@ -57,6 +57,10 @@ _ASKS_INDIRECTLY = (
 
 REQUESTS = Requests(
     small_talk=word_list("small_talk"),
+    small_talk_message=pattern(
+        r"\W*(?:please )?(?:carry on|continue|go on|keep going)(?: from)?"
+        r"(?: where (?:you|we) (?:left off|were|stopped))?\W*"
+    ),
     courtesy=pattern(
         r"(?:many |ok(?:ay)?,? |oh,? |ah,? |aw,? |great,? )?(?:thanks|thank you|thx|ty|cheers|ta|much appreciated|hi"
         r"|hey|hello|hiya|yo"
@@ -126,7 +130,10 @@ REQUESTS = Requests(
         r"|\b\d+(?:st|nd|rd|th|am|pm)\b|\b\d+(?:[-/:]\d+)+"
         r"|(\d[\d.,]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|quarter|dozen)\b)"
     ),
-    asks_own=pattern(r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"),
+    asks_own=pattern(
+        r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"
+        r"|\bon the (?:first|second|third|fourth)\b(?! (?:one|step|part|bit|point|line|question))"
+    ),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
         r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of|who won)\b"

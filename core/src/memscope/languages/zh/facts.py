@@ -135,6 +135,10 @@ _ASKED_NOUN = re.compile(
     "(?:(?P<health>[药藥病]|毛病|忌口)|(?P<people>[亲親](?:戚|人)|家人|兄弟姐妹|[宠寵]物|口人)|(?P<have>[乐樂]器|[车車]))"
     "|(?P<habit>[爱愛]好(?!者)|消遣|[业業][余餘])"
 )
+_ASKED_WORDS = re.compile(  # 我的工作是什么, 我多大了
+    "[我俺咱][^，。？?]{0,6}?(?:(?P<work>工作|[职職][业業]|[单單]位|哪家公司|[毕畢][业業])|(?P<home>地址|住址|[长長]大)"
+    "|(?P<person>[几幾][岁歲]|多大(?!的?[码碼])|年[龄齡纪紀]|信[什甚啥])|(?P<health>血型))"
+)
 _STANDARD_WORDS = (("啥", "什么"), ("搁", "在"), ("咋", "怎么"), ("稀罕", "喜欢"), ("最烦", "最讨厌"), ("闲了", "平时"))
 
 
@@ -161,7 +165,8 @@ class ChineseFacts(FactRules):
 
     def asked(self, question: str) -> Iterator[str]:
         yield from self.kinds(_in_standard_words(question))
-        yield from (noun.lastgroup or "" for noun in _ASKED_NOUN.finditer(question))
+        for nouns in (_ASKED_NOUN, _ASKED_WORDS):
+            yield from (noun.lastgroup or "" for noun in nouns.finditer(question))
 
     def is_momentary(self, sentence: str) -> bool:
         return _PASSING.search(sentence) is not None
