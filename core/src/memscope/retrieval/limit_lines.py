@@ -245,17 +245,17 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
         return True
     users = query.scope.user.casefold()
     return any(name.text.casefold() == users for name in names(query.text)) or bool(
-        _has_a_name(inputs, things=False).any()
+        _has_a_name(inputs, people_alone=True).any()
     )
 
 
-def _has_a_name(inputs: FeatureInputs, things: bool = True) -> NDArray[np.bool_]:
-    """[n] true for lines that have the whole name of somebody, or of ``things`` also of something, in the query."""
+def _has_a_name(inputs: FeatureInputs, people_alone: bool = False) -> NDArray[np.bool_]:
+    """[n] true for lines with the whole name of somebody, or unless ``people_alone`` of something, in the query."""
     place = {one: at for at, one in enumerate(inputs.candidates.terms)}
     has = np.zeros(len(inputs.candidates.unit), np.bool_)
     for name in names(inputs.query.text):
         parts = terms(name.text)
-        if name.kind != "topic" and (things or name.kind != "thing") and parts and place.keys() >= {*parts}:
+        if name.kind != "topic" and (name.kind == "person" or not people_alone) and parts and place.keys() >= {*parts}:
             has |= (inputs.presence[:, [place[one] for one in parts]] == 1).all(axis=1)
     return has
 
