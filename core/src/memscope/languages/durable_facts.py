@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, repeat
+from itertools import filterfalse, groupby, repeat
 
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.language import Language
 from memscope.languages.registry import of_sentence
-from memscope.languages.statements import is_question, sentences
+from memscope.languages.statements import is_marked_question, is_question, sentences
 from memscope.text.language import depends_on_languages, has_cjk, is_usual
 from memscope.text.terms import term
 
@@ -99,7 +99,8 @@ def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     Chinese it brings a statement into the profile, and is no mark of a lasting one.
     """
     best, kinds_stated = GRADED_SCORES[0], dict[str, None]()
-    for language, parts in _by_language(text):
+    for language, every in _by_language(text):
+        parts = list(filterfalse(is_marked_question, every))
         for part, (stated, score) in zip(parts, _read(parts, language.facts), strict=True):
             better = score is not None and score > best
             if (stated or better) and not is_question(part):

@@ -71,6 +71,11 @@ def is_question(sentence: str) -> bool:
     return _kind(sentence) == "question"
 
 
+def is_marked_question(sentence: str) -> bool:
+    """Return whether a sentence is a question with a question mark; quick to tell for one without a mark."""
+    return ("?" in sentence or "？" in sentence) and _kind(sentence) == "question"
+
+
 def is_filling(sentence: str) -> bool:
     """Return whether a sentence has no content of its own: "Hi!", "Thanks."."""
     return _kind(sentence) == "filling"
