@@ -307,7 +307,21 @@ def test_of_a_long_message_the_beginning_and_the_end_say_what_it_needs():
     assert need(f"Why is the sky blue? {filler}What do you know about me? {filler}Why is the sea green?") == "world"
 
 
-HARD = ["translate ", "forget that ", "我", "how many a b ", "1 + ", '"a" ', "谢谢", "make check turn "]
+HARD = [
+    "translate ",
+    "forget that ",
+    "我",
+    "how many a b ",
+    "1 + ",
+    '"a" ',
+    "谢谢",
+    "make check turn ",
+    "3 cm in ",
+    "3 kg how many ",
+    "comma ",
+    "the a when ",
+    "on 3 may 5 ",
+]
 
 
 @pytest.mark.parametrize("piece", HARD)
