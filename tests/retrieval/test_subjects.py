@@ -71,6 +71,7 @@ async def test_a_question_about_the_world_brings_nothing(memory: AsyncMemoryScop
     ("query", "about"),
     [
         ("When are the bins emptied?", "Bin day"),
+        ("What did the band earn?", "The band"),
         ("How hot does the kiln get before the glaze melts?", "The kiln"),
         ("菜地啥时候交下一年的钱？", "菜地"),
         ("Where does the band rehearse?", "The band"),

@@ -51,7 +51,8 @@ QUESTIONS = Questions(
         r"\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
     ),
     subject=pattern(
-        r"(?:^|[,.!?] )\W*(?:when|where|which|who|what (?:time|day|colou?r|size|sort|kind|make)|is|are|has|have|does|do"
+        r"(?:^|[,.!?] )\W*(?:when|where|which|who|what (?:time|day|colou?r|size|sort|kind|make|did|does|do|has|will)"
+        r"|is|are|has|have|does|do"
         r"|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b[^,.!?]*?\bthe (\w+)()"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
