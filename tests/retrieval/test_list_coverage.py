@@ -45,3 +45,26 @@ def test_all_items_are_shown_among_passing_remarks(question, items):
         memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
         shown = memory.context(question, user="alice")
     assert [item for item in items if item not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "statements"),
+    [
+        ("What do you know about me?",
+         ["On my third winter restoring a wooden rowing boat",
+          "Raised by two lighthouse keepers, if you can believe it",
+          "Our foster lads are twins, fourteen now",
+          "Lapsed Quaker, that's me"]),
+        ("你都知道我些什么？",
+         ["木船修了三个冬天了，快下水了", "我是灯塔边上长大的", "寄养的那俩小子是双胞胎"]),
+    ],
+)  # fmt: skip
+def test_everything_known_is_sought_among_all_that_the_user_said(question, statements):
+    noise = read("noise3_en" if question.isascii() else "noise3_zh")
+    remarks = [one["text"] for one in noise if one.get("role", "user") == "user"][:120]
+    step = len(remarks) // len(statements)
+    said = [text for at, one in enumerate(statements) for text in (one, *remarks[at * step : (at + 1) * step])]
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+        shown = memory.context(question, user="alice")
+    assert [one for one in statements if one not in shown] == []

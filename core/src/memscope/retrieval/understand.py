@@ -45,6 +45,7 @@ EDGE_SENTENCES = 2  # sentences at each end of a long query in which its questio
 # characters of a long query read for names and dates: half from its beginning, half from its end
 MAX_ANALYSED_CHARS = 2000
 
+PROFILE_EXPANSION = 1.5  # times as many hits for a question for everything known about the user
 FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
 _CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words tell nothing
 _Named = dates.Mention | dates.Recurrence
@@ -150,7 +151,10 @@ def _wordless_terms(
 def profile_question(query: Query) -> Query:
     """Return the query as one for everything known about the user."""
     weights, topics = (1.0,) * len(PROFILE_TERMS), tuple(sorted(topic_numbers(*LIFE_TOPICS)))
-    return altered(query, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True)
+    most = int(PROFILE_EXPANSION * query.k) if query.expand_lists else 0
+    return altered(
+        query, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True, list_k=most
+    )
 
 
 def _is_about_own(wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:
