@@ -143,6 +143,8 @@ ABOUT_ONE_OF_A_KIND = [
     "How does the boiler in the cellar get serviced?",
     "What do the hedgehogs get in winter?",
     "What does Dana do?",
+    "What do sunflowers stand for according to Caroline?",
+    "What is an indoor game that Andrew would enjoy?",
     "Who built the shed?",
     "What's the allergy nurse called?",
     "What do kids need for swimming?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from memscope.imports import pattern
+from memscope.languages.names import names
 from memscope.languages.registry import of_sentence
 from memscope.languages.request_rules import Requests
 from memscope.languages.statements import is_question, requests
@@ -63,7 +64,7 @@ def need(message: str) -> Need:
         return "task"  # whichever day it names, it is nobody's
     if rules.advice.search(bare) or rules.affairs.search(bare):
         return "user"
-    if rules.general.search(bare):
+    if rules.general.search(bare) and not any(name.kind == "person" for name in names(message)):
         return "task"  # what memory knows of one boiler does not answer how boilers work
     if remarks(message):
         return "world"
