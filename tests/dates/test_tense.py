@@ -142,6 +142,11 @@ def test_each_day_follows_its_own_clause(text: str, days: str) -> None:
         ("We booked the cabin for November 5.", "2026-11-19", ""),
         ("I finished the draft by November 15.", "2026-11-19", ""),
         ("On the 28th, dentist.", "2026-11-19", "2026-11-28"),
+        ("The scan came through, 17 June, quarter past nine.", "2026-04-02", "2026-06-17"),
+        ("Dentist sorted, 12 June 3pm.", "2026-04-02", "2026-06-12"),
+        ("We signed, 9 December, 10am, at the notary's.", "2026-04-02", "2025-12-09"),
+        ("The crash happened 3 July, 8 am.", "2026-04-02", "2025-07-03"),
+        ("手术日期下来了，7月3号上午八点。", "2026-04-02", "2026-07-03"),
     ],
 )
 def test_of_two_readings_the_nearer_one_or_none_is_printed(text: str, said: str, day: str) -> None:

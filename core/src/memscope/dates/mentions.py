@@ -15,6 +15,7 @@ from memscope.dates.parsing import Parsed, parsed, parsed_sentence
 from memscope.imports import pattern
 from memscope.records import Interval
 
+_TIMES_OF_DAY = frozenset({"second", "minute", "hour", "part"})
 _DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
 MIN_FAR, MAX_NEAR = (
     timedelta(days=300),
@@ -209,7 +210,7 @@ def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | No
     span = place(period, replace(now, future=_is_ahead(mention, reference, last))) if period and now else None
     if not span:
         return None
-    timed = mention.grain in ("second", "minute", "hour", "part")
+    timed = mention.grain in _TIMES_OF_DAY
     at = span.end - timedelta(seconds=mention.shape != "before" or timed)
     unit = "day" if timed else mention.grain if mention.grain in ("day", "week", "weekend", "month") else ""
     named = unit_at(at if last else span.start - timedelta(seconds=mention.shape == "after"), unit)
@@ -264,7 +265,8 @@ def mention(text: str, token: Token, part: Parsed) -> Mention | None:
     yearless = period.cycle in ("year", "month") and span.shape in ("point", "range")
     placed = interval(span, now.when.tzinfo)
     words = text[token.start : token.end]
-    direction = part.direction(token) if period.cycle or period.other else ""
+    timed = span.grain in _TIMES_OF_DAY
+    direction = part.direction(token, timed=timed) if period.cycle or period.other else ""
     if direction == "lean":
         direction = "ahead" if period.cycle == "week" else ""
     return Mention(

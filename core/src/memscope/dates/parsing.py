@@ -48,9 +48,9 @@ class Parsed(NamedTuple):
     tenses: Tenses
     offset: int = 0
 
-    def direction(self, token: Token) -> Direction:
+    def direction(self, token: Token, *, timed: bool) -> Direction:
         """Return where the event at the time of a token lies."""
-        return self.tenses.direction(token.start - self.offset, token.end - self.offset)
+        return self.tenses.direction(token.start - self.offset, token.end - self.offset, timed=timed)
 
 
 def parsed(text: str, reference: datetime, *, ahead: bool = False) -> Iterator[Parsed]:

@@ -58,8 +58,11 @@ class Tenses:
             cue.sign == "past" and cue.start in verbs for clause in self.clauses for cue in clause.cues
         )
 
-    def direction(self, start: int, end: int) -> Direction:
+    def direction(self, start: int, end: int, *, timed: bool = False) -> Direction:
         """Return where the event of the time ``[start, end)`` lies; "" where no word tells.
+
+        One that is ``timed``, with a time of day, is rather an appointment than what the clause before it tells of:
+        "the letter came, 17 June at 9.15".
 
         "lean": rather ahead, of a day soon. "moved" from a time: of a range its end holds, of a single time nothing.
         """
@@ -74,18 +77,20 @@ class Tenses:
         if direction is not None:
             return direction
         bare = all(token.kind in NEUTRAL_KINDS for token in (*place.before, *place.behind))
-        return self._of_neighbours(first, last, bare)
+        return self._of_neighbours(first, last, bare, timed)
 
     def _clause_at(self, position: int) -> int:
         return max((i for i, clause in enumerate(self.clauses) if clause.tokens[0].start <= position), default=0)
 
-    def _of_neighbours(self, first: int, last: int, bare: bool) -> Direction:
+    def _of_neighbours(self, first: int, last: int, bare: bool, timed: bool) -> Direction:
         """Return the direction of the nearest clause before that has one; else of the next.
 
         A time alone ("We met in Rome, March 5") is that of the clause beside it; any other follows a booking only.
         """
         for at in range(first - 1, -1, -1):
             if sign := last_strong(self.clauses[at].cues):
+                if sign == "past" and timed:
+                    return ""
                 return self._carried(sign, bare) if at + 1 == first or sign in ARRANGING_KINDS else ""
         behind = self.clauses[last + 1].cues if last + 1 < len(self.clauses) else ()
         cue = next((cue for cue in behind if cue.sign in DECISIVE_KINDS), None)
