@@ -26,15 +26,13 @@ _CODE_SNIPPET = pattern(
     r"```|(?m:^\s*(?:def|class|import|for|while|if|return|SELECT|#include)\b.*[:;({])|[;{}]\s*$"
     r"|(?<!\w)\w{1,60}\([^)\n]{0,200}\)\s*[:;{]?$|\w\.\w{1,40}\([^)\n]{0,80}\)|\w\[['\"]\w{1,40}['\"]\]"
     r"|\bfor \w{1,20} in \w{1,40}\(|\bSELECT\b.{1,60}\bFROM\b|\b[A-Z]\w{0,40}(?:Error|Exception)\b"
-    r"|\bE[A-Z]{6,20}\b|\\[dws][{+*]|\bnpm (?:ERR|i|install|run)\b"
+    r"|\bE(?:CONN[A-Z]+|ADDR[A-Z]+|ACCES|NOENT|PERM|EXIST|PIPE|RESOLVE|TIMEDOUT)\b|\\[dws][{+*]"
+    r"|\bnpm (?:ERR|i|install|run)\b"
 )
 _PASTED = pattern(r"[:：]\s*\n?(?=\S.{12}|[\u4e00-\u9fff]{6})|\n\s*\n")
 _MARKED_QUESTION = pattern(r"[?？]")
 _CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
-_ARITHMETIC = pattern(
-    r"\d\s*(?:[+*×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[xy]\s*[-+*/=]\s*\d"
-    r"|^[^\w\n]*(?:\w+(?:'s| is)? )?\d[\d.]*[-/]\d[\d.]*\W*$"
-)
+_ARITHMETIC = pattern(r"\d\s*(?:[+*×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[xy]\s*[-+*/=]\s*\d")
 
 
 def need(message: str) -> Need:
