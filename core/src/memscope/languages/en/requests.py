@@ -116,7 +116,7 @@ REQUESTS = Requests(
         rf"\b{alternatives('task_words')}\b"
         r"|\bhow many (?:\w+ ){1,3}(?:(?:are|is) (?:there )?in|make|equal|does|fit)\b"
         r"|\b\d[\d.,]* (?:times|percent|%|plus|minus|over|mod|to the power)\b"
-        rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_MEASURED_IN}\b.{{0,12}}\b(?:to|into)\b(?! \d)"
+        rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_MEASURED_IN}\b.{{0,12}}\b(?:in|to|into) {_MEASURED_IN}\b"
         r"|\b(?:in|for|of) an? (?:\w+ )?(?:story|novel|fairy ?tale|film script|fantasy world|character)\b"
         r"|\b(?:roll|flip) (?:a|the|some) (?:die|dice|coin)\b|\bpick a (?:random )?number\b"
     ),
@@ -151,7 +151,8 @@ REQUESTS = Requests(
         r"|married|single|retired|left-handed|colou?r-?blind)\b"
     ),
     general=pattern(
-        r"\b(?:invented|discovered|on average|in general|difference between)\b|^\W*(?:what|who)(?:'s| is| are) an? \w"
+        r"\b(?:invented|discovered(?! (?:the|that|this|an?)\b)|on average|in general|difference between)\b"
+        r"|^\W*(?:what|who)(?:'s| is| are) an? \w"
         r"|\b(?:what|why|how|where|when|which|who)\b(?: \w+){0,2}? (?:do|does|can|should) an? \w"
         rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
