@@ -89,6 +89,26 @@ async def test_a_definite_thing_is_found_though_memory_lacks_the_other_word(
         assert not await memory.context(world, user="alice")
 
 
+@pytest.mark.parametrize(
+    ("query", "about"),
+    [
+        ("How does a boiler work?", ""),
+        ("What do hens eat?", ""),
+        ("钢琴是谁发明的", ""),
+        ("What does a session cost at the physio?", "60"),
+        ("两套房有什么区别", "朝向"),
+    ],
+)
+async def test_a_question_about_a_kind_shows_only_what_has_nearly_all_of_its_words(
+    memory: AsyncMemoryScope, query: str, about: str
+) -> None:
+    said = ["The boiler died in May.", "Our hens are called Betty and Doris.", "A session at the physio costs 60.",
+            "钢琴是我妈给的。", "两套房的区别主要在朝向。"]  # fmt: skip
+    await memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+    lines = (await memory.context(query, user="alice")).splitlines()
+    assert len(lines) == bool(about) and all(about in line for line in lines)
+
+
 async def test_a_thing_that_memory_knows_brings_its_lines_alone(memory: AsyncMemoryScope) -> None:
     lines = (await memory.context("水管为什么会结冰", user="alice")).splitlines()
     assert 1 <= len(lines) <= 3 and all("水管" in line for line in lines)

@@ -11,7 +11,7 @@ from memscope.languages.request_rules import Requests
 from memscope.languages.statements import is_question, requests
 from memscope.text.tokens import fold, pieces
 
-Need = Literal["user", "world", "task", "nothing"]
+Need = Literal["user", "world", "kind", "task", "nothing"]
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
 MAX_COURTESY_CHARS = 60  # of thanks or a greeting with some more words
 MIN_NUMBERS = 2
@@ -38,6 +38,9 @@ _ARITHMETIC = pattern(r"\d\s*(?:[+*×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[x
 def need(message: str) -> Need:
     """Return what a message needs of memory: "task" may need standing wishes, "world" little, "nothing" none.
 
+    "kind" is asked about all of a kind ("How does a boiler work?") and needs less than "world": what memory knows of
+    one boiler does not answer how boilers work.
+
     A language without rules, or a message that no rule knows, needs the "user".
     """
     rules = of_sentence(message).requests
@@ -63,7 +66,7 @@ def need(message: str) -> Need:
     if rules.advice.search(bare) or rules.affairs.search(bare):
         return "user"
     if rules.general.search(bare) and not any(name.kind == "person" for name in names(message)):
-        return "task"  # what memory knows of one boiler does not answer how boilers work
+        return "kind"
     if remarks(message):
         return "world"
     if _sets_a_scene(bare, rules):

@@ -38,6 +38,7 @@ MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the 
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_KIND_WORDS = 1.7  # of a list question that asks for nothing but a kind; Chinese pairs may reach into what asks
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
+MIN_KIND_COVERAGE = 0.75  # share of the words of a question about a kind of thing: "What does a session cost?"
 MAX_WISHES = 2  # places kept for standing wishes
 # shares of the lines that are kept for lasting statements of the user: for a choice, if the best line lacks its words
 # and if it has enough of them; for an unmet question about the user, if no statement has all of its words, if one has
@@ -71,7 +72,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         order = _with_heeded(query, rows, candidates, *shares)
         return altered(query, order=order, limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
-    if query.need == "world":
+    if query.need in ("world", "kind"):
         rows = tuple(dict.fromkeys((*rows, *_covered(inputs))))
     return altered(query, order=rows, limited=len(query.order) - len(rows))
 
@@ -276,7 +277,12 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 
 
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
-    """Return the best rows that have enough of the query's words, a name in it, or its subject and a near meaning."""
-    near = inputs.candidates.meaning >= MIN_MEANING_COSINE
-    enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
+    """Return the best rows that have enough of the query's words, a name in it, or its subject and a near meaning; for
+    a question about a kind nearly all of its words.
+    """
+    if inputs.query.need == "kind":
+        enough = inputs.coverage >= MIN_KIND_COVERAGE
+    else:
+        near = inputs.candidates.meaning >= MIN_MEANING_COSINE
+        enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]

@@ -152,7 +152,7 @@ REQUESTS = Requests(
     ),
     general=pattern(
         r"\b(?:invented|discovered(?! (?:the|that|this|an?)\b)|on average|in general|difference between)\b"
-        r"|^\W*(?:what|who)(?:'s| is| are) an? \w"
+        r"|^\W*what(?:'s| is| are) an? \w"
         r"|\b(?:what|why|how|where|when|which|who)\b(?: \w+){0,2}? (?:do|does|can|should) an? \w"
         rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
