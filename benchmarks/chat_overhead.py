@@ -3,9 +3,8 @@
 The user has ``--size`` turns with vectors in a SQLite file; chat model and embedder are servers on loopback. Answers
 with and without memory take turns, so that both meet the same machine. Prints one JSON object. ``ttft_extra_ms_*`` are
 differences of medians: models that answer at once (0), both after 200 ms (so that the question's vector alone is 200
-of it), only the chat model after 200 ms. ``embedding_calls``: what answers
-usually waited for, since on a busy machine the turn's own embedding may begin before the first piece is read;
-``embedding_calls_after`` it, for both its turns.
+of it), only the chat model after 200 ms. ``embedding_calls``: what answers usually waited for, since on a busy machine
+the turn's own embedding may begin before the first piece is read; ``embedding_calls_after`` it, for both its turns.
 """
 
 from __future__ import annotations
