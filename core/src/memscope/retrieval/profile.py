@@ -55,7 +55,7 @@ class ProfileEntry:
 
 @worker(
     reads=(*search.reads, *rank.reads, "order", "scores", "features", "values", "space", "profile_tokens", "need",
-           "asks_period"),
+           "asks_period", "expand_lists"),
     writes=("profile", "order"),
 )  # fmt: skip
 async def profile(query: Query, ctx: Services) -> Query:
