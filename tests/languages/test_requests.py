@@ -92,8 +92,6 @@ TASKS = [
     "给童话里的獾起个名",
     "改得正式一点：东西赶紧给我",
     "一打是几个",
-]
-BRINGS_ITS_MATERIAL = [
     "My hallway is 4 metres long, how many feet is that?",
     "the recipe wants 200 grams of flour, what's that in cups",
     "I've got a 5 lb turkey, kilos pls",
@@ -243,11 +241,6 @@ def test_small_talk_needs_nothing(message):
 
 @pytest.mark.parametrize("message", TASKS)
 def test_a_task_that_brings_its_material_needs_standing_wishes_at_most(message):
-    assert need(message) == "task"
-
-
-@pytest.mark.parametrize("message", BRINGS_ITS_MATERIAL)
-def test_a_message_that_brings_what_it_asks_about_needs_standing_wishes_at_most(message):
     assert need(message) == "task"
 
 

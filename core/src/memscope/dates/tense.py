@@ -58,7 +58,7 @@ class Tenses:
             cue.sign == "past" and cue.start in verbs for clause in self.clauses for cue in clause.cues
         )
 
-    def direction(self, start: int, end: int, *, timed: bool = False) -> Direction:
+    def direction(self, start: int, end: int, *, timed: bool) -> Direction:
         """Return where the event of the time ``[start, end)`` lies; "" where no word tells.
 
         One that is ``timed``, with a time of day, is rather an appointment than what the clause before it tells of:

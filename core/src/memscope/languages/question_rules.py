@@ -33,8 +33,8 @@ class Questions:
         classes: classes of other things, and what belongs to them; None for none.
         own: describes somebody or something of the user's without a name; group 1 holds the describing words, where the
             language has spaces.
-        subject: the place where the subject of a question begins, in a script without spaces; groups 1 and 2 hold its
-            first two characters.
+        subject: the subject of a question: in a script with spaces group 1 holds its noun ("the bins") and group 2
+            nothing; in one without, groups 1 and 2 hold its first two characters.
         fillers: words about the conversation, not its content ("tell").
         open_words: words of a question for whatever happens at a time ("plan").
         stop_characters, open_characters: the same in a script without spaces: characters without content of their own,

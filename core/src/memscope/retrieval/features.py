@@ -161,7 +161,7 @@ class FeatureInputs:
 
     @cached_property
     def on_subject(self) -> Values:
-        """[n] true for units with the subject of a Chinese question; if it is personal, with a name in it."""
+        """[n] true for units with the question's subject; of a personal one in Chinese, with a name in it."""
         query = self.query.text
         personal = self.query.asks_personally
         subject = subjects(query) if not personal else named(query) if has_cjk(query) else frozenset[int]()

@@ -1,6 +1,8 @@
-"""Find what a question is about by its place: in Chinese a name of two or three characters has no capital letter.
+"""Find what a question is about by its place: a noun behind "the", and in Chinese, where no name has a capital letter,
+what it begins with.
 
     (in Chinese) "Is there any news from Manager Xu?" ──▶ "Manager Xu"    "Which colour does Nana like?" ──▶ "Nana"
+    "When are the bins collected?" ──▶ "bins"
 
 Where few words are known, a question about the world ("What is photosynthesis?") and one about somebody look alike; the
 lines that have the subject itself answer either.
