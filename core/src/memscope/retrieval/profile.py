@@ -24,12 +24,12 @@ from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
 from memscope.retrieval.second_lines import insight_sentences
-from memscope.retrieval.understand import LIFE_TOPICS, profile_question
+from memscope.retrieval.understand import profile_question
 from memscope.search.units import IMPORTANT_LEVEL
 from memscope.services import Services
 from memscope.text.tokens import estimate_tokens, words
+from memscope.text.topics import LIFE_TOPICS, topic_numbers, topics
 from memscope.text.topics import names as topic_names
-from memscope.text.topics import topic_numbers, topics
 
 MAX_PROFILE_CANDIDATES = 100  # candidates looked at
 INSIGHT_WEIGHT = 10.0

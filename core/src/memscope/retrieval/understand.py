@@ -32,7 +32,7 @@ from memscope.services import Services
 from memscope.text.language import spaced_rules
 from memscope.text.terms import names, piece_terms, term
 from memscope.text.tokens import ends_of, fold, pieces, words
-from memscope.text.topics import topic_numbers, topics
+from memscope.text.topics import LIFE_TOPICS, topic_numbers, topics
 from memscope.text.vectors import sentence_vector
 
 MAX_QUERY_TERMS = 128  # the first terms of a query
@@ -54,12 +54,6 @@ _NAMED_TIME = pattern(r"[A-Z\d]")  # a month, a holiday, a number
 # Topics that make a question one about the user's people and things.
 PEOPLE_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends")
 _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
-# Topics of what people say about themselves.
-LIFE_TOPICS = (
-    "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
-    " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
-    " ballgames mountains bodywork instruments arts coding goals religion"
-).split()
 
 
 @worker(

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOPIC_FOLDER = Path(__file__).parent / "data"
+# Topics of what people say about themselves.
+LIFE_TOPICS = (
+    "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
+    " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
+    " ballgames mountains bodywork instruments arts coding goals religion"
+).split()
 
 
 @lru_cache(maxsize=1)

@@ -16,8 +16,8 @@ from memscope.imports import pattern
 from memscope.languages.durable_facts import weight_of
 from memscope.languages.statement_direction import statement_direction
 from memscope.languages.word_lists import read_lists
+from memscope.text.topics import LIFE_TOPICS, topic_bits
 from memscope.text.topics import names as topic_names
-from memscope.text.topics import topic_bits
 from memscope.text.vectors import along, tokens_of_run
 
 # Fitted by logistic regression on noted statements and other remarks of three sets; each fit on two of them gave much
@@ -29,12 +29,7 @@ WEIGHTS: Mapping[str, float] = {
 }  # fmt: skip
 BIAS, KIND_SHARE = -1.07, 0.6
 MEANING_SHARE = 0.5  # of what the vector tells of English statements
-TOPIC_WEIGHTS = (
-    (0.8, "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
-     " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
-     " ballgames mountains bodywork instruments arts coding goals religion"),
-    (-0.48, "tech phones"),
-)  # fmt: skip
+TOPIC_WEIGHTS = ((0.8, LIFE_TOPICS), (-0.48, ("tech", "phones")))
 MAX_SCORED_CHARS = 200  # of a longer sentence the beginning is read
 _HAN_RUN = pattern("[\u4e00-\u9fff]+")
 
@@ -90,4 +85,4 @@ def _topic_weight(about: int) -> float:
 @cache
 def _groups() -> tuple[tuple[float, int], ...]:
     bits = {name: 1 << at for at, name in enumerate(topic_names())}
-    return tuple((weight, sum(bits[one] for one in names.split())) for weight, names in TOPIC_WEIGHTS)
+    return tuple((weight, sum(bits[one] for one in names)) for weight, names in TOPIC_WEIGHTS)
