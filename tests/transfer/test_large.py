@@ -96,7 +96,8 @@ async def test_a_repeated_import_keeps_nothing_of_what_is_here(tmp_path):
         tracemalloc.stop()
         await store.close()
     assert counts["turn_duplicate"] == MANY
-    assert held[MANY] - held[FEW] < 20 * (MANY - FEW)  # bytes a line; a key alone is over 100
+    grown = held[MANY] - held[MANY // 2]  # what is bounded, a cache for example, is full by then
+    assert grown < 40 * MANY // 2  # bytes a line; a key alone is over 100
 
 
 async def test_turns_that_wait_here_are_done_after_an_import_that_knows_them_as_done(tmp_path):
