@@ -61,13 +61,14 @@ def replace(path: Path, content: bytes) -> None:
         with suppress(OSError):
             part.unlink()
         raise
-    _sync_folder(path.parent)
+    sync(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # folders cannot be opened there
+def sync(path: Path) -> None:
+    """Sync a file or, where the system can, a folder to the disk."""
+    if path.is_dir() and os.name == "nt":
         return
-    file = os.open(folder, os.O_RDONLY)
+    file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(file)
     finally:

@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 MAX_SHORT_CHARS = 80
 MAX_SHOWN_HITS = 5  # hits in the ``repr`` of a result
 _STYLE = "text-align: left; vertical-align: top"
 
 
-if TYPE_CHECKING:  # protocols cost more at import than the rest of this file
-
-    class PrintedHit(Protocol):
-        """The parts of a hit that are printed."""
-
-        @property
-        def id(self) -> str: ...
-        @property
-        def text(self) -> str: ...
-        @property
-        def time(self) -> datetime: ...
-        @property
-        def score(self) -> float: ...
-        @property
-        def found_by(self) -> tuple[str, ...]: ...
-        @property
-        def changed(self) -> datetime | None: ...
-
-    class PrintedRetrieval(Protocol):
-        """The parts of a result that are printed."""
-
-        @property
-        def hits(self) -> tuple[PrintedHit, ...]: ...
-        @property
-        def profile(self) -> tuple[PrintedHit, ...]: ...
-        @property
-        def reason(self) -> str: ...
-
-
-def as_text(retrieval: PrintedRetrieval) -> str:
+def as_text(retrieval: Any) -> str:
     """Return the hits as numbered, dated lines with their channels, the profile, and the reason, if any."""
     return "\n".join(_lines(retrieval)) or "nothing found"
 
@@ -57,7 +27,7 @@ def work_text(report: Any) -> str:
     return f"{report.operation}: {changes}; {report.done} done{left}" + (f"; failed: {failed}" if failed else "")
 
 
-def as_html(retrieval: PrintedRetrieval) -> str:
+def as_html(retrieval: Any) -> str:
     """Return the hits as a table; every text is escaped."""
     from html import escape  # its table of names takes a millisecond
 
@@ -81,11 +51,11 @@ def memory(this: Any) -> str:
     return f"{type(this).__name__}({this.id!r}, {this.said:%Y-%m-%d}, {_beginning(this.text)}{mark})"
 
 
-def hit(this: PrintedHit) -> str:
+def hit(this: Any) -> str:
     return f"Hit({this.id!r}, {this.score:.2f}, {_beginning(this.text)})"
 
 
-def retrieval(this: PrintedRetrieval) -> str:
+def retrieval(this: Any) -> str:
     parts = [*map(repr, this.hits[:MAX_SHOWN_HITS]), *(["..."] if len(this.hits) > MAX_SHOWN_HITS else [])]
     profile = [f"profile of {len(this.profile)}"] if this.profile else []
     return f"Retrieval([{', '.join(parts)}]{''.join(f', {one}' for one in profile)}, reason={this.reason!r})"
@@ -96,12 +66,12 @@ def _beginning(text: str) -> str:
     return repr(line[:MAX_SHORT_CHARS] + "…" if len(line) > MAX_SHORT_CHARS else line)
 
 
-def _numbered(retrieval: PrintedRetrieval) -> Iterator[tuple[str, PrintedHit]]:
+def _numbered(retrieval: Any) -> Iterator[tuple[str, Any]]:
     yield from ((str(number), hit) for number, hit in enumerate(retrieval.hits, 1))
     yield from (("profile", hit) for hit in retrieval.profile)
 
 
-def _lines(retrieval: PrintedRetrieval) -> Iterable[str]:
+def _lines(retrieval: Any) -> Iterable[str]:
     for number, hit in _numbered(retrieval):
         changed = f" (changed later: {hit.changed:%Y-%m-%d})" if hit.changed else ""
         text = " ".join(hit.text.split())
@@ -110,7 +80,7 @@ def _lines(retrieval: PrintedRetrieval) -> Iterable[str]:
         yield retrieval.reason
 
 
-def _row(number: str, hit: PrintedHit) -> str:
+def _row(number: str, hit: Any) -> str:
     from html import escape
 
     changed = f" <em>changed later: {hit.changed:%Y-%m-%d}</em>" if hit.changed else ""
@@ -118,5 +88,5 @@ def _row(number: str, hit: PrintedHit) -> str:
     return "<tr>" + "".join(f'<td style="{_STYLE}">{cell}</td>' for cell in cells) + "</tr>"
 
 
-def _why(hit: PrintedHit) -> str:
+def _why(hit: Any) -> str:
     return f"{hit.score:.2f}, {', '.join(hit.found_by)}" if hit.found_by else "profile"

@@ -2,12 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
+
+from memscope.errors import InputError
 
 Progress = Callable[[int, int | None], None]  # number done; total, if known
 T = TypeVar("T")
 LINES_PER_PART = 200
 MAX_PART_CHARS = 16 * 1024 * 1024
+
+
+@contextmanager
+def accessible(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` about the file into an ``InputError``."""
+    try:
+        yield
+    except OSError as error:
+        hint = "check the path and its permissions"
+        raise InputError(f"{str(path)[:500]!r} cannot be read or written: {error.strerror}", hint=hint) from error
 
 
 async def in_parts(items: Iterable[T], number: int, size: Callable[[T], int]) -> AsyncIterator[list[T]]:

@@ -6,14 +6,16 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from itertools import chain
 from json.decoder import JSONDecodeError
 from pathlib import Path
-from typing import BinaryIO, Generic, Protocol, TypeVar
+from typing import BinaryIO
 
 from memscope.errors import InputError, LimitError, MemscopeError
 from memscope.stores.part_files import part_of
+from memscope.transfer import accessible
+from memscope.transfer.export_lines import ExportLine
 
 UNLIMITED_LINE_BYTES = 1 << 40
 FIRST_WITH_END = 4  # format
@@ -23,27 +25,6 @@ NO_EXPORT = "give a file that 'memscope export' wrote; --from NAME reads another
 STRICT_REMEDY = "export it again, or import without strict, which skips such lines"
 COPY_AGAIN = "it was truncated or edited: copy it again, or import without strict, which takes what is there"
 REFUSALS = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
-
-
-class Line(Protocol):
-    """``number``: in the header the format, in the last line the number of lines before it."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def number(self) -> int: ...
-
-
-L = TypeVar("L", bound=Line)
-
-
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` about the file into an ``InputError``."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{str(path)!r}: {error.strerror}", hint="check the path and its permissions") from error
 
 
 def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
@@ -56,7 +37,7 @@ def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
 
 
 def count_lines(path: Path) -> int:
-    with usable(path), path.open("rb") as file:
+    with accessible(path), path.open("rb") as file:
         count, last = 0, b"\n"
         while part := file.read(READ_BYTES):
             count, last = count + part.count(b"\n"), part[-1:]
@@ -64,11 +45,11 @@ def count_lines(path: Path) -> int:
 
 
 def checked(
-    path: Path, parse: Callable[[str], L], most: int, *, strict: bool, counts: Counter[str]
-) -> Iterator[tuple[int, L]]:
+    path: Path, parse: Callable[[str], ExportLine], most: int, *, strict: bool, counts: Counter[str]
+) -> Iterator[tuple[int, ExportLine]]:
     """Yield the numbered lines of a file. Broken lines and a missing end are counted, or raised if ``strict``."""
     export = _Export(parse, most)
-    with usable(path), path.open("rb") as file:
+    with accessible(path), path.open("rb") as file:
         for number, raw in enumerate(chain(lines(file, most), (b"",)), 1):
             try:
                 line = export.take(raw)
@@ -82,20 +63,20 @@ def checked(
                 yield number, line
 
 
-class _Export(Generic[L]):
+class _Export:
     """Parse the lines of an export, and check by header and last line that it is complete."""
 
-    def __init__(self, parse: Callable[[str], L], most: int) -> None:
+    def __init__(self, parse: Callable[[str], ExportLine], most: int) -> None:
         self._parse, self._most = parse, most
         self._taken = 0
-        self._first: L | None = None
-        self._last: L | None = None
+        self._first: ExportLine | None = None
+        self._last: ExportLine | None = None
 
     @property
     def begun(self) -> bool:
         return self._first is not None
 
-    def take(self, raw: bytes) -> L | None:
+    def take(self, raw: bytes) -> ExportLine | None:
         """Parse a line; None for a blank one and at the end (b"")."""
         if not raw.strip():
             if not raw:

@@ -18,8 +18,8 @@ from memscope.records import ChangeSet, Record, Revision, Select, Turn, TurnInse
 from memscope.stores import Preparing, Store
 from memscope.stores.block_rules import by_key, without_sources
 from memscope.stores.rules import Memory, record_id
-from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, in_parts
-from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing, usable
+from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, accessible, in_parts
+from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing
 from memscope.transfer.export_lines import LINE_KINDS, STAGE_OF_KIND, ExportLine, Redact, encoded, parsed, redacted
 from memscope.validation import Limits
 
@@ -37,7 +37,7 @@ async def export(
     """Write an export, atomically replacing ``path``; mode 0600."""
     counts: Counter[str] = Counter()
     header = ExportLine("header", "", (await store.secret()).hex() if secret else "")
-    with usable(path):
+    with accessible(path):
         async with replacing(path) as file:
             await asyncio.to_thread(_write, file, [header])
             for name in [user] if user is not None else await store.users(forgotten=True):

@@ -238,11 +238,10 @@ class SQLiteStore(LocalStore):
 
 
 def _details(path: Path, *, read_only: bool) -> dict[str, Any]:
-    wal = path.with_name(path.name + "-wal")
     return {
         "path": str(path),
         "bytes": path.stat().st_size,
-        "wal_bytes": wal.stat().st_size if wal.exists() else 0,
+        "wal_bytes": files.wal_bytes(path),
         "read_only": read_only,
         "sqlite": sqlite3.sqlite_version,
         "schema": schema.SCHEMA_VERSION,

@@ -26,6 +26,7 @@ from memscope.errors import (
     StoreUnavailable,
 )
 from memscope.shared_file import held, open_lock
+from memscope.shared_file import sync as sync
 from memscope.stores.part_files import part_of
 from memscope.stores.sqlite import schema
 
@@ -220,12 +221,12 @@ def create(path: Path, connect: Connect) -> None:
 
 def is_new(path: Path) -> bool:
     """Return whether a store may be created here; an empty file beside a non-empty WAL is a damaged store."""
-    return not path.exists() or (path.stat().st_size == 0 and not has_wal(path))
+    return not path.exists() or (path.stat().st_size == 0 and not wal_bytes(path))
 
 
-def has_wal(path: Path) -> bool:
+def wal_bytes(path: Path) -> int:
     wal = path.with_name(path.name + "-wal")
-    return wal.exists() and wal.stat().st_size > 0
+    return wal.stat().st_size if wal.exists() else 0
 
 
 def probe(path: Path) -> None:
@@ -235,7 +236,7 @@ def probe(path: Path) -> None:
             head = file.read(100)
     except PermissionError:
         raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
-    if not head and has_wal(path):
+    if not head and wal_bytes(path):
         raise corrupt(f"{str(path)!r}", "an empty file beside a non-empty WAL")
     if len(head) < 100 or head[:16] != MAGIC:
         raise StoreCorrupt(f"{str(path)!r} is not a memscope store", hint="nothing was changed; choose another path")
@@ -268,7 +269,7 @@ def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
         unreadable = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if os.access(path.parent, os.W_OK) or getattr(error, "sqlite_errorcode", 0) & 0xFF not in unreadable:
             raise
-    if has_wal(path):
+    if wal_bytes(path):
         log.warning("store %s: its folder cannot be written, so the latest changes cannot be read", path)
     return _opened(path, "immutable", connect)
 
@@ -324,14 +325,3 @@ def remove(path: Path) -> None:
     for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal", "-reserve"))):
         with suppress(FileNotFoundError):
             name.unlink()
-
-
-def sync(path: Path) -> None:
-    """Sync a file or, where the system can, a folder to the disk."""
-    if path.is_dir() and os.name == "nt":
-        return
-    file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.local import Row
-from memscope.stores.sqlite.files import has_wal
+from memscope.stores.sqlite.files import wal_bytes
 from memscope.stores.sqlite.reserve import Reserve
 from memscope.stores.sqlite.user import SQLiteUser
 
@@ -135,8 +135,7 @@ def wipe(db: sqlite3.Connection, path: Path, fingerprints: Sequence[Fingerprints
 
 def rebuild(db: sqlite3.Connection, path: Path) -> ForgetReport:
     """Rebuild the file from its live content, which passes through the WAL."""
-    wal = path.with_name(f"{path.name}-wal")
-    if _size(db) > _room(path) + (wal.stat().st_size if wal.exists() else 0):
+    if _size(db) > _room(path) + wal_bytes(path):
         return pending("the disk is full")
     large = path.stat().st_size > MAX_REBUILT_BYTES
     db.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
@@ -157,7 +156,7 @@ def _room(path: Path) -> int:
 
 def _fold(db: sqlite3.Connection, path: Path) -> bool:
     busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    return not busy and not has_wal(path)
+    return not busy and not wal_bytes(path)
 
 
 def pending(reason: str) -> ForgetReport:

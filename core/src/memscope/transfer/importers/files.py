@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from memscope import validation
 from memscope.errors import InputError, LimitError, MemscopeError
+from memscope.transfer import accessible
 
 MIB = 1024 * 1024
 CHUNK_BYTES = MIB
@@ -62,31 +63,21 @@ def path_of(source: Any) -> Path:
         return path
 
 
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` into an ``InputError``."""
-    try:
-        yield
-    except OSError as error:
-        hint = "check the path and its permissions"
-        raise InputError(f"{str(path)[:500]!r} cannot be read: {error.strerror}", hint=hint) from error
-
-
 def read_json(source: Any) -> Iterator[tuple[str, Any]]:
     """Yield the JSON values of a file, each with its place for messages; a list yields its items."""
     path = path_of(source)
-    with readable(path), path.open("rb") as file:
+    with accessible(path), path.open("rb") as file:
         yield from values(file, repr(path.name))
 
 
 def unzipped(source: Any, begins: str) -> Iterator[tuple[str, Any]]:
     """Yield the values of a JSON file, or of those in a zip whose name starts with ``begins``."""
     path = path_of(source)
-    with readable(path), path.open("rb") as file:
+    with accessible(path), path.open("rb") as file:
         if not file.peek(2).startswith(b"PK"):
             yield from values(file, repr(path.name))
             return
-    with readable(path), _Archive(path) as archive:
+    with accessible(path), _Archive(path) as archive:
         yield from _zipped(archive, begins)
 
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from memscope.errors import InputError, LimitError
 from memscope.records import ROLES
+from memscope.transfer import accessible
 from memscope.transfer.importers import ImportedMemory, Item, NotTaken, time_of
-from memscope.transfer.importers.files import EXPORT_AGAIN, MIB, mapping, path_of, read_json, readable, sequence, word
+from memscope.transfer.importers.files import EXPORT_AGAIN, MIB, mapping, path_of, read_json, sequence, word
 
 SQLITE = b"SQLite format 3\0"
 HISTORY_QUERY = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'history' AND rootpage > 0"
@@ -113,7 +114,7 @@ def _rows(path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_sqlite(path: Path) -> bool:
-    with readable(path):
+    with accessible(path):
         if not path.is_file():
             return False
         with path.open("rb") as file:

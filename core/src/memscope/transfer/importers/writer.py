@@ -40,13 +40,8 @@ class ItemWriter:
     """Write the items of one source. ``user``, if set, owns all of them."""
 
     def __init__(self, runtime: MemoryOperations, name: str, user: str | None, *, dry_run: bool) -> None:
-        self._runtime, self._services, self._name, self._user, self._dry_run = (
-            runtime,
-            runtime.services,
-            name,
-            user,
-            dry_run,
-        )
+        self._runtime, self._services = runtime, runtime.services
+        self._name, self._user, self._dry_run = name, user, dry_run
         self._counts: Counter[str] = Counter()
         self._not_taken: Counter[str] = Counter()
         self._users: set[str] = set()
