@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from memscope.errors import ModelReplyError
-from memscope.models.clients import BODIES, read_scores
+from memscope.models.clients import read_scores, rerank_body
 
 RESULTS = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0}]
 
 
 def test_what_is_sent() -> None:
-    assert BODIES["flat"]("q", ("a", "b"), {"x": 1}) == {"query": "q", "documents": ["a", "b"], "x": 1}
-    assert BODIES["dashscope"]("q", ("a", "b"), {"instruct": "y"}) == {
+    assert rerank_body("flat", "q", ("a", "b"), {"x": 1}) == {"query": "q", "documents": ["a", "b"], "x": 1}
+    assert rerank_body("dashscope", "q", ("a", "b"), {"instruct": "y"}) == {
         "input": {"query": "q", "documents": ["a", "b"]},
         "parameters": {"return_documents": False, "top_n": 2, "instruct": "y"},
     }

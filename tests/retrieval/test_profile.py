@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.adapters.memory_tools import search_memory
 from memscope.adapters.session import MemorySession
 from memscope.records import ChangeSet, Quote, Supersession
 from talk import START, note, say, talking
@@ -159,7 +160,7 @@ async def test_a_tool_searches_the_kinds_it_is_asked_for(
     memory: AsyncMemoryScope, kinds: list[Any], shown: bool
 ) -> None:
     await say(memory, "The spare key is under the blue pot")
-    answer = await MemorySession("u", memory=memory).answer_search("Where is my spare key?", kinds=kinds)
+    answer = await search_memory(MemorySession("u", memory=memory), "Where is my spare key?", kinds)
     assert ("blue pot" in answer) == shown
 
 
@@ -167,7 +168,7 @@ async def test_an_adapter_shows_the_profile_for_a_question_about_the_user(memory
     await say(memory, "My name is Rosalind.")
     session = MemorySession("u", memory=memory)
     assert "Rosalind" in (await session.recall("Who am I?")).text
-    assert "Rosalind" in await session.answer_search("What do you know about me?")
+    assert "Rosalind" in await search_memory(session, "What do you know about me?")
     assert not (await session.recall("Who am I?", shown=["My name is Rosalind."])).text
 
 

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("memscope")
 R = TypeVar("R")
 T = TypeVar("T")
-SECRET_SUFFIXES = (
-    "key",
-    "headers",
-    "password",
-    "secret",
-    "token",
-)  # how the names of settings end that are not written down
+SECRET_SUFFIXES = ("key", "headers", "password", "secret", "token")  # of names of settings that are not written down
 MemoryLike: TypeAlias = "AsyncMemoryScope | MemoryScope | Settings | Mapping[str, Any] | str | Path | None"
 Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 

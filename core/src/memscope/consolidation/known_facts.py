@@ -34,13 +34,8 @@ if TYPE_CHECKING:
 MAX_KNOWN_FACTS = 24  # shown in one call
 MAX_KNOWN_FACT_CHARS = 300
 NEAREST_COUNTS = 5  # exponent of the sum over turns
-WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON, WEIGHT_OF_STATE = (
-    0.1,
-    3.0,
-    0.05,
-    0.3,
-    0.5,
-)  # fitted on recorded relations, alone and among 19 other turns
+# fitted on recorded relations, alone and among 19 other turns
+WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON, WEIGHT_OF_STATE = 0.1, 3.0, 0.05, 0.3, 0.5
 WEIGHT_OF_TOPIC_ALONE = 0.2
 
 

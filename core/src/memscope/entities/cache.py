@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from memscope.entities.index import EntityIndex, EntityView
 from memscope.entities.record_names import ReadRecords, read
-from memscope.records import Handle, Record, Select
+from memscope.records import Record, Select
 from memscope.stores import Store
 from memscope.stores.rules import record_id
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from memscope.search.changes import Changes, RecordChanges
 
 # Of all users, about 1 KB each; the latest user's are kept whatever their number. More of them make the pauses of
@@ -46,13 +43,16 @@ class _User:
     def reset(self) -> None:
         self.records = ReadRecords({}, {})
         self.revision = 0
-        self.units: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None  # ascending, and their records' numbers
-        self.ids: dict[Handle, str] = {}  # of records, by number
         self.views: OrderedDict[_ViewKey, tuple[EntityIndex, set[str]]] = OrderedDict()  # and what changed since
 
-    def forget(self, id: str) -> None:
-        self.records.turns.pop(id, None)
-        self.records.memories.pop(id, None)
+    @property
+    def ids(self) -> set[str]:
+        return {*self.records.turns, *self.records.memories}
+
+    def forget(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            self.records.turns.pop(id, None)
+            self.records.memories.pop(id, None)
 
 
 _users: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Store, OrderedDict[str, _User]]]
@@ -86,7 +86,7 @@ async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityInd
         waiting |= changed
     key: _ViewKey = view[:3]
     if key not in known.views:
-        known.views[key] = EntityIndex(view), {*known.records.turns, *known.records.memories}
+        known.views[key] = EntityIndex(view), known.ids
     known.views.move_to_end(key)
     while len(known.views) > MAX_VIEWS_PER_USER:
         known.views.popitem(last=False)
@@ -115,19 +115,17 @@ async def _take(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
     changed = set[str]()
     async for page in pages:
         changed |= {*await _read(page.records, known), *page.gone}
-        for id in page.gone:
-            known.forget(id)
+        known.forget(page.gone)
         known.revision = page.revision
     return changed
 
 
 async def _scan(store: Store, user: str, known: _User) -> set[str]:
-    before, seen, changed = {*known.records.turns, *known.records.memories}, set[str](), set[str]()
+    before, seen, changed = known.ids, set[str](), set[str]()
     async for page in store.scan(Select(user)):
         seen.update(map(record_id, page))
         changed |= await _read(page, known)
-    for id in before - seen:
-        known.forget(id)
+    known.forget(before - seen)
     return changed | (before - seen)
 
 
@@ -139,33 +137,23 @@ async def _extend(store: Store, user: str, known: _User, changes: Callable[[str,
         known.reset()
         news = await changes(user, 0)
     known.revision = news.revision
-    touched, changed = _touched(known, news), set[str]()
-    for start in range(0, len(touched), RECORDS_PER_PAGE):
-        numbers = touched[start : start + RECORDS_PER_PAGE]
-        records = (await store.fetch(user, numbers)).records
+    changed = known.ids.intersection(await store.tombstones(user)) if len(news.gone) else set[str]()
+    known.forget(changed)
+    written = _written(news)
+    for start in range(0, len(written), RECORDS_PER_PAGE):
+        records = (await store.fetch(user, written[start : start + RECORDS_PER_PAGE])).records
         changed |= await _read(list(records.values()), known)
-        known.ids |= {number: record_id(record) for number, record in records.items()}
-        gone = {known.ids.pop(number) for number in numbers if number not in records and number in known.ids}
-        for id in gone:
-            known.forget(id)
-        changed |= gone
     return changed
 
 
-def _touched(known: _User, changes: Changes) -> list[int]:
-    """Return the numbers of the records of which a unit came or went."""
+def _written(changes: Changes) -> list[int]:
+    """Return the numbers of the records of which a unit came."""
     import numpy as np
 
-    from memscope.search.snapshot import ROW_DTYPE, find, unique_values
+    from memscope.search.snapshot import ROW_DTYPE, unique_values
 
-    fresh = np.frombuffer(changes.columns, ROW_DTYPE)
-    units, numbers = fresh["seq"].astype(np.int64), fresh["number"].astype(np.int64)
-    if known.units is not None:
-        units, numbers = np.concatenate((known.units[0], units)), np.concatenate((known.units[1], numbers))
-    rows = find(units, changes.gone)
-    known.units = units, numbers
-    touched: list[int] = unique_values(np.concatenate((fresh["number"], numbers[rows[rows >= 0]]))).tolist()
-    return touched
+    numbers: list[int] = unique_values(np.frombuffer(changes.columns, ROW_DTYPE)["number"]).tolist()
+    return numbers
 
 
 async def _read(page: Sequence[Record], known: _User) -> set[str]:

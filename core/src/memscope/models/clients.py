@@ -10,7 +10,7 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
@@ -237,7 +237,7 @@ class OpenAIReranker(_Client):
         if len(documents) > MAX_DOCUMENTS:
             raise LimitError("documents to rerank", limit=MAX_DOCUMENTS, got=len(documents))
         _check_texts([query, *documents])
-        body = BODIES[self.endpoint.shape](query, documents, self.endpoint.parameters)
+        body = rerank_body(self.endpoint.shape, query, documents, self.endpoint.parameters)
         seconds = self.endpoint.query_deadline_s if deadline_s is None else deadline_s
         return await self._caller.call(lambda: self._scores(body, len(query), documents), seconds)
 
@@ -312,22 +312,12 @@ def _check_texts(texts: Sequence[str]) -> None:
         raise LimitError("characters of a text", limit=MAX_PROMPT_CHARS, got=longest)
 
 
-# ``flat`` is the ``/rerank`` of Jina, Cohere, SiliconFlow and vLLM; ``dashscope`` nests it in ``input``, ``output``.
-
-
-def flat_body(query: str, documents: Sequence[str], parameters: Mapping[str, Json]) -> dict[str, Json]:
-    return {"query": query, "documents": list(documents), **parameters}
-
-
-def dashscope_body(query: str, documents: Sequence[str], parameters: Mapping[str, Json]) -> dict[str, Json]:
-    wanted = {"return_documents": False, "top_n": len(documents), **parameters}
-    return {"input": {"query": query, "documents": list(documents)}, "parameters": wanted}
-
-
-BODIES: Mapping[str, Callable[[str, Sequence[str], Mapping[str, Json]], dict[str, Json]]] = {
-    "flat": flat_body,
-    "dashscope": dashscope_body,
-}
+def rerank_body(shape: str, query: str, documents: Sequence[str], parameters: Mapping[str, Json]) -> dict[str, Json]:
+    """``flat`` is the ``/rerank`` of Jina, Cohere, SiliconFlow and vLLM; ``dashscope`` nests it."""
+    asked = {"query": query, "documents": list(documents)}
+    if shape == "flat":
+        return {**asked, **parameters}
+    return {"input": asked, "parameters": {"return_documents": False, "top_n": len(documents), **parameters}}
 
 
 def read_scores(payload: Mapping[str, Any], count: int) -> list[float]:

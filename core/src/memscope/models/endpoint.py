@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from memscope.errors import ConfigError, nearest
 from memscope.records import Json
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
 
 ModelKind: TypeAlias = Literal["chat", "embed", "rerank"]
 Format: TypeAlias = Literal["json_schema", "json_object", "prompt"]
@@ -20,12 +23,6 @@ Format: TypeAlias = Literal["json_schema", "json_object", "prompt"]
 PATHS: Mapping[str, str] = {"chat": "/chat/completions", "embed": "/embeddings", "rerank": "/rerank"}
 RESERVED = frozenset({"model", "messages", "input", "query", "documents", "stream", "response_format"})
 _TAILS = (*PATHS.values(), "/completions", "/models")
-
-
-class Concealed(Protocol):
-    """Protocol of a hidden key, as pydantic's ``SecretStr``."""
-
-    def get_secret_value(self) -> str: ...
 
 
 class Secret:
@@ -59,7 +56,7 @@ class Endpoint:
 
     model: str
     base_url: str
-    key: Concealed | str | None = field(default=None, repr=False)
+    key: SecretStr | Secret | str | None = field(default=None, repr=False)
     key_header: str = "Authorization"
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     parameters: Mapping[str, Json] = field(default_factory=dict)
@@ -140,7 +137,7 @@ def _refuse_metadata_service(host: str) -> None:
         raise ConfigError(f"base_url names a link-local address, {host!r}", hint="no model is served there")
 
 
-def _concealed(key: Concealed | str | None) -> Concealed | None:
+def _concealed(key: SecretStr | Secret | str | None) -> Secret | None:
     value = key if isinstance(key, str) or key is None else key.get_secret_value()
     return Secret(value.strip()) if value and value.strip() else None
 

@@ -36,10 +36,7 @@ from memscope.services import Services
 from memscope.text.language import is_wide
 
 MAX_SUMMARY_CHARS = 4_000  # characters of a reply
-MAX_SHOWN_TURN_CHARS, MAX_SHOWN_CHARS = (
-    1_000,
-    10_000,
-)  # characters of a turn, and of all turns, that are shown in one call
+MAX_SHOWN_TURN_CHARS, MAX_SHOWN_CHARS = 1_000, 10_000  # of a turn, and of all turns, that are shown in one call
 
 
 class Summary(BaseModel):

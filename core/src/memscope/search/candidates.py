@@ -25,22 +25,10 @@ from memscope.search.matching import (
 from memscope.search.snapshot import Bools, Floats, Ints, Snapshot
 from memscope.search.units import USER_ROLE, microseconds
 
-TEXT_CHANNEL, PERIOD_CHANNEL, USER_CHANNEL, VECTOR_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-)  # Candidates.channels
-POOL_SIZES = {
-    TEXT_CHANNEL: 150,
-    PERIOD_CHANNEL: 75,
-    USER_CHANNEL: 75,
-    VECTOR_CHANNEL: 100,
-    MEANING_CHANNEL: 100,
-    TOPIC_CHANNEL: 75,
-}
+# the bits of Candidates.channels
+TEXT_CHANNEL, PERIOD_CHANNEL, USER_CHANNEL, VECTOR_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL = 1, 2, 4, 8, 16, 32
+POOL_SIZES = {TEXT_CHANNEL: 150, PERIOD_CHANNEL: 75, USER_CHANNEL: 75, VECTOR_CHANNEL: 100, MEANING_CHANNEL: 100,
+              TOPIC_CHANNEL: 75}  # fmt: skip
 COMPARED_ROWS_FACTOR = 4  # rows compared by whole built-in vectors, per row of the channel
 DURABLE_TOPIC_BONUS = 0.2  # added to a topic shared by a durable statement
 HEADER_RARITY_SHARE = 0.3  # weight of a term in the header, in the score of the pool
