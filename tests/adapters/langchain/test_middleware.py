@@ -16,10 +16,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from memscope import MemoryScope
+from memscope.adapters.session import Recalled
 from memscope.errors import ConfigError, ScopeError
 from memscope.prompts.memory_block import OPEN_MARK
 from memscope_langchain import MemoryScopeMiddleware
-from memscope_langchain.middleware import first_new
+from memscope_langchain.middleware import begin
 from memscope_langchain.run import thread_of, user_of
 from memscope_testing.scripted import FickleStore, ScriptedModel
 
@@ -341,8 +342,19 @@ def history(*kinds):
         ("sh", None, 1), ("hah", "1", 2), ("hah", "2", 3), ("hahah", "2", 3), ("hah", "gone", 2),
     ],
 )  # fmt: skip
-def test_where_the_new_begins(messages, heard, place):
-    assert first_new(history(messages), heard) == place
+async def test_where_the_new_begins(messages, heard, place):
+    said = []
+
+    class Session:
+        async def record(self, turns, *, replay=False):
+            said.extend(() if replay else turns)
+            return ("",) * len(turns)
+
+        async def recall(self, query, **_):
+            return Recalled()
+
+    await begin(Session(), {"messages": history(messages), "memscope_heard": heard}, ())
+    assert len(said) == len(messages[place:].replace("s", ""))
 
 
 # ---- tools by itself

@@ -11,9 +11,9 @@ from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
 from memscope.adapters import memory_tools
-from memscope.adapters.memory_tools import READING, Tool, described, schema, tool_set
+from memscope.adapters.memory_tools import READING, Tool, described, schema, tool_answer, tool_set
 from memscope.adapters.session import MemorySession
-from memscope.errors import InputError, MemscopeError
+from memscope.errors import MemscopeError
 
 
 class AgentMemory(Protocol):
@@ -53,17 +53,11 @@ class _MemoryTool(ToolBase):
 
     async def __call__(self, *_: Any, _agent_state: AgentState | None = None, **arguments: Any) -> ToolChunk:
         try:
-            return ToolChunk(content=[TextBlock(text=await self.run(_agent_state, **arguments))])
+            session, seen = self.memory.memory_session(_agent_state), self.memory.seen(_agent_state)
+            answer = await tool_answer(self.tool, session, arguments, seen=seen, strict=True)
+            return ToolChunk(content=[TextBlock(text=answer)])
         except MemscopeError as error:
             return ToolChunk(content=[TextBlock(text=f"Error: {error}")], state=ToolResultState.ERROR)
-
-    async def run(self, state: AgentState | None, **arguments: Any) -> str:
-        if missing := [name for name in self.input_schema["required"] if name not in arguments]:
-            raise InputError(f"{self.name} needs {', '.join(missing)}")
-        chosen = {name: arguments[name] for name in self.input_schema["properties"] if name in arguments}
-        if self.tool is memory_tools.search_memory:
-            chosen["seen"] = self.memory.seen(state)
-        return await self.tool(self.memory.memory_session(state), **chosen)
 
 
 class SearchMemoryTool(_MemoryTool):

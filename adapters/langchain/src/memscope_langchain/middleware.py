@@ -15,7 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
@@ -28,6 +28,7 @@ from memscope.adapters.kit import (
     SessionPool,
     ToolSet,
     Zone,
+    begin_run,
     choose_query,
     wait_for,
 )
@@ -36,7 +37,6 @@ from memscope_langchain.messages import agents_in, turns_of
 from memscope_langchain.run import thread_of, user_of, zone_of
 from memscope_langchain.tools import tools_over
 
-HISTORY = 500  # the latest messages of a thread that are compared with what is kept
 Update = dict[str, Any]
 
 
@@ -145,13 +145,10 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
 async def begin(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
-    arrived = first_new(messages, state.get("memscope_heard"))
-    agents = agents_in(messages, agents)
-    history, new = turns_of(messages[:arrived][-HISTORY:], agents), turns_of(messages[arrived:], agents)
-    keys = [*await session.record(history, replay=True), *await session.record(new)]
-    texts = {turn["content"] for turn in (*history, *new)}
-    recalled = await session.recall(choose_query(new or history), exclude=keys, shown=texts)
-    shown = ShownMemory(text=recalled.text, keys=keys, beside=users_newest(messages))
+    arrived, agents = after(messages, state.get("memscope_heard")), agents_in(messages, agents)
+    new = None if arrived is None else len(turns_of(messages[:arrived], agents))
+    memory = await begin_run(session, turns_of(messages, agents), new=new)
+    shown = ShownMemory(text=memory.text, keys=[*memory.keys], beside=users_newest(messages))
     return {"memscope_heard": latest(messages), "memscope_shown": shown}
 
 
@@ -179,19 +176,6 @@ async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents
 
 
 # -------------------------------------------------------------------------------------------------------- messages
-
-
-def first_new(messages: Sequence[BaseMessage], heard: str | None) -> int:
-    """Return the index of this run's own first message.
-
-    Without a checkpointer nothing is known of earlier runs and callers show the whole history again. Then only what the
-    user said last is certainly new, and only if nobody has replied to it.
-    """
-    start = after(messages, heard)
-    if start is not None:
-        return start
-    user, model = last_of(messages, HumanMessage), last_of(messages, AIMessage)
-    return user if user > model or model == len(messages) else len(messages)
 
 
 def after(messages: Sequence[BaseMessage], heard: str | None) -> int | None:
