@@ -164,7 +164,6 @@ class Runtime:
         expand_lists: bool = False,
         speak: Speak | None = "always",
     ) -> Request:
-        """Validate the arguments of ``retrieve``."""
         from memscope.retrieval import Request
 
         local = validation.zone(zone) or self.services.zone
@@ -190,7 +189,6 @@ class Runtime:
         return speak
 
     async def retrieve(self, query: Request) -> Retrieval:
-        """Run the workers of ``retrieve`` between the plugins' hooks."""
         from memscope import retrieval
 
         if self._retrieve_workers is None:

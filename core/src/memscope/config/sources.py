@@ -159,7 +159,6 @@ def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
 
 
 def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
-    """Return the section that a field holds, if it holds one."""
     held = schema.model_fields[name].annotation if name in schema.model_fields else None
     kinds = get_args(held) if get_origin(held) in (UnionType, Annotated) else (held,)
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)

@@ -60,7 +60,6 @@ def reach(index: EntityIndex, starts: Sequence[int], depth: int, most: int) -> d
 
 
 def relating_facts(index: EntityIndex, chosen: Iterable[int]) -> dict[tuple[int, int], list[str]]:
-    """Return the newest facts of each pair of the chosen entities."""
     inside = set(chosen)
     by_pair: dict[tuple[int, int], list[str]] = defaultdict(list)
     facts = {fact for one in inside for fact in index.nodes[one].facts}

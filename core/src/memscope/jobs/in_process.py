@@ -61,7 +61,6 @@ class InProcessWork:
             self.background.turns_added(user, turns)
 
     def start(self) -> None:
-        """Start the background for all users, unless it runs."""
         background = self._usable() or self._make()
         background.everyone = True
         background.start()
@@ -88,7 +87,6 @@ class InProcessWork:
         background.turns_added(user, turns)
 
     async def stop(self, drain_s: float) -> None:
-        """Stop the background; work under way gets ``drain_s`` seconds."""
         background, self.background = self._usable(), None
         if background is not None:
             await background.stop(drain_s)

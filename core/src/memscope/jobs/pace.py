@@ -36,7 +36,6 @@ async def rest_s(ctx: Services, job: StageJob, claim: Claim) -> float:
 
 
 def are_few(turns: int, limit: int) -> bool:
-    """Return whether the turns are less than half a batch."""
     return 2 * turns < limit
 
 
@@ -70,7 +69,6 @@ class Rounds:
     _failed: set[str] = field(default_factory=set)
 
     async def work(self) -> list[JobResult]:
-        """Work for all users that have something due."""
         results: list[JobResult] = []
         for job in self.jobs:
             results += await self._reflect(job, results) if job.stage == "reflect" else await self._all(job)

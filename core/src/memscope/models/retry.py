@@ -49,7 +49,6 @@ class PerLoop(Generic[T]):
             return (self._made.get if keep else self._made.pop)(asyncio.get_running_loop(), None)
 
     def take(self) -> list[tuple[asyncio.AbstractEventLoop, T]]:
-        """Remove and return all entries, with their loops."""
         with self._lock:
             taken = list(self._made.items())
             self._made.clear()

@@ -222,7 +222,6 @@ class Plugins:
         return store
 
     def _why_missing(self, scheme: str) -> tuple[str, str] | None:
-        """Explain why the plugin of a store's scheme is missing, with a hint."""
         from memscope.config.sections import EXTRAS
 
         name = "postgres" if scheme == "postgresql" else scheme.partition("+")[0]

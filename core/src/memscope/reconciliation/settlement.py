@@ -198,7 +198,6 @@ class Settlement:
             self.revised[memory.id] = Revision(memory, memory.version)
 
     def _close(self, closing: Supersession) -> None:
-        """Close a memory, and drop its pending revision."""
         self.revised.pop(closing.id, None)
         self.closed[closing.id] = closing
 

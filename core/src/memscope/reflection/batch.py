@@ -46,7 +46,6 @@ class TopicBatch(WorkBatch):
 
     @property
     def facts(self) -> dict[str, Observation]:
-        """Return all facts of the batch, by id."""
         return {**self.sources, **{one.id: one for one in (*self.near, *self.observations)}}
 
 

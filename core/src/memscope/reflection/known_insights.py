@@ -43,7 +43,6 @@ class ShownFacts:
 
 
 def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
-    """Choose what is shown for a batch."""
     new, nearness = batch.observations, _Nearness()
     share = max(1.0, len(new) / FEW_FACTS)
     lost = [one for one in batch.insights if ended(batch, one, now)]

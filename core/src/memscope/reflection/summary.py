@@ -101,7 +101,6 @@ def _left(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Tur
 
 
 async def _ask(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> str:
-    """Return the summary of an earlier one and of the turns after it."""
     texts = [turn.text for turn in turns]
     reply = await ctx.ask("summary", texts, summary_data(ctx, goes_on, turns), Summary)
     text = " ".join(visible(reply.summary).split())

@@ -112,7 +112,6 @@ class LocalSearch:
     # ---- keeping up
 
     async def _fresh(self, user: str) -> Snapshot:
-        """Return a snapshot of the store's current state."""
         entry = self._cache.get(user)
         if entry is not None and await self.is_unchanged(user, entry.snapshot.revision, entry.snapshot.space):
             return entry.snapshot

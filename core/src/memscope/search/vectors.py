@@ -51,11 +51,9 @@ class VectorMatrix:
 
     @property
     def is_half(self) -> bool:
-        """Return whether the rows are still float16."""
         return self.rows.dtype == np.float16
 
     def widened(self) -> VectorMatrix:
-        """Return a copy with rows as float32 instead of float16."""
         return VectorMatrix(widened(self.rows), None) if self.is_half else self
 
     def cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -83,7 +83,6 @@ class BlockRemoval:
 
     @property
     def texts(self) -> list[str]:
-        """The removed text."""
         return [
             text
             for block in (*self.dropped, *self.rewritten)

@@ -74,7 +74,6 @@ def total(parts: Sequence[ForgetReport]) -> ForgetReport:
 
 
 def is_whole(select: Select) -> bool:
-    """Return whether everything of a user is selected."""
     return select == Select(select.user)
 
 

@@ -208,7 +208,6 @@ class ImportWriter:
             await self._write_memories(written)
 
     async def _write_ready(self, left: int) -> None:
-        """Write turns, but for the last ``left`` writes."""
         while len(self._ready) > left:
             await self._write_turns(*self._ready.popleft())
 

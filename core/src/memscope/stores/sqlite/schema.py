@@ -100,7 +100,6 @@ CREATE INDEX lane_due ON lane(stage, due);
 
 
 def run(db: sqlite3.Connection, script: str) -> None:
-    """Run the statements of a script in the open transaction."""
     for statement in script.split(";\n"):
         db.execute(statement)
 

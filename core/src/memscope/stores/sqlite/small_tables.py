@@ -84,7 +84,6 @@ class SpaceTable:
 
 
 def read_counters(db: sqlite3.Connection, name: str) -> dict[str, Json]:
-    """Read the counters of a name from their row in ``meta``."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (f"counters {name}",)).fetchone()
     return dict(json.loads(row[0])) if row else {}
 

@@ -214,7 +214,6 @@ class _JsonText:
         self._append(part)
 
     def _append(self, part: str) -> None:
-        """Drop parsed text and append ``part``."""
         self._count_lines()
         self._line_start -= self._at
         self._text, self._at, self._counted = self._text[self._at :] + part, 0, 0

@@ -267,7 +267,6 @@ def _items(name: str, importer: Importer, sources: Sequence[Any]) -> Iterator[It
 
 
 def _size(item: Item) -> int:
-    """Return the number of characters in an item."""
     size, left = 0, [getattr(item, name) for name in item.__slots__]
     while left:
         value = left.pop()
