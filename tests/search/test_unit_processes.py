@@ -48,9 +48,9 @@ def makers(monkeypatch):
 
 def made_by_process(monkeypatch):
     """Return the answers of processes; one is None that came from this one."""
-    answers, ask = [], unit_processes._Process.made
+    answers, ask = [], unit_processes._Process.make
     monkeypatch.setattr(
-        unit_processes._Process, "made", lambda self, turns: answers.append(ask(self, turns)) or answers[-1]
+        unit_processes._Process, "make", lambda self, turns: answers.append(ask(self, turns)) or answers[-1]
     )
     return answers
 
@@ -63,7 +63,7 @@ def test_a_process_makes_the_same_units(makers, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "getpriority"), reason="this system has no niceness")
 def test_a_process_lets_the_calls_of_other_users_go_first(makers):
     process = unit_processes._Process.start()
-    assert process.made(TURNS) is not None
+    assert process.make(TURNS) is not None
     niceness = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, process._process.pid)]
     process.end()
     assert niceness[1] == min(niceness[0] + unit_processes.NICENESS, 19)

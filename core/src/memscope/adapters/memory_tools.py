@@ -223,10 +223,10 @@ def described(tool: Tool) -> str:
 def arguments(tool: Tool) -> dict[str, tuple[Any, Any]]:
     """Return type and default (``...`` for none) of each argument that a model gives, as pydantic wants fields."""
     hints = get_type_hints(tool, include_extras=True)
-    return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in _given(tool)}
+    return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in _parameters(tool)}
 
 
-def _given(tool: Tool) -> Iterable[inspect.Parameter]:
+def _parameters(tool: Tool) -> Iterable[inspect.Parameter]:
     """Return the parameters of a model: all but the session and those by keyword only."""
     every = list(inspect.signature(tool).parameters.values())[1:]
     return [one for one in every if one.kind is not one.KEYWORD_ONLY]
@@ -239,7 +239,7 @@ def bound(tool: Tool, session: MemorySession) -> Tool:
         return await tool(session, **arguments)
 
     hints = get_type_hints(tool)
-    shown = [one.replace(annotation=hints[one.name]) for one in _given(tool)]
+    shown = [one.replace(annotation=hints[one.name]) for one in _parameters(tool)]
     call.__signature__ = inspect.Signature(shown, return_annotation=str)  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = tool.__name__
     call.__annotations__ = {one.name: one.annotation for one in shown} | {"return": str}

@@ -60,12 +60,12 @@ def place_of(path: Path_, *layers: Layer) -> str:
 
 
 def merged(layers: Layers) -> dict[str, Any]:
-    return reduce(_over, (layer.values for layer in layers), {})
+    return reduce(_merge, (layer.values for layer in layers), {})
 
 
-def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
     """Merge sections field by field; replace anything else."""
-    both = {key: _over(weak[key], value) for key, value in strong.items()
+    both = {key: _merge(weak[key], value) for key, value in strong.items()
             if isinstance(value, Mapping) and isinstance(weak.get(key), dict)}  # fmt: skip
     return {**weak, **strong, **both}
 

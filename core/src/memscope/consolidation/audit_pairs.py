@@ -127,7 +127,7 @@ class PairAudit:
                     by_agent.setdefault(one.scope.agent, []).append(one)
         by_agents = [await self._candidates(agent, facts) for agent, facts in by_agent.items()]
         self.possible = {_digest(pair) for one in by_agents for pair in one.pairs}
-        self._leave(by_agents)
+        self._set_left(by_agents)
 
     async def judge(self, candidates: AgentPairs) -> None:
         """Ask about the nearest pairs of an agent, and apply what the rules let pass."""
@@ -153,7 +153,7 @@ class PairAudit:
         if changed:
             await self.find()
         else:
-            self._leave(self.left)
+            self._set_left(self.left)
 
     def report(self, errors: Mapping[str, int]) -> WorkReport:
         counts = Counter(one["action"] for one in self.actions)
@@ -179,7 +179,7 @@ class PairAudit:
             return {}, 0
         texts = [fact.text for pair in pairs for fact in (pair.old, pair.new)]
         wanted = await asyncio.to_thread(judgement, len(pairs))
-        return _told(await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, wanted), pairs)
+        return _verdicts_of(await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, wanted), pairs)
 
     async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
         newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
@@ -187,7 +187,7 @@ class PairAudit:
         aliases = await known_aliases(scope, [one.about for one in newest], self.ctx)
         return AgentPairs(scope, users, aliases, await asyncio.to_thread(near_pairs, newest, users, aliases))
 
-    def _leave(self, candidates: Sequence[AgentPairs]) -> None:
+    def _set_left(self, candidates: Sequence[AgentPairs]) -> None:
         left = [
             replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in self.answered]) for one in candidates
         ]
@@ -235,7 +235,7 @@ def pairs_data(pairs: Sequence[NearPair]) -> list[dict[str, Json]]:
     return [{"k": number, "earlier": old, "later": new} for number, (old, new) in enumerate(facts, 1)]
 
 
-def _told(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
+def _verdicts_of(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
     """Return one verdict a pair, and the number of those without a pair, or without words of its earlier fact."""
     relations: dict[str, FactRelation] = {}
     wrong = 0

@@ -60,11 +60,11 @@ def _in_pieces(quote: str, text: str) -> str | None:
 
 def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
     """Return where the words stand in ``text``, from place ``after`` on."""
-    plain, _ = _plain(quote)
+    plain, _ = _normalised(quote)
     wanted = plain.strip(_QUOTE_EDGES) or plain.strip()
     if not wanted:
         return None
-    among, places = _plain(text)
+    among, places = _normalised(text)
     start = among.find(wanted)
     while 0 <= start and places[start] < after:
         start = among.find(wanted, start + 1)
@@ -72,7 +72,7 @@ def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
 
 
 @lru_cache(16)
-def _plain(text: str) -> tuple[str, list[int]]:
+def _normalised(text: str) -> tuple[str, list[int]]:
     """Normalise to small letters, single blanks, no invisible characters; and the place of each in ``text``."""
     unseen = {place for comment in COMMENT.finditer(text) for place in range(*comment.span())}
     letters: list[str] = []
@@ -117,7 +117,7 @@ def _aligned(quote: str, text: str) -> str | None:
 
 
 def _tokens(text: str) -> list[_Token]:
-    plain, places = _plain(text)
+    plain, places = _normalised(text)
     spans = ((one.group(), *one.span()) for one in _QUOTE_WORD.finditer(plain))
     return [_Token(word, places[start], places[end - 1] + 1) for word, start, end in spans]
 

@@ -38,12 +38,12 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts], named)
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
     # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
-    settlement = await asyncio.to_thread(_settled, batch, known, aliases, ctx)
+    settlement = await asyncio.to_thread(_settle, batch, known, aliases, ctx)
     batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.beyond)})
     return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
 
 
-def _settled(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ctx: Services) -> Settlement:
+def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ctx: Services) -> Settlement:
     own_names, fresh = user_names((*batch.facts, *known)), {fact.id: fact for fact in batch.facts}
     settlement = Settlement(fresh, ctx.clock(), find_recaps(batch), ctx.settings.approve, own_names, aliases)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
@@ -152,12 +152,12 @@ def find_recaps(batch: FactBatch) -> frozenset[str]:
 
 def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
     cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
-    restated = [words for turn, words in cited if turn.role == "assistant" and not _asked(words, turn)]
+    restated = [words for turn, words in cited if turn.role == "assistant" and not _stands_in_question(words, turn)]
     spoken = [words for turn, words in cited if turn.role != "assistant"]
     return bool(restated) and not any(closeness(fact.text, words) for words in spoken)
 
 
-def _asked(words: str, turn: Turn) -> bool:
+def _stands_in_question(words: str, turn: Turn) -> bool:
     """Return whether the sentence around the words is a question."""
     behind = turn.text[turn.text.find(words) + len(words.rstrip("?？ ")) :]
     end = next((mark for mark in behind if mark in ".!?。！？\n"), "")

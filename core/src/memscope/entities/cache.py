@@ -105,13 +105,13 @@ async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityInd
 async def _follow(store: Store, user: str, known: _User) -> set[str]:
     """Bring the records up to date; returns the ids of those that came, changed or went."""
     if (changes := getattr(store, "changes", None)) is not None:
-        return await _extend(store, user, known, changes)
+        return await _follow_units(store, user, known, changes)
     if (pages := getattr(store, "record_changes", None)) is not None:
-        return await _take(pages(user, known.revision), known)
-    return await _scan(store, user, known)
+        return await _follow_pages(pages(user, known.revision), known)
+    return await _follow_scan(store, user, known)
 
 
-async def _take(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
+async def _follow_pages(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
     changed = set[str]()
     async for page in pages:
         changed |= {*await _read(page.records, known), *page.gone}
@@ -120,7 +120,7 @@ async def _take(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
     return changed
 
 
-async def _scan(store: Store, user: str, known: _User) -> set[str]:
+async def _follow_scan(store: Store, user: str, known: _User) -> set[str]:
     before, seen, changed = known.ids, set[str](), set[str]()
     async for page in store.scan(Select(user)):
         seen.update(map(record_id, page))
@@ -129,7 +129,9 @@ async def _scan(store: Store, user: str, known: _User) -> set[str]:
     return changed | (before - seen)
 
 
-async def _extend(store: Store, user: str, known: _User, changes: Callable[[str, int], Awaitable[Changes]]) -> set[str]:
+async def _follow_units(
+    store: Store, user: str, known: _User, changes: Callable[[str, int], Awaitable[Changes]]
+) -> set[str]:
     news = await changes(user, known.revision)
     if news.revision == known.revision:
         return set()

@@ -21,7 +21,7 @@ MAX_LABEL_CHARS = 24
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _plain(text: str) -> str:
+def _for_xml(text: str) -> str:
     """The characters of a text that XML may hold."""
     return _NOT_XML.sub("", text)
 
@@ -33,10 +33,10 @@ def graphml(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> str:
     lines += [f'  <key id="{name}" for="{of}" attr.name="{name}" attr.type="{kind}"/>' for name, of, kind in keys]
     lines.append('  <graph edgedefault="undirected">')
     for node in nodes:
-        lines.append(f"    <node id={quoteattr(_plain(node.name))}>{_data('kind', node.kind)}"
+        lines.append(f"    <node id={quoteattr(_for_xml(node.name))}>{_data('kind', node.kind)}"
                      f"{_data('count', node.count)}</node>")  # fmt: skip
     for edge in edges:
-        ends = f"source={quoteattr(_plain(edge.source))} target={quoteattr(_plain(edge.target))}"
+        ends = f"source={quoteattr(_for_xml(edge.source))} target={quoteattr(_for_xml(edge.target))}"
         words = _data("words", edge.words) if edge.words else ""
         relation = _data("relation", edge.kind) + _data("weight", edge.count)
         lines.append(f"    <edge {ends}>{relation}{words}</edge>")
@@ -44,12 +44,12 @@ def graphml(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> str:
 
 
 def _data(key: str, value: object) -> str:
-    return f'<data key="{key}">{escape(_plain(str(value)))}</data>'
+    return f'<data key="{key}">{escape(_for_xml(str(value)))}</data>'
 
 
 def dot(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> str:
     def quoted(text: str) -> str:
-        return json.dumps(_plain(text), ensure_ascii=False)
+        return json.dumps(_for_xml(text), ensure_ascii=False)
 
     lines = ["graph memory {", "  node [shape=box, style=rounded];"]
     lines += [f'  {quoted(node.name)} [color="{COLOURS[node.kind]}"];' for node in nodes]
@@ -77,16 +77,16 @@ def _line(edge: GraphEdge, places: Mapping[str, tuple[int, int]]) -> str:
     stroke = 'stroke="#d07020" stroke-dasharray="5 3"' if edge.words else 'stroke="#bbbbbb"'
     width = 1.5 if edge.words else min(6.0, 0.8 + 0.6 * math.log2(edge.count + 1))
     return (f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" {stroke} stroke-width="{width:.1f}">'
-            f"<title>{escape(_plain(title))}</title></line>")  # fmt: skip
+            f"<title>{escape(_for_xml(title))}</title></line>")  # fmt: skip
 
 
 def _circle(node: GraphNode, x: int, y: int) -> str:
     radius = min(24.0, 6 + 2.5 * math.log2(node.count + 1))
     label = node.name if len(node.name) <= MAX_LABEL_CHARS else node.name[: MAX_LABEL_CHARS - 1] + "…"
     title = f"{node.name}: {node.kind}, {node.count} turn{'s' * (node.count != 1)}"
-    return (f'<g><title>{escape(_plain(title))}</title><circle cx="{x}" cy="{y}" r="{radius:.1f}"'
+    return (f'<g><title>{escape(_for_xml(title))}</title><circle cx="{x}" cy="{y}" r="{radius:.1f}"'
             f' fill="{COLOURS[node.kind]}"/><text x="{x}" y="{y + radius + 14:.0f}" text-anchor="middle"'
-            f' stroke="white" stroke-width="3" paint-order="stroke" fill="#222222">{escape(_plain(label))}</text></g>'
+            f' stroke="white" stroke-width="3" paint-order="stroke" fill="#222222">{escape(_for_xml(label))}</text></g>'
             )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, st
     for form, spelling in spellings.items():
         if (spelling.kind or form in heads) and form not in dismissed:
             members[_head(heads, form)].append(form)
-    groups = (_made(head, forms, spellings) for head, forms in members.items())
+    groups = (_name_group(head, forms, spellings) for head, forms in members.items())
     return [one for one in groups if one is not None]
 
 
@@ -94,7 +94,7 @@ def _head(heads: Mapping[str, str], form: str) -> str:
     return form
 
 
-def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> NameGroup | None:
+def _name_group(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> NameGroup | None:
     """Return the group under a name that is said in the mask; None if there is none."""
     named = [form for form in forms if spellings[form].kind]
     if not named:

@@ -92,7 +92,7 @@ def _known_mention(text: str, kind: str, weight: int, role: str) -> NameMention:
 
 
 @lru_cache(1 << 13)
-def _one(thing: T) -> T:
+def _shared(thing: T) -> T:
     """One object for all turns that name the same: each more makes the pauses of Python's garbage collector longer."""
     return thing
 
@@ -102,7 +102,9 @@ def _read_turn(turn: Turn) -> ReadTurn:
     if turn.role != "user":  # "my sister" is the user's only in the user's words
         mentioned = [one._replace(role="") for one in mentioned if one.weight or not one.role]
     mentions = tuple(one for one in mentioned if one.form)
-    return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, _one(mentions), _one(topics(turn.text)))
+    return ReadTurn(
+        turn.key, turn.time, turn.scope.agent, turn.scope.session, _shared(mentions), _shared(topics(turn.text))
+    )
 
 
 def _read_memory(memory: Observation | Insight, mentions: tuple[NameMention, ...], order: int) -> ReadMemory:
@@ -124,18 +126,18 @@ def _names_of(memory: Observation | Insight) -> Iterator[FoundName]:
         return
     yield from (name for name in names(memory.text) if not name.role)
     if isinstance(memory, Insight):
-        yield from _given(memory.subject, "person", 0)
+        yield from _named_by_model(memory.subject, "person", 0)
         return
-    yield from _given(memory.about, "person", 1)
+    yield from _named_by_model(memory.about, "person", 1)
     for keyword in memory.keywords:
-        yield from _given(keyword, "topic" if keyword.islower() or not keyword.isascii() else "thing", 1)
+        yield from _named_by_model(keyword, "topic" if keyword.islower() or not keyword.isascii() else "thing", 1)
 
 
 def _is_user(form: str) -> bool:
     return form == "user" or calls_user(form) or any(form in one.statements.first_person for one in registered())
 
 
-def _given(name: str, kind: str, weight: int) -> Iterator[FoundName]:
+def _named_by_model(name: str, kind: str, weight: int) -> Iterator[FoundName]:
     """Yield a name that a model gave, with the kind of the table where it is in there."""
     if name.strip() and not _is_user(name_form(name)) and len(name) <= 80:
         known = known_kind(name)

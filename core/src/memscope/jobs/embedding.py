@@ -61,7 +61,7 @@ async def embed_all(ctx: Services, *, gather: Callable[[], Awaitable[None]] | No
             await gather()
 
 
-async def _left(ctx: Services) -> int:
+async def _count_failed(ctx: Services) -> int:
     """Return the number of units of failed batches."""
     stats = await ctx.store.stats()
     return stats.failed["embed"] + stats.parked["embed"]
@@ -98,7 +98,7 @@ class Filler:
             try:
                 await self._gather()
                 await embed_all(ctx, gather=self._gather)
-                if self.error is not None and not await _left(ctx):
+                if self.error is not None and not await _count_failed(ctx):
                     self.error = None
             except MemscopeError as error:
                 self._failed(error)

@@ -71,17 +71,17 @@ class Rounds:
     async def work(self) -> list[JobResult]:
         results: list[JobResult] = []
         for job in self.jobs:
-            results += await self._reflect(job, results) if job.stage == "reflect" else await self._all(job)
+            results += await self._reflect(job, results) if job.stage == "reflect" else await self._for_all(job)
         return results
 
-    async def _all(self, job: StageJob) -> list[JobResult]:
+    async def _for_all(self, job: StageJob) -> list[JobResult]:
         return await results_of(self.ctx, job, None, rest=rest_s)
 
     async def _reflect(self, job: StageJob, before: Sequence[JobResult]) -> list[JobResult]:
         now, wait_s = time.monotonic(), self.ctx.settings.reflection.wait_s
         if now >= self._next_look:
             self._next_look = now + max(wait_s / LOOKS_PER_WAIT, self.ctx.settings.poll_s)
-            results = await self._all(job)
+            results = await self._for_all(job)
         else:
             users = {result.user for result in before if result.moved} | self._failed
             results = []

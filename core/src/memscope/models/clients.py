@@ -98,7 +98,7 @@ class OpenAIChat(_Client):
     ) -> Reply:
         checked = _checked_messages(messages)
         if schema is None:
-            return await self._caller.call(lambda: self._plain(checked), deadline_s)
+            return await self._caller.call(lambda: self._unstructured(checked), deadline_s)
         return await self._caller.call(lambda: self._structured(checked, schema), deadline_s)
 
     async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncGenerator[str]:
@@ -107,7 +107,7 @@ class OpenAIChat(_Client):
             async for piece in pieces:
                 yield piece
 
-    async def _plain(self, messages: Sequence[Message]) -> Reply:
+    async def _unstructured(self, messages: Sequence[Message]) -> Reply:
         payload, spent = await self._post({"messages": messages, **self.endpoint.parameters}, _characters(messages))
         text, finish = read_choice(payload)
         return Reply(text, None, finish, spent)
@@ -189,7 +189,7 @@ class OpenAIEmbedder(_Client):
         known = {text: row for text in set(texts) if (row := self._cache.get(text)) is not None}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         sent = list(batches(missing, self.endpoint.batch_texts, self.endpoint.batch_tokens))
-        for batch, rows in zip(sent, await self._all(sent, deadline_s), strict=True):
+        for batch, rows in zip(sent, await self._embed_batches(sent, deadline_s), strict=True):
             known.update(zip(batch, rows, strict=True))
         for text in missing:
             self._cache.put(text, known[text])
@@ -200,7 +200,7 @@ class OpenAIEmbedder(_Client):
         row: NDArray[np.float32] = (await self.embed([self.endpoint.query_prefix + text], deadline_s=seconds))[0]
         return row
 
-    async def _all(self, sent: Sequence[list[str]], deadline_s: float | None) -> list[NDArray[np.float32]]:
+    async def _embed_batches(self, sent: Sequence[list[str]], deadline_s: float | None) -> list[NDArray[np.float32]]:
         """Return the rows of each batch. The first failure stops the others: their rows could not be returned."""
         tasks = [asyncio.create_task(self._caller.call(lambda b=batch: self._batch(b), deadline_s)) for batch in sent]  # type: ignore[misc]
         try:

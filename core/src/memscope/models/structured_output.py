@@ -248,7 +248,7 @@ async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *,
     """
     began = time.monotonic()
     try:
-        return await _asked(model, messages, schema, deadline_s)
+        return await _ask_once(model, messages, schema, deadline_s)
     except ModelReplyCut:
         raise
     except ModelReplyError as error:
@@ -257,9 +257,9 @@ async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *,
             raise
         problem = error.detail or str(error).partition(";")[0]
     again = f"Your last answer could not be used: {problem}. {in_words(schema)}"
-    return await _asked(model, with_instruction(messages, again), schema, left)
+    return await _ask_once(model, with_instruction(messages, again), schema, left)
 
 
-async def _asked(model: ChatModel, messages: Sequence[Message], schema: type[M], deadline_s: float | None) -> M:
+async def _ask_once(model: ChatModel, messages: Sequence[Message], schema: type[M], deadline_s: float | None) -> M:
     reply = await model.chat(messages, schema=schema, deadline_s=deadline_s)
     return reply.parsed if isinstance(reply.parsed, schema) else parse(reply.text, schema)

@@ -31,14 +31,14 @@ class Prompts:
     """Prompts in force, read once: those of ``folder`` before the built-in ones. ``ConfigError`` for an invalid one."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        self._own = _own(Path(folder).expanduser()) if folder else {}
+        self._replacements = _read_folder(Path(folder).expanduser()) if folder else {}
         built_in()  # read here: a memory is made in a thread, a call on the event loop may not read files
 
     def text(self, name: str, language: str, **variables: str) -> str:
         """Return the prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
         path = _path(name, language)
         _check_known(path)
-        return fill(*self._own.get(path, (path, built_in()[path])), variables)
+        return fill(*self._replacements.get(path, (path, built_in()[path])), variables)
 
     def messages(self, name: str, texts: Sequence[str], data: Json, **variables: str) -> list[Message]:
         """Return the prompt in the language of ``said``; ``data`` stands inside a boundary that is new each time."""
@@ -92,7 +92,7 @@ def _check_known(path: str) -> None:
         raise ConfigError(f"there is no prompt {path}", hint=nearest(path, built_in()))
 
 
-def _own(folder: Path) -> dict[str, tuple[str, str]]:
+def _read_folder(folder: Path) -> dict[str, tuple[str, str]]:
     """Return the file and the text of each prompt in the folder.
 
     ``ConfigError`` at once for one that no worker reads, or with variables that its worker does not give.

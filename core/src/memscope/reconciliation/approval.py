@@ -22,7 +22,7 @@ REFUSAL_FIELD, WORDS_FIELD = "refused", "words"  # in the data of a proposal: wh
 
 def proposed(memory: MemoryType, closed: Sequence[Supersession]) -> MemoryType:
     """Return the memory as a proposal, with those of ``closed`` that it would supersede."""
-    changes = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
+    changes = [_to_row(closing) for closing in closed if memory.id in (closing.id, closing.by)]
     return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: changes} if changes else memory.data)
 
 
@@ -46,22 +46,22 @@ def superseded_by(memory: Observation | Insight) -> list[str]:
 
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
     """Make proposals memories. ``NotFound`` for an id that is no open proposal; then none is accepted."""
-    waiting = await _found(store, user, ids)
+    waiting = await _open_proposals(store, user, ids)
     revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
     rows = [row for memory in waiting.values() for row in memory.data.get(SUPERSESSIONS, ())]
-    closed = tuple(dict.fromkeys(_read(row, clock()) for row in rows))
+    closed = tuple(dict.fromkeys(_from_row(row, clock()) for row in rows))
     await store.apply(user, await with_corrections(store, user, ChangeSet(revised=revised, closed=closed), clock()))
     return len(revised)
 
 
 async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
     """Close proposals and keep them in the history: forgetting them would have their turns read again."""
-    waiting = await _found(store, user, ids)
+    waiting = await _open_proposals(store, user, ids)
     now = clock()
     return await store.apply(user, ChangeSet(closed=tuple(Supersession(id, None, now, now) for id in waiting)))
 
 
-async def _found(store: Store, user: str, ids: Sequence[str]) -> dict[str, Observation | Insight]:
+async def _open_proposals(store: Store, user: str, ids: Sequence[str]) -> dict[str, Observation | Insight]:
     records = (await store.fetch(user, list(ids))).records
     waiting: dict[str, Observation | Insight] = {}
     for id in ids:
@@ -81,11 +81,11 @@ def _accepted(memory: Observation | Insight) -> Observation | Insight:
     return replace(memory, proposed=False, data=data)
 
 
-def _written(closing: Supersession) -> Json:
+def _to_row(closing: Supersession) -> Json:
     until = closing.valid_to.isoformat() if closing.valid_to else None
     return [closing.id, closing.by, closing.said.isoformat(), until]
 
 
-def _read(row: Json, now: datetime) -> Supersession:
+def _from_row(row: Json, now: datetime) -> Supersession:
     id, by, said_at, until = row
     return Supersession(id, by, now, datetime.fromisoformat(said_at), datetime.fromisoformat(until) if until else None)

@@ -31,19 +31,19 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
         return []
     await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
     small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
-    facts = await _all(ctx, scope) if small else await _found(ctx, scope, texts)
+    facts = await _all_facts(ctx, scope) if small else await _nearest_facts(ctx, scope, texts)
     if others := set(ids) - {memory.id for memory in facts}:
         records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
         facts += [record for record in records if isinstance(record, Observation)]
     return [one for one in facts if one.current and one.name is None and one.scope.agent == scope.agent]
 
 
-async def _all(ctx: Services, scope: Scope) -> list[Observation]:
+async def _all_facts(ctx: Services, scope: Scope) -> list[Observation]:
     select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
     return [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Observation)]
 
 
-async def _found(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     vectors = await _vectors(ctx, texts)
     asked = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
     results = await asyncio.gather(*map(ctx.store.search, asked))

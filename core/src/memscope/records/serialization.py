@@ -73,19 +73,19 @@ def from_json(content: Mapping[str, Json]) -> Record:
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _RECORD_TYPES:
         raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_RECORD_TYPES)}")
-    return _made(kind, _RECORD_TYPES[kind], values)
+    return _build(kind, _RECORD_TYPES[kind], values)
 
 
 def block_from_json(content: Mapping[str, Json]) -> Block:
     """Convert an object of ``to_json`` back to a block, as ``from_json``."""
-    return _made("block", Block, content)
+    return _build("block", Block, content)
 
 
 def receipt_from_json(content: Mapping[str, Json]) -> Receipt:
-    return _made("receipt", Receipt, content)
+    return _build("receipt", Receipt, content)
 
 
-def _made(kind: str, cls: type[Stored], content: Mapping[str, Json]) -> Stored:
+def _build(kind: str, cls: type[Stored], content: Mapping[str, Json]) -> Stored:
     decoders = _DECODERS[cls]
     if not decoders.keys() >= content.keys():
         unknown = min(content.keys() - decoders.keys())

@@ -22,14 +22,14 @@ def with_insights(batch: TopicBatch, now: datetime) -> TopicBatch:
     """Write the batch's topics: other sentences supersede the old insight, further sources alone revise it."""
     known = {topic.insight.id for topic in batch.topics if topic.insight}
     others = [Topic(one.subject, one, attributed(one, batch.facts)) for one in batch.insights if one.id not in known]
-    settled = [_settled(batch, topic, now) for topic in (*batch.topics, *others)]
+    settled = [_without_ended(batch, topic, now) for topic in (*batch.topics, *others)]
     topics = [part for topic in settled for part in _parts(batch, topic)]
     for ordinal, topic in enumerate(topics):
         batch = _written(batch, topic, ordinal, now)
     return batch
 
 
-def _settled(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
+def _without_ended(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
     """Return the topic without what ended facts say; merged facts stand by their survivors."""
     facts = batch.facts
     ended = {one.id: one.by for one in batch.closed if one.valid_to is not None}

@@ -67,7 +67,7 @@ def with_summary(job: StageJob) -> StageJob:
 async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, claim: Claim, hooks: Hooks) -> ChangeSet:
     old = await summary_of(ctx.store, where)
     turns = await said_lately(ctx.store, where, ctx.clock())
-    left = _left(turns, old, ctx)
+    left = _turns_to_add(turns, old, ctx)
     spoken = [turn for turn in left if not turn.metadata.get(INJECTED)]
     shown = list(await hooks.before("consolidate", spoken, scope=Scope(claim.user))) if spoken else []
     if not shown:
@@ -89,7 +89,7 @@ async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, c
     return replace(change_set, revised=(*change_set.revised, Revision(insight, old.version)), report=report)
 
 
-def _left(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Turn]:
+def _turns_to_add(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Turn]:
     """Return the turns for one call, the oldest that left the window since the last time; [] while they are few."""
     shares = ctx.settings.context
     window = int((shares.budget or 0) * shares.recent)

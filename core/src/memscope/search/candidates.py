@@ -319,18 +319,18 @@ def columns(
         speakers=visibility.statistics.speakers,
         has_roles=visibility.statistics.has_roles,
         time=column["time"][rows],
-        period=_taken(values.period, rows, 0),
-        event=_taken(values.event, rows, 0),
+        period=_column(values.period, rows, 0),
+        event=_column(values.event, rows, 0),
         dated=dated(index, visibility, rows),
-        topic=_taken(values.topic, rows, 0),
+        topic=_column(values.topic, rows, 0),
         meaning=meanings(index, visibility, query, values, rows),
-        cosine=_taken(values.cosine, rows, np.nan).round(5),  # further digits depend on a vector's position
+        cosine=_column(values.cosine, rows, np.nan).round(5),  # further digits depend on a vector's position
         attributed=np.isin(rows, values.attributed) if len(values.attributed) else np.zeros(len(rows), np.bool_),
         channels=channels,
     )
 
 
-def _taken(values: Floats | None, rows: NDArray[np.int64], otherwise: float) -> Floats:
+def _column(values: Floats | None, rows: NDArray[np.int64], otherwise: float) -> Floats:
     return np.full(len(rows), otherwise, np.float32) if values is None else values[rows]
 
 

@@ -78,7 +78,7 @@ class Makers:
             if not future.set_running_or_notify_cancel():  # an import that was stopped
                 continue
             try:
-                future.set_result((process and process.made(turns)) or make(turns))
+                future.set_result((process and process.make(turns)) or make(turns))
             except Exception as error:
                 future.set_exception(error)
         if process is not None:
@@ -118,13 +118,13 @@ class _Process:
         except OSError:
             return None
 
-    def made(self, turns: TurnsToMake) -> Made | None:
+    def make(self, turns: TurnsToMake) -> Made | None:
         """Return the units of turns; None if this process cannot make them."""
         try:
             if named_places() != self._languages or self._process.poll() is not None:
                 return None
-            _send(self._input, [turn and _plain(turn) for turn in turns])
-            return _put_together(*_received(self._output))
+            _send(self._input, [turn and _to_plain(turn) for turn in turns])
+            return _unpack_units(*_receive(self._output))
         except (OSError, EOFError, ValueError):
             self.end()
             return None
@@ -145,11 +145,11 @@ def serve() -> None:
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
-        for name, place in _received(source)[0]:
+        for name, place in _receive(source)[0]:
             register(name, place)
         while True:
-            turns = [plain and _turn(*plain) for plain in _received(source)[0]]
-            _send(target, *_taken_apart([list(turn_units(turn)) if turn else [] for turn in turns]))
+            turns = [plain and _from_plain(*plain) for plain in _receive(source)[0]]
+            _send(target, *_pack_units([list(turn_units(turn)) if turn else [] for turn in turns]))
 
 
 def _send(pipe: IO[bytes], what: Any, data: bytes = b"") -> None:
@@ -158,7 +158,7 @@ def _send(pipe: IO[bytes], what: Any, data: bytes = b"") -> None:
     pipe.flush()
 
 
-def _received(pipe: IO[bytes]) -> tuple[Any, bytes]:
+def _receive(pipe: IO[bytes]) -> tuple[Any, bytes]:
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
         raise EOFError
@@ -166,24 +166,24 @@ def _received(pipe: IO[bytes]) -> tuple[Any, bytes]:
     return json.loads(head), data
 
 
-def _taken_apart(turns: Made) -> tuple[Any, bytes]:
+def _pack_units(turns: Made) -> tuple[Any, bytes]:
     shapes = [[(unit.seq, len(unit.columns), len(unit.terms), unit.text) for unit in units] for units in turns]
     return shapes, b"".join(part for units in turns for unit in units for part in (unit.columns, unit.terms))
 
 
-def _put_together(shapes: Any, data: bytes) -> Made:
+def _unpack_units(shapes: Any, data: bytes) -> Made:
     source = BytesIO(data)
     return [[Unit(seq, source.read(c), source.read(t), text) for seq, c, t, text in units] for units in shapes]
 
 
-def _plain(turn: Turn) -> tuple[Any, ...]:
+def _to_plain(turn: Turn) -> tuple[Any, ...]:
     """Return what the units of a turn depend on."""
     scope, zone = turn.scope, getattr(turn.time.tzinfo, "key", None)
     words = (turn.role, turn.speaker, turn.text, turn.time.isoformat(), zone)
     return (*words, scope.agent, scope.session, turn.statement, INJECTED in turn.metadata)
 
 
-def _turn(
+def _from_plain(
     role: Role, speaker: str, text: str, time: str, zone: str | None, agent: str | None, session: str | None,
     statement: bool, injected: bool,
 ) -> Turn:  # fmt: skip

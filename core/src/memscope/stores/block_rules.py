@@ -170,10 +170,10 @@ class _Alterations:
         """Return the Dice coefficient of shingles, longer ones for long lines, which share most short ones."""
         length = min(len(line), len(old))
         size = 2 if length < 100 else 3 if length < 400 else 6
-        first, second = (self._of(text, size) for text in (line, old))
+        first, second = (self._shingles_of(text, size) for text in (line, old))
         return 2 * len(first & second) / max(1, len(first) + len(second))
 
-    def _of(self, line: str, size: int) -> frozenset[str]:
+    def _shingles_of(self, line: str, size: int) -> frozenset[str]:
         if (line, size) not in self._shingles:
             places = range(max(1, len(line) - size + 1))
             self._shingles[line, size] = frozenset(line[place : place + size] for place in places)

@@ -39,16 +39,16 @@ async def export(
     header = ExportLine("header", "", (await store.secret()).hex() if secret else "")
     with accessible(path):
         async with replacing(path) as file:
-            await asyncio.to_thread(_write, file, [header])
+            await asyncio.to_thread(_write_lines, file, [header])
             for name in [user] if user is not None else await store.users(forgotten=True):
                 counts += await write_user(store, file, name)
                 if progress:
                     progress(counts.total(), None)
-            await asyncio.to_thread(_write, file, [ExportLine("end", "", None, number=counts.total() + 1)])
+            await asyncio.to_thread(_write_lines, file, [ExportLine("end", "", None, number=counts.total() + 1)])
     return dict(counts)
 
 
-def _write(file: BinaryIO, lines: Iterable[ExportLine]) -> None:
+def _write_lines(file: BinaryIO, lines: Iterable[ExportLine]) -> None:
     file.writelines(map(encoded, lines))
 
 
@@ -68,9 +68,9 @@ async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
             counts[line.kind] += 1
             part.append(line)
             if len(part) == LINES_PER_PART:
-                await asyncio.to_thread(_write, file, part)
+                await asyncio.to_thread(_write_lines, file, part)
                 part = []
-        await asyncio.to_thread(_write, file, part)
+        await asyncio.to_thread(_write_lines, file, part)
         if set(await store.tombstones(user)) == before:
             return counts
         await asyncio.to_thread(_cut, file, start)

@@ -172,7 +172,7 @@ class _JsonText:
                 raise InputError(f"{place} has a number of too many digits", hint="write it as text") from None
             else:
                 if end < len(self._text) or self._ended:
-                    self._take(end)
+                    self._move_behind(end)
                     return value
             self._grow(place)
 
@@ -191,7 +191,7 @@ class _JsonText:
         message = f"line {line} of {self._name} is not JSON at character {at - start + 1}"
         return InputError(message, hint=f"mend it there, or {EXPORT_AGAIN}")
 
-    def _take(self, end: int) -> None:
+    def _move_behind(self, end: int) -> None:
         """Move behind a value; shrink the buffer after a long one, so that the limits apply to the next value too."""
         self._at, chunk_end = end, end + CHUNK_BYTES
         if len(self._text) > chunk_end + CHUNK_BYTES:

@@ -101,16 +101,16 @@ def _documents(url: str) -> Iterator[Mapping[str, Any]]:
     root = urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
     login = f"{parts.username}:{parts.password or ''}" if parts.username else ""
     body = {"size": SCROLL_PAGE_HITS, "sort": ["_doc"], "_source": {"excludes": EXCLUDED}}
-    page = _ask(f"{root}/{index}/_search?scroll={SCROLL_KEEP_ALIVE}", body, login)
+    page = _request(f"{root}/{index}/_search?scroll={SCROLL_KEEP_ALIVE}", body, login)
     try:
         while hits := _hits(page):
             yield from hits
-            page = _ask(
+            page = _request(
                 f"{root}/_search/scroll", {"scroll": SCROLL_KEEP_ALIVE, "scroll_id": page.get("_scroll_id")}, login
             )
     finally:
         with suppress(MemscopeError):  # the server also ends the scroll by itself
-            _ask(f"{root}/_search/scroll", {"scroll_id": page.get("_scroll_id")}, login, "DELETE")
+            _request(f"{root}/_search/scroll", {"scroll_id": page.get("_scroll_id")}, login, "DELETE")
 
 
 def _hits(page: Mapping[str, Any]) -> list[Any]:
@@ -120,7 +120,7 @@ def _hits(page: Mapping[str, Any]) -> list[Any]:
     return hits
 
 
-def _ask(url: str, body: Mapping[str, Any], login: str, method: str = "POST") -> Mapping[str, Any]:
+def _request(url: str, body: Mapping[str, Any], login: str, method: str = "POST") -> Mapping[str, Any]:
     request = urllib.request.Request(
         url, json.dumps(body).encode(), {"Content-Type": "application/json"}, method=method
     )

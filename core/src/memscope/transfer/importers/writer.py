@@ -51,7 +51,7 @@ class ItemWriter:
         counts = {part: self._counts[part] for part in parts}
         return ImportReport(**counts, users=len(self._users), not_taken=dict(self._not_taken), dry_run=self._dry_run)
 
-    def kept(self) -> int:
+    def stored_so_far(self) -> int:
         """Return the number of the source's records that are stored by now."""
         return sum(self._counts[part] for part in ("turns", "observations", "insights", "blocks", "known"))
 
@@ -207,15 +207,15 @@ class ItemWriter:
 
     def _key(self, id: str) -> str:
         """Return the key of a memory's source: the memory's id, or a digest of an id that is too long."""
-        encoded = f"{self._name}:{_plain(id)}".encode()
+        encoded = f"{self._name}:{_checked_id(id)}".encode()
         short = len(encoded) <= validation.MAX_IDENTIFIER_BYTES
         return encoded.decode() if short else f"{self._name}:{sha256(id.encode()).hexdigest()}"
 
     def _id(self, secret: bytes, user: str, id: str) -> str:
-        return digest(secret, "imported", user, self._name, _plain(id)).hex()
+        return digest(secret, "imported", user, self._name, _checked_id(id)).hex()
 
 
-def _plain(id: str) -> str:
+def _checked_id(id: str) -> str:
     if validation.text("id", id, len(id) * 4) != id:
         raise InputError("id has characters that are not text")
     return id
@@ -244,7 +244,7 @@ async def import_items(
             if progress:
                 progress(done, None)
     except MemscopeError as error:
-        if (stored := writer.kept()) and not dry_run:
+        if (stored := writer.stored_so_far()) and not dry_run:
             hint = error.hint or "try again"
             error.set_hint(f"{hint}; records stored before it: {stored:,}; repeating the import continues after them")
         raise
