@@ -91,6 +91,7 @@ def test_a_plan_lies_ahead_though_its_booking_is_past(text: str, day: str) -> No
         ("We ended up going to the aquarium on the 15th.", "2026-11-15"),
         ("On the 6th, we had the boiler serviced.", "2026-11-06"),
         ("We met in Rome, October 3.", "2026-10-03"),
+        ("We found the will on the 6th.", "2026-11-06"),
         ("我爸12号做了手术，恢复得不错。", "2026-11-12"),
         ("14号买了辆自行车。", "2026-11-14"),
         ("8号从里斯本回来的。", "2026-11-08"),

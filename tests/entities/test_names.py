@@ -184,6 +184,11 @@ def test_the_first_word_of_a_sentence_has_no_weight_unless_something_tells():
     assert found("Zorblax told me so.") == {"Zorblax": "person"}
 
 
+def test_what_somebody_learns_weighs_as_much_as_a_title():
+    learned, title = names('I am learning pottery from "The Potter\'s Bible".')
+    assert (learned.text, learned.kind, learned.weight) == ("pottery", "topic", title.weight)
+
+
 def test_a_text_of_both_languages():
     assert found("我在学Python，同事Kevin在教我。") == {"Python": "thing", "Kevin": "person"}
     assert found("My friend 王建国 lives in Shanghai, he said, and he likes it there.")["Shanghai"] == "place"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from memscope.reconciliation.insight_sentences import attributed
-from memscope.records import Insight, Observation, Scope
+from memscope.reconciliation.insight_sentences import attributed, corrected
+from memscope.records import Insight, Observation, Scope, Sentence
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -25,3 +25,11 @@ def test_a_value_of_an_earlier_version_rests_sentence_by_sentence_on_the_facts_t
         text="living situation: The user lives in Berlin. The user shares a flat with Abo.",
     )  # fmt: skip
     assert [one.sources for one in attributed(insight, facts)] == [("city",), ("flat", "again")]
+
+
+def test_a_sentence_that_knows_of_the_end_stays_and_says_the_news_for_the_others():
+    bonn, berlin = fact("bonn", "The user lives in Bonn."), fact("berlin", "The user lives in Berlin.")
+    old, new = Sentence(bonn.text, ("bonn",)), Sentence("The user left Bonn for Berlin.", ("bonn", "berlin"))
+    over, facts = {"bonn": [berlin]}, {"bonn": bonn, "berlin": berlin}
+    assert corrected([old, new], over, facts, {new}) == (new,)
+    assert corrected([old], over, facts) == (Sentence(berlin.text, ("berlin",)),)

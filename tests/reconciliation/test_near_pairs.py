@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from memscope.reconciliation.near_pairs import NEAREST_FACTS, near_pairs
@@ -25,3 +26,19 @@ def test_only_facts_that_are_near_are_paired():
 def test_a_fact_is_paired_with_the_nearest_few():
     facts = [noted(number, f"The user bought {number} apples for the cake.") for number in range(12)]
     assert len(near_pairs(facts)) <= NEAREST_FACTS * len(facts) < len(facts) * (len(facts) - 1) / 2
+
+
+def test_only_so_many_of_the_nearest_in_meaning_are_looked_at():
+    same = [replace(noted(number, "The user baked a plum cake."), sources=("t0",)) for number in range(50)]
+    other = noted(50, "The user baked a plum cake with almonds.")
+    paired = {pair.old.id for pair in near_pairs([*same, other])}
+    assert len(paired) == NEAREST_FACTS  # the last of the same turn has so many before it that the other is not seen
+
+
+def test_facts_of_words_without_a_meaning_are_compared_by_their_words():
+    facts = [
+        noted(0, "한국어."),
+        noted(1, "The user likes almond milk."),
+        noted(2, "The user drinks almond milk."),
+    ]
+    assert [(pair.old.id, pair.new.id) for pair in near_pairs(facts)] == [("m1", "m2")]

@@ -28,3 +28,11 @@ async def test_facts_that_are_asked_for_come_too():
         services, texts = memory.admin.runtime.services, ["Shelf 3 holds box 3."]
         assert far.id not in {fact.id for fact in await related(services, Scope("alice"), texts)}
         assert far.id in {fact.id for fact in await related(services, Scope("alice"), texts, [far.id])}
+
+
+async def test_so_many_of_those_that_share_a_word_are_compared():
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        for number in range(501):
+            await memory.add_memory(f"Shelf {number} holds box {number}.", user="alice")
+        facts = await related(memory.admin.runtime.services, Scope("alice"), ["A shelf"])
+    assert len(facts) == 40

@@ -65,6 +65,18 @@ def test_events_of_two_days_are_two_unless_they_recur(verdict, text, days, more,
     assert (weighed(verdict, new, old) != "unrelated") is merged
 
 
+@pytest.mark.parametrize(
+    "new, old, closed",
+    [
+        (noted("Zqx vrk.", "zqx"), noted("Plm bbt.", "plm"), False),  # of no topic at all
+        (noted("The user swims.", "sport"), noted("The user runs marathons.", "training"), True),
+        (noted("The dentist moved to Berlin.", "health"), noted("The user is a nurse.", "work"), False),
+    ],
+)
+def test_facts_of_no_topic_in_common_end_nothing(new, old, closed):
+    assert closes(new, old) == closed
+
+
 @pytest.mark.parametrize("verdict", ["repeats", "refines"])
 @pytest.mark.parametrize(
     "new, old, merged",
