@@ -42,7 +42,7 @@ async def search_memory(
     """Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was said
     and when. Use it when the conversation does not hold the answer.
     """
-    return format_hits(await session.search(query, exclude=seen, kinds=kinds))
+    return await session.answer_search(query, exclude=seen, kinds=kinds)
 
 
 async def remember(session: MemorySession, statement: Statement) -> str:

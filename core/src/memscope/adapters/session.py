@@ -285,6 +285,11 @@ class MemorySession:
 
     # ---- the same, as a tool's answer to the model
 
+    async def answer_search(
+        self, query: str, *, exclude: Collection[str] = (), kinds: Sequence[Kind] | None = None
+    ) -> str:
+        return format_hits(await self.search(query, exclude=exclude, kinds=kinds))
+
     async def answer_remember(self, statement: str) -> str:
         """Keep a model's own note: it is the assistant's, until the user says the same."""
         note = await self.remember(strip_memory(statement), role="assistant", speaker=self.agent)
