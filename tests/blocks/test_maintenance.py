@@ -60,7 +60,7 @@ class Model:
              "keywords": [], "quotes": [{"turn": one["n"], "words": one["text"]}]}
             for one in own
         ]  # fmt: skip
-        return {"turns": [{"turn": one["n"], "level": 3} for one in own], "facts": facts}
+        return {"facts": facts, "nothing": []}
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -1,6 +1,6 @@
 """Scripted chat models in the process, for our tests and those of plugins.
 
-    chat = ScriptedChat([{"turns": [...], "facts": [...]}, ModelTimeout("slow")])
+    chat = ScriptedChat([{"facts": [...], "nothing": [...]}, ModelTimeout("slow")])
     AsyncMemoryScope(":memory:", chat=chat)
 
 A reply is text, a JSON value, an error to raise, or a function from the messages to any of these.
