@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from memscope.reconciliation.insight_sentences import attributed, corrected
+from memscope.reconciliation.insight_sentences import attributed, corrected, keeps, with_fact
 from memscope.records import Insight, Observation, Scope, Sentence
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -33,3 +34,18 @@ def test_a_sentence_that_knows_of_the_end_stays_and_says_the_news_for_the_others
     over, facts = {"bonn": [berlin]}, {"bonn": bonn, "berlin": berlin}
     assert corrected([old, new], over, facts, {new}) == (new,)
     assert corrected([old], over, facts) == (Sentence(berlin.text, ("berlin",)),)
+
+
+def test_a_fact_that_a_sentence_says_already_joins_its_sources():
+    flat = Sentence("The user shares a flat with Abo in Berlin.", ("flat",))
+    assert with_fact([flat], "The user shares a flat with Abo.", ["abo"]) == [replace(flat, sources=("flat", "abo"))]
+    assert len(with_fact([flat], "The user shares a flat with Carla.", ["carla"])) == 2
+
+
+def test_a_rewritten_sentence_may_lose_the_names_of_ended_facts_alone():
+    bonn = replace(fact("bonn", "The user lives in Bonn."), closed=NOW, valid_to=NOW)
+    abo = fact("abo", "The user lives with Abo.")
+    old = Sentence("The user lives in Bonn with Abo.", ("bonn", "abo", "forgotten"))
+    assert keeps("The user lives with Abo.", old, {"bonn": bonn, "abo": abo})
+    assert not keeps("The user lives in Bonn.", old, {"bonn": bonn, "abo": abo})
+    assert not keeps("The user lives with Abo.", old, {"bonn": replace(bonn, closed=None, valid_to=None), "abo": abo})

@@ -10,6 +10,7 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.adapters.session import MemorySession
 from memscope.records import ChangeSet, Interval, Quote, Supersession
+from memscope.retrieval.hits import without_questions
 from talk import ALL_MARKS, START, note, say, talking
 
 
@@ -342,3 +343,9 @@ async def test_the_assistants_restatement_of_what_changed_is_marked(memory: Asyn
     await memory.admin.runtime.services.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
     lines = (await memory.context("Which car does the user drive?", user="u", speak="always")).splitlines()
     assert len(lines) == 2 and all("(changed later: 2026-03-22)" in line for line in lines)
+
+
+def test_what_stays_of_a_line_without_its_questions_is_written_as_its_language_is():
+    assert without_questions("我周五到家。你什么时候回来？我给你带了茶。") == "我周五到家。我给你带了茶。"
+    assert without_questions("I am home on Friday. And you? I bring tea.") == "I am home on Friday. I bring tea."
+    assert without_questions("I am home on Friday. I bring tea.") == without_questions("And you?") == ""
