@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope import MemoryScope
+from recorded import read
 
 DAYS = {
     "en": [
@@ -40,3 +41,20 @@ def test_beside_a_line_about_the_choice_there_are_fewer_lasting_statements():
         memory.add_turns([{"role": "user", "content": text} for text in (*DAYS["en"], about)], user="alice")
         lines = memory.context("What should I read to the twins at bedtime?", user="alice").splitlines()
     assert any(about in line for line in lines) and len(lines) <= 5
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "query", "most"),
+    [
+        ("en", "My borehole pump is serviced by Gary in Hexham.",
+         "The kettle's full of orange gunk. Who should I be ringing about the supply?", 3),
+        ("zh", "我对芒果过敏，一吃就肿。", "店里的杨枝甘露我能喝吗？", 4),
+    ],
+)  # fmt: skip
+def test_passing_remarks_are_not_shown_for_a_question_in_other_words(language, told, query, most):
+    others = [one["text"] for one in read(f"noise_{language}") if one.get("role", "user") == "user"][:60]
+    with MemoryScope(":memory:", settings={}) as memory:
+        texts = [*others[:30], told, *others[30:]]
+        memory.add_turns([{"role": "user", "content": text} for text in texts], user="alice")
+        lines = memory.context(query, user="alice").splitlines()
+    assert any(told in line for line in lines) and len(lines) <= most

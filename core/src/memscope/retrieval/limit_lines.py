@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
-from memscope.languages.flags import DURABILITY_SHIFT
+from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
@@ -30,8 +30,8 @@ from memscope.text.topics import topic_numbers
 
 MAX_LINES = 3
 # how far below the best score a line may be, as a part of the distance to a middling score: if the question's words
-# were found, and if not
-REACH, UNMET_REACH = 0.7, 1.0
+# were found; if the only one was, since what was said later may lack it; and if not
+REACH, ONE_WORD_REACH, UNMET_REACH = 0.7, 1.0, 0.85
 MIDDLING_SHARE = 0.7  # share of the lines that score no better than this middling one
 FEW_LINES = 4  # lines that are all shown, however far below the best they are
 MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the middling one may be of use too
@@ -95,11 +95,25 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         return tuple([row for row in query.order if of_kind[row] or row in query.bridged])
     scores = query.scores[list(query.order)]
     spread = max(MIN_SPREAD, float(scores[0] - np.quantile(scores, MIDDLING_SHARE)))
-    least = scores[0] - (REACH if met else UNMET_REACH) * spread
+    least = scores[0] - (REACH if met else ONE_WORD_REACH if answered else UNMET_REACH) * spread
     near = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
     if answered or not met:
         near &= _has_own_evidence(inputs)
+    if not (met or query.about_talk or query.asks_assistant):
+        near &= _may_answer(inputs)
     return tuple([row for row in query.order if near[row] or row in query.bridged])
+
+
+def _may_answer(inputs: FeatureInputs) -> NDArray[np.bool_]:
+    """[n] true for what may answer a question that shares few words with it: the best lines, statements that may last,
+    events of the time asked for, and lines that have a word, a topic and the meaning of the question at once.
+    """
+    candidates = inputs.candidates
+    may = (candidates.flags >> DURABILITY_SHIFT > 0) | inputs.has(Flag.PERSONAL) | candidates.attributed
+    may |= (inputs.coverage > 0) & (candidates.topic > 0) & (candidates.meaning >= MIN_MEANING_COSINE)
+    may |= candidates.event > 0
+    may[list(inputs.query.order[:MAX_LINES])] = True
+    return np.asarray(may, np.bool_)
 
 
 def _is_idle(inputs: FeatureInputs) -> NDArray[np.bool_]:
