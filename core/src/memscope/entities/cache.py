@@ -49,10 +49,10 @@ class _User:
     def ids(self) -> set[str]:
         return {*self.records.turns, *self.records.memories}
 
-    def forget(self, ids: Iterable[str]) -> None:
-        for id in ids:
-            self.records.turns.pop(id, None)
-            self.records.memories.pop(id, None)
+    def forget(self, ids: Iterable[str]) -> set[str]:
+        """Drop the records of these ids; returns those that were known."""
+        turns, memories = self.records.turns, self.records.memories
+        return {id for id in ids if turns.pop(id, None) is not None or memories.pop(id, None) is not None}
 
 
 _users: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Store, OrderedDict[str, _User]]]
@@ -114,8 +114,7 @@ async def _follow(store: Store, user: str, known: _User) -> set[str]:
 async def _follow_pages(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
     changed = set[str]()
     async for page in pages:
-        changed |= {*await _read(page.records, known), *page.gone}
-        known.forget(page.gone)
+        changed |= await _read(page.records, known) | known.forget(page.gone)
         known.revision = page.revision
     return changed
 
@@ -125,13 +124,16 @@ async def _follow_scan(store: Store, user: str, known: _User) -> set[str]:
     async for page in store.scan(Select(user)):
         seen.update(map(record_id, page))
         changed |= await _read(page, known)
-    known.forget(before - seen)
-    return changed | (before - seen)
+    return changed | known.forget(before - seen)
 
 
 async def _follow_units(
     store: Store, user: str, known: _User, changes: Callable[[str, int], Awaitable[Changes]]
 ) -> set[str]:
+    import numpy as np
+
+    from memscope.search.snapshot import ROW_DTYPE, unique_values
+
     news = await changes(user, known.revision)
     if news.revision == known.revision:
         return set()
@@ -139,23 +141,12 @@ async def _follow_units(
         known.reset()
         news = await changes(user, 0)
     known.revision = news.revision
-    changed = known.ids.intersection(await store.tombstones(user)) if len(news.gone) else set[str]()
-    known.forget(changed)
-    written = _written(news)
+    changed = known.forget(await store.tombstones(user) if len(news.gone) else ())
+    written: list[int] = unique_values(np.frombuffer(news.columns, ROW_DTYPE)["number"]).tolist()
     for start in range(0, len(written), RECORDS_PER_PAGE):
         records = (await store.fetch(user, written[start : start + RECORDS_PER_PAGE])).records
         changed |= await _read(list(records.values()), known)
     return changed
-
-
-def _written(changes: Changes) -> list[int]:
-    """Return the numbers of the records of which a unit came."""
-    import numpy as np
-
-    from memscope.search.snapshot import ROW_DTYPE, unique_values
-
-    numbers: list[int] = unique_values(np.frombuffer(changes.columns, ROW_DTYPE)["number"]).tolist()
-    return numbers
 
 
 async def _read(page: Sequence[Record], known: _User) -> set[str]:
