@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memscope import languages
+from memscope.text.tokens import ends_of
 
 TurnInput = Mapping[str, Any]  # a turn as add_turns takes it
 OPEN_MARK, CLOSE_MARK = '<memory source="memscope">', "</memory>"
@@ -41,6 +42,4 @@ def choose_query(turns: Sequence[TurnInput]) -> str:
     """
     worded = [turn for turn in turns if turn["content"].strip()]
     users = [turn for turn in worded if turn["role"] == "user"]
-    text = str((users or worded or [{"content": ""}])[-1]["content"])
-    half = QUERY_CHARACTERS // 2
-    return text if len(text) <= QUERY_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
+    return ends_of(str((users or worded or [{"content": ""}])[-1]["content"]), QUERY_CHARACTERS)
