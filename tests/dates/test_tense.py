@@ -69,6 +69,11 @@ def attached(text: str, said: datetime = SAID) -> str:
         ("他们请我们12号去吃饭。", "2026-12-12"),
         ("周六晚上约了大学同学。", "2026-11-21"),
         ("12月4号之前要交第四季度的方案。", "2026-12-04"),
+        ("I got the job, from January!", "2027-01"),
+        ("We hired a nanny from February.", "2027-02"),
+        ("Got the flat, starting in March.", "2027-03"),
+        ("房租涨了，十二月起", "2026-12"),
+        ("沙发下单了，24号到", "2026-11-24"),
     ],
 )
 def test_a_plan_lies_ahead_though_its_booking_is_past(text: str, day: str) -> None:
@@ -103,6 +108,7 @@ def test_a_plan_lies_ahead_though_its_booking_is_past(text: str, day: str) -> No
         ("2号订的沙发还没送来。", "2026-11-02"),
         ("5号开会了。", "2026-11-05"),
         ("14号我们订婚啦", "2026-11-14"),
+        ("He was on holiday from the 3rd.", "2026-11-03"),
         ("10号本来要见小雅，结果她感冒了", "2026-11-10"),
     ],
 )
@@ -154,7 +160,9 @@ def test_of_two_readings_the_nearer_one_or_none_is_printed(text: str, said: str,
     assert printed(text, datetime.fromisoformat(f"{said}T10:00+00:00")) == day
 
 
-@pytest.mark.parametrize("text", ["since May 5", "I lived in Rome until May 5.", "at 3 pm", "10月5号以来"])
+@pytest.mark.parametrize(
+    "text", ["since May 5", "I lived in Rome until May 5.", "at 3 pm", "10月5号以来", "今天起连上五天夜班"]
+)
 def test_an_open_time_and_a_time_without_a_day_date_no_event(text: str) -> None:
     assert [event_time(one, SAID) for one in mentions(text, SAID)] == [None]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from memscope.dates import tense_en, tense_zh
@@ -28,6 +29,7 @@ from memscope.imports import pattern
 
 _MOVED = frozenset(("agree", "shift"))  # what may go "from the 10th to the 12th"
 _BREAKS = frozenset(("comma", "stop", "colon", "paren"))
+_BEGINNINGS = frozenset(("from", "since", "onward"))  # before what holds from then on, whenever it was arranged
 _CHINESE_CHARACTER = pattern("[\u4e00-\u9fff]")
 _PERSON_TITLE = pattern(r"\b(?:dr|mr|mrs|ms|st|prof|vs)$")
 
@@ -77,7 +79,9 @@ class Tenses:
         if direction is not None:
             return direction
         bare = all(token.kind in NEUTRAL_KINDS for token in (*place.before, *place.behind))
-        return self._of_neighbours(first, last, bare, timed)
+        of_neighbours = self._of_neighbours(first, last, bare, timed)
+        begins = not _BEGINNINGS.isdisjoint(map(attrgetter("kind"), (*place.before[-1:], *place.inside)))
+        return "lean" if begins and of_neighbours == "past" else of_neighbours  # "got the job, from January"
 
     def _clause_at(self, position: int) -> int:
         return max((i for i, clause in enumerate(self.clauses) if clause.tokens[0].start <= position), default=0)
