@@ -121,6 +121,7 @@ async def test_a_thing_that_memory_knows_brings_its_lines_alone(memory: AsyncMem
         ("When are the bins emptied?", {"bin"}),
         ("What is the capital of Peru?", set()),
         ("When do I pay the rent?", {"rent"}),
+        ("wheres the boat", {"boat"}),
         ("请问那个徐总和娜娜认识吗", {"徐总", "娜娜"}),
         ("解释一下光合作用", {"光合"}),
         ("为什么天是蓝的", set()),
@@ -152,3 +153,10 @@ async def test_words_that_were_said_elsewhere_are_named_by_what_narrows_the_sear
     assert found.why == "no_words" and "session, kinds" in found.reason
     nothing = await memory.retrieve("徐总", user="alice", session="new", exclude=["x"])
     assert nothing.why == "nothing_stored" and "session, exclude" in nothing.reason
+
+
+async def test_a_word_that_only_asks_makes_a_question_no_less_known() -> None:
+    async with AsyncMemoryScope(":memory:", settings={"timezone": "UTC"}, clock=lambda: NOW) as memory:
+        said = ["We bought a kayak at the harbour market.", *(f"The bus was late again, day {n}." for n in range(40))]
+        await memory.add_turns([{"role": "user", "content": text, "time": NOW} for text in said], user="bob")
+        assert "kayak" in await memory.context("What kind of kayak is it?", user="bob")

@@ -51,9 +51,10 @@ def _is_known(e: FeatureInputs) -> bool:
     named = any(known.get(one, 0) == 1 for name in _CAPITALISED.findall(query.text) for one in terms(name))
     if named or not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
-    weighed = (one for one, weight in zip(query.terms, query.weights, strict=True) if weight)
-    met = [known[one] for one in weighed if one not in query.undated]  # "17 * 23" names nothing that memory could know
-    mostly = not rules_of(query.text).stop_words or sum(met) > MIN_KNOWN_WORD_SHARE * len(met)
+    weighed = zip(query.terms, query.weights, strict=True)
+    weights = {one: weight for one, weight in weighed if one not in query.undated}  # "17 * 23" names nothing
+    met = sum(known[one] * weight for one, weight in weights.items())
+    mostly = not rules_of(query.text).stop_words or met > MIN_KNOWN_WORD_SHARE * sum(weights.values())
     return mostly and e.known >= 1
 
 

@@ -24,7 +24,7 @@ QUESTIONS = Questions(
         r"|\bwhat (?:percentage|percent|number|amount|age|price)\b"
     ),
     when=pattern(
-        r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
+        r"\bwhens?\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
         r"|\bhow long ago\b"
     ),
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # one may date, or have a day off
@@ -51,9 +51,8 @@ QUESTIONS = Questions(
         r"\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
     ),
     subject=pattern(
-        r"(?:^|[,.!?] )\W*(?:when|where|which|who|what (?:time|day|colou?r|size|sort|kind|make|did|does|do|has|will)"
-        r"|is|are|has|have|does|do"
-        r"|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b[^,.!?]*?\bthe (\w+)()"
+        r"(?:^|[,.!?] )\W*(?:whens?|wheres?|which|whos?|whats|what (?:time|day|colou?r|size|sort|kind|make|did|does|do|has"
+        r"|will)|is|are|has|have|does|do|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b[^,.!?]*?\bthe (\w+)()"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
