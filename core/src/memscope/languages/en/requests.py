@@ -6,7 +6,7 @@ from memscope.languages.request_rules import Requests
 
 _ADDRESSED_TO_ME = (
     r"(?:tell|give|show|help|teach|explain to|write|make|draw|get|find|send|let|ask|sing|read|bring|walk|talk|list"
-    r"|name|spell|define|describe)(?: (?:it|this|that))? (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
+    r"|name|spell|define|describe|quiz|test)(?: (?:it|this|that))? (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
 )
 _WANT_TO_KNOW = (
     r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
@@ -47,6 +47,12 @@ _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|wint
 _DETERMINER = (
     r"(?:the|this|that|these|those|your|his|her|its|their|they|you|he|she|it|all|both|kids|girls|boys|parents"
     r"|grandparents)"
+)
+# "best place to eat", "which is better?"; "which country makes the best chocolate" is a fact, and so is who is best.
+_BEST = (
+    r"^\W*(?:the )?best\b|\b\w+est way to\b|\b(?<!who is the )(?<!who's the )(?<!who was the )(?:better|best)\b"
+    r"(?=(?: (?!in\b)\w+){0,3} (?:to|for|near|nearby|around|in (?!the world\b|history\b|\d))\b"
+    r"| (?:way home|one|idea|if|on|or|tomorrow|tonight|today|this|next)\b|\W*(?:$|[,:]))"
 )
 # Sentences that ask without a question's form: "The tax form wants my occupation.", "I wonder where the key is.".
 _ASKS_INDIRECTLY = (
@@ -131,7 +137,7 @@ REQUESTS = Requests(
         r"|(\d[\d.,]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|quarter|dozen)\b)"
     ),
     asks_own=pattern(
-        r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"
+        r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b|\bdid the (?:\w+ )?one\b"
         r"|\bon the (?:first|second|third|fourth)\b(?! (?:one|step|part|bit|point|line|question))"
     ),
     news=pattern(
@@ -152,15 +158,17 @@ REQUESTS = Requests(
     ),
     general=pattern(
         r"\b(?:invented|discovered(?! (?:the|that|this|an?)\b)|on average|in general|difference between)\b"
-        r"|^\W*what(?:'s| is| are) an? \w"
+        r"|^\W*what(?:'?s| is| are) an? \w"
         r"|\b(?:what|why|how|where|when|which|who)\b(?: \w+){0,2}? (?:do|does|can|should) an? \w"
         rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
     advice=pattern(
-        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|order|cook|buy|gifts?|presents?|advice"
-        r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|better|best|should (?!(?:\w+ ){0,5}be\b)|shall"
-        r"|something|somewhere|anything|safe|okay|tonight|tomorrow|today|birthday"
+        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|cook|buy|gifts?|presents?|advice"
+        r"|(?<!in )(?<!what )order(?= (?!of\b|to\b)\w)"
+        r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|should (?!(?:\w+ ){0,5}be\b)|shall"
+        r"|something|somewhere|(?<!does )(?<!can )(?<!is )anything|safe|okay|tonight|tomorrow|today|birthday"
         r"|(?:this|next) (?:week|weekend|month|evening|afternoon|morning))\b"
+        rf"|{_BEST}"
         r"|\b(?:what|which|when|where|who|how)\b(?: \w+){0,3}? (?:(?:could|might) (?:i|we)|would (?:be|make) an?)\b"
         r"|\b(?:what|which|where)\b(?: \w+){0,3}? (?:would you|would (?:do|suit|fit|go|look|work|match)"
         r"|(?:could|might) (?:the|my|our) \w+|do (?:i|we) (?:do|get|wear|try|bring|pack|serve|take)"
@@ -182,9 +190,11 @@ REQUESTS = Requests(
         r"|difference|compare|essay|article|story|email|letter|message|post|summary|draft|pros and cons)\b"
     ),
     explains=pattern(
-        r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*(?:explain|describe|define|compare"
-        r"|list|name|what|who|whose|which|when|where|why|how|is|are|was|were|does|do|did|can|could|has|have|will"
-        r"|would|tell|teach)\b"
+        r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*"
+        r"(?:(?:in|at|on|by|from|for|with|to) (?=wh)|)(?:explain|describe|define|compare"
+        r"|list|name|whats?|who|whos|whose|which|when|wheres?|whys?|hows?|is|are|was|were|does|do|did|can|could|has|have"
+        r"|will|would|tell|teach|give (?:me|us) (?:\d|two|three|four|five|ten)|show|say|talk"
+        r"|speak|act|play|pretend|imagine|invent|come up|quiz|let'?s play)\b"
     ),
     remark=pattern(
         rf"^(?!{_ASKS_INDIRECTLY})(?:\W*(?:ugh|argh|wow|oh|ooh|ah|damn|gosh|yay|phew|whew|oops|man|well)\b"
