@@ -51,8 +51,9 @@ QUESTIONS = Questions(
         r"\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
     ),
     subject=pattern(
-        r"(?:^|[,.!?] )\W*(?:whens?|wheres?|which|whos?|whats|what (?:time|day|colou?r|size|sort|kind|make|did|does|do|has"
-        r"|will)|is|are|has|have|does|do|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b[^,.!?]*?\bthe (\w+)()"
+        r"(?:^|[,.!?] )\W*(?:whens?|wheres?|which|whos?|whats|what (?:time|day|colou?r|size|sort|kind|make|did|does|do"
+        r"|has|will)|is|are|has|have|does|do|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b"
+        r"[^,.!?]*?\bthe (\w+)()"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
