@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.reconciliation.related import related
+from memscope.reconciliation.related import best, related
 from memscope.records import Scope
 
 
@@ -36,3 +39,16 @@ async def test_so_many_of_those_that_share_a_word_are_compared():
             await memory.add_memory(f"Shelf {number} holds box {number}.", user="alice")
         facts = await related(memory.admin.runtime.services, Scope("alice"), ["A shelf"])
     assert len(facts) == 40
+
+
+def test_of_those_that_share_no_word_the_nearest_by_vector_come():
+    rows = 60
+    shares, cosine = np.arange(rows) == 50, np.linspace(0, -0.9, rows, dtype=np.float32)
+    cosine[[50, 51]] = np.nan  # no vector yet
+    candidates = SimpleNamespace(
+        handle=list(range(rows)), units=rows, document_frequency=np.array([1]), tf=shares[:, None].astype(np.float32),
+        length=np.full(rows, 4, np.float32), average_length=4.0, cosine=cosine,
+    )  # fmt: skip
+    assert best(candidates) == [50, *range(20)]
+    few = SimpleNamespace(**{**vars(candidates), "cosine": np.where(np.arange(rows) < 3, cosine, np.nan)})
+    assert best(few) == [50, 0, 1, 2]

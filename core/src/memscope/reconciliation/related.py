@@ -80,9 +80,7 @@ def best(candidates: Candidates) -> list[Handle]:
         return []
     weights = rarity(candidates.units, candidates.document_frequency)
     by_words = bm25(candidates.tf, candidates.length, candidates.average_length, weights)
-    by_vector = np.nan_to_num(candidates.cosine, nan=-1.0)
-    rows = [
-        *np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS],
-        *np.argsort(-by_vector, kind="stable")[:MAX_TURNS_BY_VECTOR],
-    ]
-    return [candidates.handle[int(row)] for row in rows if by_words[row] > 0 or by_vector[row] > -1.0]
+    worded = np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS]
+    near = np.argsort(-candidates.cosine, kind="stable")[:MAX_TURNS_BY_VECTOR]  # those without a vector come last
+    rows = [*worded[by_words[worded] > 0], *near[~np.isnan(candidates.cosine[near])]]
+    return [candidates.handle[int(row)] for row in rows]
