@@ -61,6 +61,7 @@ async def test_what_a_proposal_would_supersede_stays_until_then(world):
     assert await world.texts() == [MUNICH["text"]]
     records = (await world.store.fetch("alice", [berlin, munich])).records
     assert records[berlin].superseded_by == munich
+    assert records[berlin].valid_to == records[munich].said
     assert SUPERSESSIONS not in records[munich].data
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from memscope.reconciliation.insight_sentences import attributed, corrected, keeps, with_fact
-from memscope.records import Insight, Observation, Scope, Sentence
+from memscope.reconciliation.insight_sentences import attributed, corrected, keeps, with_corrections, with_fact
+from memscope.records import ChangeSet, Insight, Observation, Scope, Sentence, Supersession
+from memscope.stores.memory import InMemoryStore
+from memscope_testing.records import inserts, insight, remember
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -49,3 +51,20 @@ def test_a_rewritten_sentence_may_lose_the_names_of_ended_facts_alone():
     assert keeps("The user lives with Abo.", old, {"bonn": bonn, "abo": abo})
     assert not keeps("The user lives in Bonn.", old, {"bonn": bonn, "abo": abo})
     assert not keeps("The user lives with Abo.", old, {"bonn": replace(bonn, closed=None, valid_to=None), "abo": abo})
+
+
+async def test_an_insight_is_written_anew_where_a_sentence_rests_on_the_ended_fact():
+    facts = {"berlin": "The user lives in Berlin.", "cat": "The user has a cat.", "bonn": "The user lives in Bonn."}
+    berlin, cat, bonn = (fact(id, text) for id, text in facts.items())
+    in_berlin, with_cat, in_bonn = (Sentence(text, (id,)) for id, text in facts.items())
+    home = insight("home", "berlin", "cat", sentences=(in_berlin, with_cat))
+    pets = insight("pets", "cat", "berlin", sentences=(with_cat,))
+    changes = ChangeSet(new=(bonn,), closed=(Supersession("berlin", "bonn", NOW, NOW, NOW),))
+    store = InMemoryStore()
+    await store.append("alice", inserts("turn-berlin", "turn-cat"))
+    await remember(store, berlin, cat, home, pets)
+    corrections = await with_corrections(store, "alice", changes, NOW)
+    await store.close()
+    (again,) = corrections.new[1:]
+    assert again.sentences == (in_bonn, with_cat)
+    assert [one.id for one in corrections.closed] == ["berlin", "home"]
