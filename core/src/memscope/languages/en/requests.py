@@ -82,6 +82,7 @@ REQUESTS = Requests(
         r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|do|did) you"
         r"(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
+        r"|\blike i(?:'?m| am|'?m a| were a) (?:\d+|five|a child|a kid|an idiot|a beginner|child|kid)\b"
         r"|\bhow (?:do|does|can|would|did) (?:i|you|we|one)\b|\bhow could (?:you|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
         r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b"
@@ -146,7 +147,7 @@ REQUESTS = Requests(
     ),
     possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
     own=pattern(
-        r"\b(?:i|i'?(?:m|d|ll|ve)|me|my|mine|myself|we|we'?(?:re|d|ll|ve)|us|our|ours|ourselves|user|users?'s?)\b"
+        r"\b(?:i|i'?(?:m|ve)|me|my|mine|myself|we|weve|us|our|ours|ourselves|user|users?'s?)\b"
         rf"|\b{HOUSEHOLD}"
     ),
     affairs=pattern(
@@ -166,7 +167,7 @@ REQUESTS = Requests(
         r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|cook|buy|gifts?|presents?|advice"
         r"|(?<!in )(?<!what )order(?= (?!of\b|to\b)\w)"
         r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|should (?!(?:\w+ ){0,5}be\b)|shall"
-        r"|something|somewhere|(?<!does )(?<!can )(?<!is )anything|safe|okay|tonight|tomorrow|today|birthday"
+        r"|something|somewhere|(?<!does )(?<!can )(?<!is )anything|(?<!how )safe|okay|tonight|tomorrow|today|birthday"
         r"|(?:this|next) (?:week|weekend|month|evening|afternoon|morning))\b"
         rf"|{_BEST}"
         r"|\b(?:what|which|when|where|who|how)\b(?: \w+){0,3}? (?:(?:could|might) (?:i|we)|would (?:be|make) an?)\b"
@@ -193,7 +194,7 @@ REQUESTS = Requests(
         r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*"
         r"(?:(?:in|at|on|by|from|for|with|to) (?=wh)|)(?:explain|describe|define|compare"
         r"|list|name|whats?|who|whos|whose|which|when|wheres?|whys?|hows?|is|are|was|were|does|do|did|can|could|has|have"
-        r"|will|would|tell|teach|give (?:me|us) (?:\d|two|three|four|five|ten)|show|say|talk"
+        r"|will|would|tell|teach|give (?:me|us) (?:\d+|two|three|four|five|ten)|show|say|talk"
         r"|speak|act|play|pretend|imagine|invent|come up|quiz|let'?s play)\b"
     ),
     remark=pattern(
