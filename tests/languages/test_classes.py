@@ -17,6 +17,9 @@ from memscope.languages.word_lists import entries, read_lists
         ("What board games have we played?", "lost at Carcassonne", "the boards in the hall creak"),
         ("How many birds did the kids see?", "three goldfinches on the thistles", "Otto saw a lorry"),
         ("What illnesses have the kids had?", "home with chickenpox", "my daughter is nine"),  # not their relatives
+        ("Which animals did we see?", "two wolves by the river", "two woofs by the river"),
+        ("What jobs did my uncles have?", "both were postmen", "both were posted"),
+        ("Which birds came by?", "eleven geese in a row", "eleven gees in a row"),
         ("Name all the plants I own", "repotted the ferns", "sold the car"),
         ("Which animals live near us?", "a heron by the weir", "the neighbours moved"),  # a bird is an animal
         ("Which desserts did I make?", "the panna cotta wobbled", "the cotta was fine"),

@@ -13,9 +13,19 @@ _SINGULAR = (
 _OBJECT = r"(?:(?-i:[A-ZÀ-Þ][\w'’])(?<!I['’])|(?:me|him|her|us|them|you|my|our|your|his|their|most|people|somebody)\b)"
 
 
+_PLURALS = (
+    (pattern("y$"), "ies"),
+    (pattern("fe?$"), "ves"),
+    (pattern("man$"), "men"),
+    (pattern("mouse$"), "mice"),
+    (pattern("goose$"), "geese"),
+)
+
+
 def _forms(noun: str) -> tuple[str, ...]:
     """Return a noun's singular and plural, and what its plural may be."""
-    return (noun, f"{noun}s", f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}es")
+    irregular = (ending.sub(plural, noun) for ending, plural in _PLURALS if ending.search(noun))
+    return (noun, f"{noun}s", next(irregular, f"{noun}es"))
 
 
 QUESTIONS = Questions(
