@@ -296,3 +296,27 @@ async def test_what_was_booked_is_found_by_the_time_it_is_for(booked: str, asked
 )
 def test_beside_a_day_no_quarter_is_shown(text: str, shown: str) -> None:
     assert with_dates(text, datetime(2026, 11, 9, 12, tzinfo=UTC)) == text[:-1] + shown
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Anything coming up?",
+        "Any appointments coming up?",
+        "what's on my calendar",
+        "do we have anything booked?",
+        "最近有啥要办的",
+        "接下来有什么活动",
+        "我的日程",
+        "有没有什么安排",
+    ],
+)
+async def test_a_question_for_what_is_to_come_means_the_next_weeks(question: Ask, query: str) -> None:
+    understood = await asked(question, query)
+    assert (understood.asks_period, understood.said_then) == (True, False)
+    assert [one.end - one.start for one in understood.periods] == [timedelta(days=30)]
+
+
+@pytest.mark.parametrize("query", ["Any concerts coming up?", "What did I plan?", "奥运会有什么活动", "我办了什么事"])
+async def test_one_for_something_else_or_what_was_names_no_time(question: Ask, query: str) -> None:
+    assert (await asked(question, query)).periods == ()

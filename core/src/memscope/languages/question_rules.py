@@ -39,6 +39,7 @@ class Questions:
         open_words: words of a question for whatever happens at a time ("plan").
         stop_characters, open_characters: the same in a script without spaces: characters without content of their own,
             and characters of such a question.
+        soon: the time that is meant where a question for whatever happens names none ("in the next 30 days").
         me, my: the user, in the place of their name and of their name's possessive.
     """
 
@@ -64,5 +65,6 @@ class Questions:
     open_words: str = ""
     stop_characters: frozenset[str] = frozenset()
     open_characters: frozenset[str] = frozenset()
+    soon: str = ""
     me: str = ""
     my: str = ""

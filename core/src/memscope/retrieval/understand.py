@@ -75,7 +75,6 @@ async def understand(query: Query, ctx: Services) -> Query:
         return altered(query, need=wanted)
     reference = query.as_of or query.now
     signs = [one.questions for one in languages.of(ends)]
-    named = _named(ends, signs, reference)
     plain = _without_pattern("contentless", ends, signs)
     asks_when = _has("when", wording, signs)
     subject = _without_pattern("day_words", plain, signs) if asks_when else plain
@@ -85,9 +84,9 @@ async def understand(query: Query, ctx: Services) -> Query:
     content = [word_of_term[one] for one in terms if one not in _terms_of("open_words", tuple(signs))]
     days_repeated = repeated_days(ends, reference)
     repeated: list[_Named] = [*dates.recurring(ends, reference)] if days_repeated else []
+    named = _named(ends, signs, reference, content)
     asks_period = ends == asked and _asks_period(ends, signs, [*named, *repeated], content)
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
-    said_then = _has("past", ends, signs) or len(ahead) < len(named)
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
     weights = _weights(terms, rest, signs)
@@ -113,7 +112,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         asks_personally=personal,
         asks_ahead=bool(ahead),
         asks_period=asks_period,
-        said_then=said_then,
+        said_then=_has("past", ends, signs) or len(ahead) < len(named),
         days=frozenset(days),
         topics=tuple(sorted(about)),
         meaning=sentence_vector(subject),
@@ -216,10 +215,13 @@ def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], ke
     return query
 
 
-def _named(query: str, signs: Sequence[Questions], reference: datetime) -> list[dates.Mention]:
-    """Return the named times; "by Friday" begins today."""
+def _named(query: str, signs: Sequence[Questions], reference: datetime, asking: Sequence[str]) -> list[dates.Mention]:
+    """Return the named times; "by Friday" begins today, and "Anything planned?" means the next weeks."""
     past, ahead = _has("past", query, signs), _has("ahead", query, signs)
     mentions = [one for one in dates.asked(query, reference, past=past, ahead=ahead) if not one.dayless]
+    if ahead and not (mentions or past or _has("when", fold(query), signs)):
+        soon = dates.asked(signs[0].soon, reference, past=False, ahead=True)
+        return soon if _asks_period(query, signs, soon, asking) else []
     return mentions if past else [here for one in mentions for here in _from_today(one, reference)]
 
 

@@ -40,8 +40,9 @@ QUESTIONS = Questions(
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # one may date, or have a day off
     past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b"),
     ahead=pattern(
-        r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free|scheduled"
-        r"|due|happening|what['’]?s on|(?:about|for) (?:(?:the|my|our) )?(?:weekend|[a-z]+day))\b"
+        r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free"
+        r"|scheduled?|calendar|agenda|diary"
+        r"|have (?:i|we) got|due|happening|what['’]?s on|(?:about|for) (?:(?:the|my|our) )?(?:weekend|[a-z]+day))\b"
     ),
     choosing=pattern(r"(?i)\b(?:shall|should|could|might) (?:i|we)\b"),
     named_time=pattern("weekend"),
@@ -103,8 +104,9 @@ QUESTIONS = Questions(
     "type sort way various different many much number time various summary summarize detail provide give want need "
     "know ask wonder please",
     open_words="happen occur spend plan event appointment schedule calendar agenda busy free date commitment arrange "
-    "diary activity book upcoming come forget remember know need list tell say mention talk tell told look left still "
-    "remind mine ours",
+    "diary activity book upcoming due show come forget remember know need list tell say mention talk told look "
+    "left still remind mine ours",
+    soon="in the next 30 days",
     me="me",
     my="my",
 )
