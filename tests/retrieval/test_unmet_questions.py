@@ -58,3 +58,13 @@ def test_passing_remarks_are_not_shown_for_a_question_in_other_words(language, t
         memory.add_turns([{"role": "user", "content": text} for text in texts], user="alice")
         lines = memory.context(query, user="alice").splitlines()
     assert any(told in line for line in lines) and len(lines) <= most
+
+
+def test_a_character_in_common_relates_no_lasting_statement_to_a_question():
+    others = [one["text"] for one in read("noise3_zh") if one.get("role", "user") == "user"][:60]
+    allergy = "我对花生过敏。"
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in (*others, allergy)], user="alice")
+        hits = memory.retrieve("三号线坐过站了我怎么办？", user="alice", k=70).hits
+    features = {one.name: one.value for hit in hits if hit.text == allergy for one in hit.features}
+    assert 0 < features["lasting"] <= 1  # twice as much if 过 of 坐过 and of 过敏 were a word

@@ -249,7 +249,9 @@ def _lasting(e: FeatureInputs) -> Values:
         return np.zeros(len(e.candidates.unit))
     at = e.candidates.terms.index(DURABLE_TERM)
     marked = (e.candidates.tf_header[:, at] > 0) | (e.candidates.tf[:, at] > 0)
-    related = (e.candidates.topic > 0) | (e.coverage > 0) | (np.fmax(e.candidates.meaning, 0) >= MIN_MEANING_COSINE)
+    least = 2 if has_cjk(e.query.text) else 1  # terms; one character is in many words
+    met = (e.presence[:, e.weights > 0] > 0).sum(axis=1) >= least
+    related = (e.candidates.topic > 0) | met | (np.fmax(e.candidates.meaning, 0) >= MIN_MEANING_COSINE)
     sure = marked + (e.candidates.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
     return (1 - e.word_match_confidence) * sure * np.where(related, 1.0, UNRELATED_SHARE)
 
