@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.languages.requests import need
+from memscope.languages.requests import need, wishes_heeded
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,19 @@ from memscope.languages.requests import need
 )
 def test_a_message_about_the_world_is_told_from_one_about_the_user(others: str, own: str) -> None:
     assert (need(others) != "user", need(own)) == (True, "user")
+
+
+@pytest.mark.parametrize(
+    ("message", "heeded"),
+    [
+        ("What did I say about your replies?", True),
+        ("What should you not do when replying?", True),
+        ("Which format do I like?", True),
+        ("我要求你怎么回答来着", True),
+        ("我对你的回复有什么要求", True),
+        ("Did the landlord reply?", False),
+        ("房东回复了吗", False),
+    ],
+)
+def test_a_question_about_the_answers_heeds_wishes_for_them(message: str, heeded: bool) -> None:
+    assert ("manner" in wishes_heeded(message, need(message))) is heeded

@@ -189,6 +189,8 @@ REQUESTS = Requests(
     tells=pattern(
         r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more)|how (?:come|do|does|did|is|are|can)"
         r"|difference|compare|essay|article|story|email|letter|message|post|summary|draft|pros and cons)\b"
+        r"|\b(?:you|your|my)(?: (?:to|not|should|must))* (?:answers?|reply|replies|replying|respond|responses?)\b"
+        r"|\b(?:format|when (?:answering|replying|responding))\b"
     ),
     explains=pattern(
         r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*"
