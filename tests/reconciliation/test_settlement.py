@@ -394,3 +394,7 @@ def test_plans_wishes_and_fears_are_known_by_their_words(text):
 )  # fmt: skip
 def test_what_is_so_is_no_plan(text):
     assert not tentative(observation("one", text))
+
+
+def test_an_earlier_conversation_that_is_learned_of_later_takes_the_place():
+    assert settled(FactRelation(NEW, replace(OLD, text=NEW.text), "repeats"), fresh=[OLD]).actions[0]["by"] == "old"
