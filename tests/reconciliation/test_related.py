@@ -19,6 +19,7 @@ async def test_a_large_memory_is_compared_by_what_is_near(count, all_of_them):
             await memory.add_memory(f"Shelf {number} holds box {number}.", user="alice")
         await memory.add_memory("The user plays the cello.", user="alice")
         facts = await related(memory.admin.runtime.services, Scope("alice"), ["The user sold the cello."])
+        assert await related(memory.admin.runtime.services, Scope("alice"), []) == []
     assert "The user plays the cello." in {fact.text for fact in facts}
     assert (len(facts) == count) == all_of_them
 

@@ -27,6 +27,8 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
     ``ids`` are those of others that are wanted too. Only of this user and exactly this agent; no documents, no
     proposals. Without vectors if the embedder fails.
     """
+    if not texts:
+        return []
     await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
     small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
     facts = await _all_facts(ctx, scope) if small else await _nearest_facts(ctx, scope, texts)
