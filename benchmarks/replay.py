@@ -40,8 +40,8 @@ class Recorded:
         lines = {id: line for id, line in known if id is not None}  # what is only context may be shortened
         heard = {id: line for id, line in lines.items() if not line.get("context")}
         noted = {o["id"]: o for id in heard for o in self._noted[id]}
-        nothing = [line["n"] for id, line in heard.items() if not self._noted[id]]
-        return {"facts": [_fact(observation, lines) for observation in noted.values()], "nothing": nothing}
+        levels = [{"turn": line["n"], "level": 3 if self._noted[id] else 0} for id, line in heard.items()]
+        return {"turns": levels, "facts": [_fact(observation, lines) for observation in noted.values()]}
 
 
 def _shown(turn: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -53,7 +53,6 @@ def _fact(observation: Mapping[str, Any], lines: Mapping[str, Any]) -> Mapping[s
     return {
         "text": observation["text"],
         "about": observation["speaker"],
-        "level": 3,
         "when": "",
         "keywords": [],
         "quotes": [{"turn": line["n"], "words": line["text"]} for line in cited],

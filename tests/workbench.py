@@ -110,16 +110,9 @@ def fact(text, *quotes, about="user", when="", keywords=(), **more):
 
 
 def noted(*facts, levels=(3,)):
-    """A whole reply; ``levels`` in the order of the turns, or a mapping: of facts that have none of their own."""
-    judged = levels if isinstance(levels, dict) else dict(enumerate(levels, 1))
-    nothing = [turn for turn, level in judged.items() if facts or level < 2]
-    return {"nothing": nothing, "facts": [rated(fact, judged) for fact in facts]}
-
-
-def rated(fact, judged):
-    if not isinstance(fact, dict) or "level" in fact or not fact.get("quotes"):
-        return fact
-    return {**fact, "level": max(judged.get(quote["turn"], 0) for quote in fact["quotes"])}
+    """A whole reply; ``levels`` in the order of the turns, or a mapping."""
+    judged = levels.items() if isinstance(levels, dict) else enumerate(levels, 1)
+    return {"turns": [{"turn": turn, "level": level} for turn, level in judged], "facts": list(facts)}
 
 
 def answering(*replies, relations=None):

@@ -39,7 +39,7 @@ FACTS = [
     (3, "The user's cat Ada has diabetes.", "My cat Ada has diabetes", "cat"),
 ]
 EXTRACTION = {
-    "nothing": [],
+    "turns": [{"turn": turn, "level": 3} for turn in (1, 2, 3)],
     "facts": [
         {"text": text, "about": "user", "when": "", "keywords": [word], "quotes": [{"turn": turn, "words": words}]}
         for turn, text, words, word in FACTS

@@ -58,7 +58,7 @@ def _extraction(lines: Sequence[Mapping[str, Any]]) -> Any:
          "quotes": [{"turn": line["n"], "words": item}]}
         for line in heard for item in dict.fromkeys(ITEM.findall(line["text"]))
     ]  # fmt: skip
-    return {"facts": facts, "nothing": [line["n"] for line in heard if not ITEM.search(line["text"])]}
+    return {"turns": [{"turn": line["n"], "level": 3} for line in heard], "facts": facts}
 
 
 def _reflection(shown: Mapping[str, Any]) -> Any:

@@ -60,7 +60,7 @@ class Model:
              "keywords": [], "quotes": [{"turn": one["n"], "words": one["text"]}]}
             for one in own
         ]  # fmt: skip
-        return {"facts": facts, "nothing": []}
+        return {"turns": [{"turn": one["n"], "level": 3} for one in own], "facts": facts}
 
 
 @pytest.fixture(params=["memory", "sqlite"])

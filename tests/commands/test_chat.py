@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 PAGE = Path(__file__).parents[2] / "docs" / "chat.md"
 EXTRACTED = {
-    "nothing": [],
+    "turns": [{"turn": 1, "level": 3}],
     "facts": [{"text": "The user moved to Berlin.", "about": "user", "when": "", "keywords": ["Berlin"],
                "quotes": [{"turn": 1, "words": "I moved to Berlin"}]}],
 }  # fmt: skip

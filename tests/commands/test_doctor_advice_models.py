@@ -30,7 +30,7 @@ def store(folder):
 
 @pytest.fixture
 def server(monkeypatch):
-    nothing_new = {"in": "user", "match": '"by":', "reply": {"facts": [], "nothing": [1]}}
+    nothing_new = {"in": "user", "match": '"by":', "reply": {"turns": [{"turn": 1, "level": 0}], "facts": []}}
     with FaultServer(script=[nothing_new], require_key="sk-cnry") as server:
         setenv(monkeypatch, {"MEMSCOPE_CHAT__BASE_URL": server.base_url, "MEMSCOPE_CHAT__MODEL": "test-chat",
                              "MEMSCOPE_CHAT__FIRST_PAUSE_S": "0.01", "MEMSCOPE_CHAT__KEY": "sk-cnry"})  # fmt: skip

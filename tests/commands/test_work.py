@@ -20,7 +20,7 @@ from servers.faults import FaultServer, Plan, Script
 pytestmark = pytest.mark.slow
 
 EXTRACTED = {
-    "nothing": [],
+    "turns": [{"turn": 1, "level": 3}],
     "facts": [{"text": "The user moved to Berlin.", "about": "user", "when": "", "keywords": ["Berlin"],
                "quotes": [{"turn": 1, "words": "I moved to Berlin"}]}],
 }  # fmt: skip
@@ -195,7 +195,7 @@ def test_review_shows_what_a_proposal_rests_on_and_what_it_would_replace(server,
     lost = {**moved, "text": "The user was in Rome.", "quotes": [{"turn": 1, "words": "I was in Rome"}]}
     server.script = Script(
         [
-            {"in": "user", "match": '"by":', "reply": {"facts": [moved, lost], "nothing": []}},
+            {"in": "user", "match": '"by":', "reply": {"turns": [{"turn": 1, "level": 3}], "facts": [moved, lost]}},
         ]
     )
     with MemoryScope(settings={"embedding": None}) as memory:

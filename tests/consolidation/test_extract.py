@@ -65,16 +65,16 @@ async def test_thousands_of_facts_in_a_reply_are_bounded_by_what_was_said(world)
 @pytest.mark.parametrize(
     "reply",
     [
-        {"nothing": [], "facts": []},
-        {"nothing": [2], "facts": []},
-        {"nothing": "1", "facts": []},
-        {"nothing": [1]},
+        {"turns": [], "facts": []},
+        {"turns": [{"turn": 1, "level": 3}], "facts": []},
+        {"turns": [{"turn": 2, "level": 0}], "facts": []},
+        {"turns": [{"turn": 1, "level": 7}], "facts": []},
         {"facts": []},
         {},
         "",
         "Nothing to remember.",
-        '{"nothing": [1], "facts": [',
-        {"nothing": [1], "facts": [{"text": 5}]},
+        '{"turns": [{"turn": 1, "level": 0}], "facts": [',
+        {"turns": [{"turn": 1, "level": 3}], "facts": [{"text": 5}]},
     ],
 )
 async def test_an_answer_without_judgement_never_passes_for_nothing_to_remember(world, reply):
@@ -88,7 +88,7 @@ async def test_an_answer_without_judgement_never_passes_for_nothing_to_remember(
 
 async def test_one_bad_reply_is_asked_for_again_with_what_was_wrong(world):
     await world.say("I moved to Berlin")
-    report = await world.consolidate({"nothing": [], "facts": []}, noted(BERLIN))
+    report = await world.consolidate({"turns": [], "facts": []}, noted(BERLIN))
     assert (report.new, report.calls) == (1, 2)
     assert any("turn 1 is neither quoted nor in nothing" in message["content"] for message in world.chat.prompts[1])
 

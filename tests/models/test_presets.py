@@ -11,7 +11,7 @@ from servers.faults import FaultServer
 
 TEAS = ["I drink black tea in the morning.", "My sister grows tea in a pot.", "The train to Bern was late."]
 EXTRACTED = {
-    "nothing": [2, 3],
+    "turns": [{"turn": n, "level": 3} for n in (1, 2, 3)],
     "facts": [{"text": "The user drinks black tea.", "about": "user", "when": "", "keywords": ["tea"],
                "quotes": [{"turn": 1, "words": "I drink black tea"}]}],
 }  # fmt: skip

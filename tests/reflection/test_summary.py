@@ -31,7 +31,7 @@ def clock() -> Clock:
 
 
 def nothing_noted(messages):
-    return {"facts": [], "nothing": [line["n"] for line in data(messages)["turns"]]}
+    return {"turns": [{"turn": line["n"], "level": 1} for line in data(messages)["turns"]], "facts": []}
 
 
 class Summarist(ScriptedChat):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -52,6 +53,21 @@ class Extraction(BaseModel):
     facts: list[Fact]
     nothing: list[int]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_levels(cls, raw: Any) -> Any:
+        """Take the reply to a prompt of one's own that asks for the level of every turn instead of ``nothing``."""
+        if not isinstance(raw, Mapping) or "nothing" in raw or not isinstance(raw.get("turns"), list):
+            return raw
+        try:
+            levels = {one["turn"]: one["level"] for one in raw["turns"] if one["level"] in LEVELS}
+        except (TypeError, KeyError):
+            raise ValueError("each of the turns has a turn and a level") from None
+        facts = raw.get("facts")
+        nothing = [turn for turn, level in levels.items() if facts or level < USUAL_LEVEL]
+        facts = [_with_level(fact, levels) for fact in facts] if isinstance(facts, list) else facts
+        return {"nothing": nothing} if facts is None else {"facts": facts, "nothing": nothing}
+
     @field_validator("facts", mode="before")
     @classmethod
     def _one_by_one(cls, raw: Any) -> Any:
@@ -70,6 +86,15 @@ def read_each(kind: type[M], raw: list[Any], malformed: M) -> list[M]:
         return malformed
 
     return [read(one) for one in raw]
+
+
+def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:
+    """Return the fact with the highest level of its turns where it has none of its own."""
+    if not isinstance(fact, Mapping) or fact.get("level") in LEVELS:
+        return fact
+    with suppress(TypeError, KeyError):
+        return {**fact, "level": max((levels.get(one["turn"], 0) for one in fact["quotes"]), default=USUAL_LEVEL)}
+    return fact
 
 
 @lru_cache(64)
