@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from operator import attrgetter
 from typing import NamedTuple
 
 from memscope.dates import tense_en, tense_zh
@@ -80,7 +79,7 @@ class Tenses:
             return direction
         bare = all(token.kind in NEUTRAL_KINDS for token in (*place.before, *place.behind))
         of_neighbours = self._of_neighbours(first, last, bare, timed)
-        begins = not _BEGINNINGS.isdisjoint(map(attrgetter("kind"), (*place.before[-1:], *place.inside)))
+        begins = any(token.kind in _BEGINNINGS for token in (*place.before[-1:], *place.inside))
         return "lean" if begins and of_neighbours == "past" else of_neighbours  # "got the job, from January"
 
     def _clause_at(self, position: int) -> int:

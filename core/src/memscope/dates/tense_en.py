@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
 
 from memscope.dates.cascade import Token
 from memscope.dates.cues import (
@@ -136,7 +135,7 @@ def _joined(cue: Cue, place: Surroundings) -> Direction:
     if cue.sign in ("ahead", "be", "agree"):
         return "lean" if place.before[-1].kind == "from" else "ahead"  # "the photo is from May 5"
     if cue.sign in ("past", "shift"):
-        lasted = ("pasttense", None) in map(attrgetter("kind", "value"), place.before)  # "was ill from May"
+        lasted = any(token.kind == "pasttense" and token.value is None for token in place.before)  # "was ill from May"
         return "lean" if place.before[-1].kind == "from" and not lasted else "past"
     if cue.sign == "report" and any(token.sign == "hint" and token.start > cue.start for token in place.cues_before):
         return "ahead"  # "was told the results come on the 3rd"

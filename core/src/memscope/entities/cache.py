@@ -150,7 +150,5 @@ async def _follow_units(
 
 
 async def _read(page: Sequence[Record], known: _User) -> set[str]:
-    def reading() -> set[str]:
-        return set(read(page, known.records))
-
-    return reading() if len(page) <= MIN_TURNS_TO_INDEX else await asyncio.to_thread(reading)
+    ids = read(page, known.records)  # read as they are iterated
+    return set(ids) if len(page) <= MIN_TURNS_TO_INDEX else await asyncio.to_thread(set, ids)
