@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memscope import languages
-from memscope.languages.questions import item_signs
+from memscope.languages.questions import instance_terms, item_signs
 from memscope.languages.word_lists import entries, read_lists
+from memscope.text.terms import terms
 
 
 @pytest.mark.parametrize(
@@ -36,9 +37,23 @@ def test_an_instance_is_told_from_another_line(question, item, other):
     assert not any(sign(other) for sign in signs)
 
 
+@pytest.mark.parametrize(
+    ("question", "item"),
+    [
+        ("Which vegetables did I plant?", "the leeks are in"),
+        ("Which desserts did I make?", "the panna cotta wobbled"),
+        ("我都摸过哪些乐器？", "借了把尤克里里"),
+        ("我见过哪些动物？", "两只鹅在河边"),
+    ],
+)
+def test_an_instance_is_searched_for_by_a_term_that_its_lines_have(question, item):
+    assert not {*instance_terms(question)}.isdisjoint(terms(item))
+
+
 @pytest.mark.parametrize("question", ["What did I break?", "Who came to visit me?", "我弄坏过什么？", "谁来过？"])
 def test_a_question_without_a_class_has_no_signs(question):
     assert item_signs(question) == []
+    assert instance_terms(question) == ()
 
 
 @pytest.mark.parametrize("code", ["en", "zh"])

@@ -48,6 +48,24 @@ def test_all_items_are_shown_among_passing_remarks(question, items):
 
 
 @pytest.mark.parametrize(
+    ("question", "items"),
+    [
+        ("Which birds did I see in the garden?",
+         ["two wrens under the hedge first thing", "a woodpecker went at the gatepost", "jays again, robbing the oak"]),
+        ("我都养过哪些动物？", ["刺猬住过阳台", "那只鹦鹉学了我妈说话", "仓鼠跑丢了，沙发都拆了"]),
+    ],
+)  # fmt: skip
+def test_items_that_share_nothing_with_the_question_are_found_in_a_large_memory(question, items):
+    language = "en" if question.isascii() else "zh"
+    noise = [one["text"] for name in ("noise3", "noise", "noise2") for one in read(f"{name}_{language}")]
+    said = [*items, *noise]
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+        shown = memory.context(question, user="alice")
+    assert [item for item in items if item not in shown] == []
+
+
+@pytest.mark.parametrize(
     ("question", "statements"),
     [
         ("What do you know about me?",

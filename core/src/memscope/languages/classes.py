@@ -11,15 +11,20 @@ from pathlib import Path
 from memscope.imports import pattern
 from memscope.languages.word_lists import entries, read_lists
 from memscope.text.language import has_cjk
+from memscope.text.terms import terms
 from memscope.text.tokens import fold, pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """The instances of a class: words in all their forms, and what is more than a word, or stands in words."""
+    """The instances of a class: words in all their forms, and what is more than a word, or stands in words.
+
+    ``terms``: a search term of each; of a longer one its last, such as "pudding" of "rice pudding".
+    """
 
     words: frozenset[str]
     phrases: re.Pattern[str]
+    terms: tuple[int, ...]
 
     def are_in(self, text: str) -> bool:
         """Say whether a text names one of them.
@@ -84,7 +89,15 @@ def _instances(classes: Classes, number: int) -> Instances:
     of = {name: words for names, words in _lists(classes).items() for name in names}
     words = {fold(form) for word in _members([*_lists(classes).values()][number], of) for form in classes.forms(word)}
     phrases = {word for word in words if has_cjk(word) or pieces(word) != [word]}
-    return Instances(frozenset(words - phrases), pattern("|".join(map(re.escape, sorted(phrases))) or "(?!)"))
+    searched = {_last_term(word) for word in words}
+    return Instances(
+        frozenset(words - phrases), pattern("|".join(map(re.escape, sorted(phrases))) or "(?!)"), tuple(sorted(searched))
+    )
+
+
+def _last_term(word: str) -> int:
+    found = terms(word)
+    return found[-2] if has_cjk(word) and len(found) > 1 else found[-1]  # in CJK the last pair of characters
 
 
 def _members(words: Sequence[str], of: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from memscope.languages.classes import Instances
 from memscope.languages.question_rules import Questions
 from memscope.languages.registry import of, registered
 from memscope.text.language import CJK_CHARACTER, usual_rules
@@ -29,10 +30,19 @@ def item_signs(query: str) -> list[Callable[[str], object]]:
     """Return functions of which one is true of a line that names an instance of the class asked for, or a title where
     that class is books, films or the like.
     """
-    asked = [one.questions for one in of(query)]
-    known = [instances for one in asked if one.classes and (instances := one.classes.asked(query))]
-    titled = any(one.works.search(query) for one in asked)
-    return [*(one.are_in for one in known), *(one.questions.title.search for one in registered() if titled)]
+    titled = any(one.questions.works.search(query) for one in of(query))
+    titles = [one.questions.title.search for one in registered()] if titled else []
+    return [*(one.are_in for one in _instances_asked(query)), *titles]
+
+
+def instance_terms(query: str) -> tuple[int, ...]:
+    """Return search terms of the instances of the class asked for."""
+    return tuple(dict.fromkeys(term for one in _instances_asked(query) for term in one.terms))
+
+
+def _instances_asked(query: str) -> list[Instances]:
+    classes = [one.questions.classes for one in of(query) if one.questions.classes]
+    return [instances for one in classes if (instances := one.asked(query))]
 
 
 def max_list_hits(k: int) -> int:

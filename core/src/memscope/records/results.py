@@ -13,7 +13,7 @@ from memscope.records.stored import Insight, Interval, Json, Observation, Scope,
 
 FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
 
-FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
+FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "instance", "supersedes"]
 
 #: Why there is no hit.
 WhyNothing = Literal["not_needed", "not_searched", "see_profile", "nothing_stored", "gone", "repeated_questions",

@@ -139,6 +139,7 @@ class Search:
 
     ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics. With
     ``required``, groups of ``terms``, only turns and insights that have all terms of one of them are candidates.
+    ``instances``: terms of which any makes a unit a candidate, such as "leek" for a list of vegetables.
     """
 
     scope: Scope
@@ -155,6 +156,7 @@ class Search:
     filter: Mapping[str, Json] | None = None
     k: int = 10
     required: tuple[tuple[int, ...], ...] = ()
+    instances: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,5 +198,5 @@ class Candidates:
     meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN without one, or if ``cosine`` is known
     cosine: NDArray[np.float32]  # [n] NaN without a vector
     attributed: NDArray[np.bool_]  # [n] an observation credited a term of the query to it
-    channels: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic
+    channels: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic, 64 instance
     brought: FetchResult | None = None  # records that came with the search, as ``fetch`` returns them

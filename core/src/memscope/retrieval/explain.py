@@ -27,6 +27,7 @@ BROUGHT_BY: Mapping[FoundBy, str] = {
     "vector": "close by embedding",
     "meaning": "close by built-in vector",
     "topic": "shares everyday topics",
+    "instance": "names one of the kind asked for",
     "supersedes": "holds in place of a changed one",
 }
 

@@ -25,7 +25,7 @@ from memscope.text.terms import terms
 
 MIN_UNITS_FOR_IDF = 30  # units; with fewer, rare and common words cannot be told apart
 MIN_KNOWN_WORD_SHARE = 0.5  # share of a question's words that the scope must have
-CHANNELS: tuple[FoundBy, ...] = ("text", "period", "user", "vector", "meaning", "topic")
+CHANNELS: tuple[FoundBy, ...] = ("text", "period", "user", "vector", "meaning", "topic", "instance")
 
 
 def has_evidence(e: FeatureInputs) -> Values:

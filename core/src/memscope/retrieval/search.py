@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memscope.languages.questions import instance_terms
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Search
 from memscope.retrieval.query import Query
@@ -40,6 +41,7 @@ async def find(query: Query, ctx: Services, names: Sequence[tuple[int, ...]] = (
         space=query.space, meaning=query.meaning if builtin else None, topics=query.topics,
         as_of=query.as_of, now=query.now, kinds=query.kinds, exclude=query.exclude,
         filter=query.filter, k=query.list_k or query.k, required=tuple(names),
+        instances=instance_terms(query.text) if query.list_k and not names else (),
     )  # fmt: skip
     return merge(await ctx.store.search(asked), len(terms), added)
 

@@ -27,9 +27,11 @@ from memscope.search.units import USER_ROLE, microseconds
 
 # the bits of Candidates.channels
 TEXT_CHANNEL, PERIOD_CHANNEL, USER_CHANNEL, VECTOR_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL = 1, 2, 4, 8, 16, 32
+INSTANCE_CHANNEL = 64
 POOL_SIZES = {TEXT_CHANNEL: 150, PERIOD_CHANNEL: 75, USER_CHANNEL: 75, VECTOR_CHANNEL: 100, MEANING_CHANNEL: 100,
-              TOPIC_CHANNEL: 75}  # fmt: skip
+              TOPIC_CHANNEL: 75, INSTANCE_CHANNEL: 100}  # fmt: skip
 COMPARED_ROWS_FACTOR = 4  # rows compared by whole built-in vectors, per row of the channel
+OWN_INSTANCE_BONUS = np.float32(1000)  # more than words score together: the user's own lines first
 DURABLE_TOPIC_BONUS = 0.2  # added to a topic shared by a durable statement
 HEADER_RARITY_SHARE = 0.3  # weight of a term in the header, in the score of the pool
 DAY_US = 86_400_000_000
@@ -50,6 +52,7 @@ class RowValues:
     event: Floats | None  # match of the intervals that a row, or a memory on it, mentions
     cosine: Floats | None
     topic: Floats | None
+    instance: Floats | None  # above 0 with a term of the query's ``instances``
 
 
 @np.errstate(invalid="ignore")  # OpenBLAS may report it for finite numbers (numpy #24067)
@@ -80,6 +83,7 @@ def search(
         event=events(index, visibility, query.periods),
         cosine=cosines(index, visibility, query),
         topic=shared_topics(index, visibility, query.topics),
+        instance=with_instances(index, visibility, query) if query.instances else None,
     )
     weights = rarity(visibility.statistics.units, values.frequency)
     score = window_scores(index, visibility, matches, weights) + HEADER_RARITY_SHARE * (headers @ weights)[index.header]
@@ -158,6 +162,15 @@ def shared_topics(
         total += weight
         shared += np.float32(weight) * has
     return _credited(index, visibility, shared / np.float32(total)) if total and shared.any() else None
+
+
+def with_instances(index: Snapshot, visibility: Visibility, query: Search) -> Floats:
+    """Return per row whether it, or a memory on it, has a term of the query's instances."""
+    terms = np.array(query.instances, np.uint32)
+    matches, _ = attribute(index, visibility, match(index, terms), len(terms))
+    found = np.zeros(index.rows, np.float32)
+    found[matches.row] = 1
+    return found
 
 
 def _uses_meaning(query: Search, values: RowValues) -> bool:
@@ -251,6 +264,11 @@ def pool(
         topical = keys & (evidence.topic > 0)
         channels[TOPIC_CHANNEL] = _best(
             topical, evidence.topic * (1 + DURABLE_TOPIC_BONUS * durable), time, POOL_SIZES[TOPIC_CHANNEL]
+        )
+    if evidence.instance is not None:
+        by_user = index.column["role"] == USER_ROLE
+        channels[INSTANCE_CHANNEL] = _best(
+            keys & (evidence.instance > 0), score + OWN_INSTANCE_BONUS * by_user, time, POOL_SIZES[INSTANCE_CHANNEL]
         )
     bits = np.zeros(index.rows, np.uint8)
     for channel, members in channels.items():

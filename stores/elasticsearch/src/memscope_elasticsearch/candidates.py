@@ -140,6 +140,7 @@ class CandidateSet:
     characters: int = 0  # size of the answers
     cosine: dict[int, float] = field(default_factory=dict)
     meaning: dict[int, float] = field(default_factory=dict)  # cosines of built-in vectors
+    instances: dict[int, float] = field(default_factory=dict)  # 1 for units with an instance of the class asked for
     counts: TermCounts = TermCounts()
     lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each conversation window
     allowed: frozenset[str] | None = None  # records that match the filter
@@ -170,10 +171,13 @@ class CandidateSet:
 
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace units by their unrefreshed state; remove forgotten ones."""
+        instances = frozenset(map(spelled, self.search.instances))
         for source in fresh.values():
             if source.get("kind") in DOCUMENT_KINDS and is_current(source):
                 unit = read(source, self.terms)
                 self.units[unit.seq] = unit
+                if not instances.isdisjoint(source.get("words", "").split()):
+                    self.instances[unit.seq] = 1
                 if self.search.meaning is not None and (packed := source.get("packed")):
                     self.meaning[unit.seq] = _cosine(packed, self.search.meaning)
         gone = {
@@ -264,6 +268,7 @@ def measure(pool: CandidateSet) -> Measured:
         event=local_candidates.events(index, visibility, query.periods),
         cosine=_credited(pool.cosine, ordered, index, visibility),
         topic=local_candidates.shared_topics(index, visibility, query.topics, pool.counts.topics),
+        instance=_credited(pool.instances, ordered, index, visibility),
     )
     weights = rarity(visibility.statistics.units, features.frequency)
     score = matching.window_scores(index, visibility, matches, weights)
@@ -327,6 +332,8 @@ def best(measured: Measured) -> list[FoundUnit]:
         values.append(timely * 1000 + measured.score)
     if features.topic is not None:
         values.append(features.topic)
+    if features.instance is not None:
+        values.append(np.nan_to_num(features.instance) * 1000 + measured.score)
     values.append(((measured.index.column["flags"] & int(Flag.INSTRUCTION)) != 0) * 1000 + measured.score)
     values += [np.nan_to_num(near, nan=-1) for near in (features.cosine, measured.meaning) if near is not None]
     time, row = measured.index.column["time"], np.arange(measured.index.rows)  # rows are in the order of seq

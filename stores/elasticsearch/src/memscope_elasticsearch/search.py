@@ -111,9 +111,11 @@ def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: S
     """Add the hits to the candidate set; hits by vector come without words."""
     pool.counts = _counts(answers["counts"].get("aggregations", {}), pool.search)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
+    instances = hits.pop("instance", [])
     worded = [hit for name, of_search in hits.items() if name not in VECTOR_CHANNELS for hit in of_search]
-    pool.frequencies.see(worded)
+    pool.frequencies.see(worded + instances)
     pool.add_hits(worded)
+    pool.instances |= dict.fromkeys(pool.add_hits(instances), 1.0)
     known = set(pool.units)
     near = pool.add_hits(hits.get("vector", ()), words=False)
     pool.cosine |= {seq: _cosine(hit) for seq, hit in near.items()}

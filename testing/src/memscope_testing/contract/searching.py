@@ -85,6 +85,17 @@ class Searching(Chapter):
                 assert all(brought.derived.get(handle) == fetched.derived.get(handle) for handle in brought.records)
             await store.searchable("alice")
 
+    async def test_a_unit_with_an_instance_of_the_class_asked_for_is_found(self, store: Store) -> None:
+        texts = {"a": "The leeks are in", "b": "No, that was later", "c": "The fence is painted", "d": "Leeks again"}
+        await store.append("alice", [TurnInsert(turn(key, text)) for key, text in texts.items()])
+        await store.append("bob", [TurnInsert(turn("e", "My leeks froze", user="bob"))])
+        await remember(store, observation("o", "b", text="Alice planted beetroot"))
+        await store.forget(Select("alice", ids=frozenset({"d"})))
+        for _searchable in (False, True):
+            asked = await found(store, "vegetables", instances=tuple(terms("leek beetroot")))
+            assert asked == {texts["a"], texts["b"]}
+            await store.searchable("alice")
+
     async def test_searching_a_user_without_memory(self, store: Store) -> None:
         assert await found(store, "anything", "nobody") == set()
 
