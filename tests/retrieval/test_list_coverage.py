@@ -66,6 +66,23 @@ def test_items_that_share_nothing_with_the_question_are_found_in_a_large_memory(
 
 
 @pytest.mark.parametrize(
+    ("question", "items"),
+    [
+        ("Which instruments have I played?", ["dug out my clarinet", "borrowed a cello", "the oboe nearly killed me"]),
+        ("我都学过哪些乐器？", ["借了把大提琴", "小时候吹过笛子", "古筝学了半年"]),
+    ],
+)  # fmt: skip
+def test_fewer_lines_are_shown_where_the_items_are_known_by_name(question, items):
+    noise = read("noise3_en" if question.isascii() else "noise3_zh")
+    with MemoryScope(":memory:", settings={}) as memory:
+        said = [*items, *(one["text"] for one in noise if one.get("role", "user") == "user")]
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+        shown = memory.context(question, user="alice").splitlines()
+    assert [item for item in items if not any(item in line for line in shown)] == []
+    assert len(shown) <= 20  # 25 for a list of anything
+
+
+@pytest.mark.parametrize(
     ("question", "statements"),
     [
         ("What do you know about me?",

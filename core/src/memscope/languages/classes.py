@@ -89,15 +89,13 @@ def _instances(classes: Classes, number: int) -> Instances:
     of = {name: words for names, words in _lists(classes).items() for name in names}
     words = {fold(form) for word in _members([*_lists(classes).values()][number], of) for form in classes.forms(word)}
     phrases = {word for word in words if has_cjk(word) or pieces(word) != [word]}
-    searched = {_last_term(word) for word in words}
-    return Instances(
-        frozenset(words - phrases), pattern("|".join(map(re.escape, sorted(phrases))) or "(?!)"), tuple(sorted(searched))
-    )
+    of_phrases = pattern("|".join(map(re.escape, sorted(phrases))) or "(?!)")
+    return Instances(frozenset(words - phrases), of_phrases, tuple(sorted({_last_term(word) for word in words})))
 
 
 def _last_term(word: str) -> int:
-    found = terms(word)
-    return found[-2] if has_cjk(word) and len(found) > 1 else found[-1]  # in CJK the last pair of characters
+    its_terms = terms(word)
+    return its_terms[-2] if has_cjk(word) and len(its_terms) > 1 else its_terms[-1]  # in CJK the last pair
 
 
 def _members(words: Sequence[str], of: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -168,9 +168,9 @@ def with_instances(index: Snapshot, visibility: Visibility, query: Search) -> Fl
     """Return per row whether it, or a memory on it, has a term of the query's instances."""
     terms = np.array(query.instances, np.uint32)
     matches, _ = attribute(index, visibility, match(index, terms), len(terms))
-    found = np.zeros(index.rows, np.float32)
-    found[matches.row] = 1
-    return found
+    instance = np.zeros(index.rows, np.float32)
+    instance[matches.row] = 1
+    return instance
 
 
 def _uses_meaning(query: Search, values: RowValues) -> bool:

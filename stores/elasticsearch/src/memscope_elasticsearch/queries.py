@@ -120,9 +120,9 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
             "sort": LATEST_OF_EQUALS,
         }
     if query.instances:
-        own = {"constant_score": {"filter": of_user, "boost": OWN_INSTANCE_BOOST}}
-        named = {"terms": {"words": [spelled(term) for term in query.instances]}}
-        instances = {"bool": {"filter": [*filters, named], "should": [own, *terms]}}
+        by_user = {"constant_score": {"filter": of_user, "boost": OWN_INSTANCE_BOOST}}
+        with_instance = {"terms": {"words": [spelled(term) for term in query.instances]}}
+        instances = {"bool": {"filter": [*filters, with_instance], "should": [by_user, *terms]}}
         searches["instance"] = {**shared, "size": INSTANCE_HITS, "query": instances, "sort": LATEST_OF_EQUALS}
     if query.meaning is not None:
         count = _for_list(MEANING_HITS, query.k)
