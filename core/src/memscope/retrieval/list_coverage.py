@@ -5,13 +5,14 @@
 Behind the best k, lines are ordered by their odds of being an item per token (Dantzig's greedy rule for the knapsack
 problem). For a question about the user, one more search makes all of their own lines candidates; of lines without
 evidence, at most as many are taken as there are lines with it. Where items are known by signs (an instance of the class
-asked for, a title), there are three further lines for every two with a sign, at least eight.
+asked for, a title), only the best three stand before them, and as many lines without a sign are shown as with one, at
+least 13 in all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,8 @@ LOG_ODDS_PER_POINT, MEANING_LOG_ODDS, LASTING_LOG_ODDS = 0.2, 1.5, 0.5
 HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # tokens of a line's date and speaker, and per word that counts
 SHORT_LINE_WORDS = 5  # words; a shorter line is less likely an item, in proportion
 QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
-MIN_FURTHER_LINES, LINES_PER_SIGNED = 8, 1.5  # lines behind the best k where items are known by signs
+MAX_BEST_LINES = 3  # lines by score alone where items are known by signs; and behind them:
+MIN_FURTHER_LINES, LINES_PER_SIGNED = 13, 2
 ITEM_ODDS = 4.0  # odds factor of a line with a known instance of the class asked for, or with a title if books are
 
 
@@ -54,24 +56,25 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     wider = await _with_own(query, ctx) if query.asks_personally and not query.asks_assistant else query
     candidates = wider.candidates
     assert candidates is not None
-    most = min(query.k, len(known))
+    signs = item_signs(query.text)
+    most = min(MAX_BEST_LINES if signs else query.k, len(known))
     best, rows = wider.order[:most], wider.order[most:]
     value = _likely(wider, candidates, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows))
-    signed = await _signed(wider, rows, ctx)
+    signed = await _signed(wider, rows, signs, ctx) if signs else []
     value += math.log(ITEM_ODDS) * np.isin(rows, signed)
-    further = max(MIN_FURTHER_LINES, int(LINES_PER_SIGNED * len(signed))) if signed else len(rows)
+    further = max(MIN_FURTHER_LINES, LINES_PER_SIGNED * len(signed)) if signed else len(rows)
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
     added = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
     rest = [row for row in ordered if row in added or candidates.handle[row] in known]
     return altered(wider, order=(*best, *rest[:further]))
 
 
-async def _signed(query: Query, rows: Sequence[int], ctx: Services) -> list[int]:
+async def _signed(
+    query: Query, rows: Sequence[int], signs: Sequence[Callable[[str], object]], ctx: Services
+) -> list[int]:
     """Return the rows whose text has a sign of an item."""
-    candidates, signs = query.candidates, item_signs(query.text)
+    candidates = query.candidates
     assert candidates is not None
-    if not signs:
-        return []
     fetched = candidates.brought or await fetch(query, candidates, rows, ctx)  # over a network, those that are here
     records = ((row, fetched.records.get(candidates.handle[row])) for row in rows)
     return [row for row, record in records if record is not None and any(sign(record.text) for sign in signs)]
