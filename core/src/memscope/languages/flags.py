@@ -5,7 +5,7 @@ Rules of wording of the text's languages. A flag is evidence for the ranking, ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 
 from memscope.imports import pattern
@@ -65,28 +65,31 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
 
 def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:
     """Return what the standing wishes of a text are about: "measure", "manner", else the "content" of answers."""
-    lowered = text.lower()
-    spoken = [(one.statements, likely) for one in of(text) if (likely := _may_name_form(one.statements, text, words))]
-    signs = [sign for sign in ("measure", "manner") if any(_wants_form(*one, sign, lowered) for one in spoken)]
-    return tuple(signs) or ("content",)
+    signs = {sign for one in of(text) for sign in _forms_wanted(one.statements, text, words)}
+    return tuple(sign for sign in ("measure", "manner") if sign in signs) or ("content",)
 
 
-def _may_name_form(rules: Statements, text: str, words: Sequence[str]) -> Sequence[str]:
-    """Return the sentences with a word of a form, all in a language without such words: a search takes much longer."""
-    if not rules.form_words:
-        return sentences(text)
-    parts = [part for word in words if "'" in word for part in word.split("'")]
-    named = rules.form_words.intersection(words) | rules.form_words.intersection(parts)
-    return [one for one in sentences(text) if any(word in rules.plain(one) for word in named)] if named else ()
+def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the forms in which a sentence wants all answers: "Three sentences tops, please", not "Cut this short"."""
+    for sentence, plain in _naming_forms(rules, text, words):
+        signs = [sign for sign, form in (("measure", rules.measures), ("manner", rules.manner)) if form.search(plain)]
+        if signs and _insists(rules, plain) and not is_question(sentence):
+            yield from signs
 
 
-def _wants_form(rules: Statements, likely: Sequence[str], sign: str, lowered: str) -> bool:
-    """Return whether a sentence wants all answers in a form: "Three sentences tops, please", not "Cut this short"."""
-    form = rules.measures if sign == "measure" else rules.manner
-    if not form.search(lowered):
-        return False
-    wanting = [one for one in likely if form.search(plain := rules.plain(one)) and _insists(rules, plain)]
-    return not all(map(is_question, wanting))
+def _naming_forms(rules: Statements, text: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the sentences that may name a form, each with itself as ``plain`` gives it."""
+    named: Collection[str]
+    if rules.form_words:
+        parts = [part for word in words if "'" in word for part in word.split("'")]
+        named = rules.form_words.intersection(words) | rules.form_words.intersection(parts)
+    else:
+        lowered = text.lower()
+        named = [""] if rules.manner.search(lowered) or rules.measures.search(lowered) else []  # in any sentence
+    for sentence in sentences(text) if named else ():
+        plain = rules.plain(sentence)
+        if any(word in plain for word in named):
+            yield sentence, plain
 
 
 def _insists(rules: Statements, plain: str) -> bool:
