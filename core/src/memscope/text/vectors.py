@@ -80,23 +80,21 @@ def scaled(vector: Floats) -> bytes:
 def summed(tokens: Sequence[int]) -> Floats:
     """Return the weighted sum of the rows of at least one token."""
     scales, rows = _rows(tokens)
-    vector: Floats = scales @ rows
+    vector: Floats = scales.dot(rows)
     return vector
 
 
 def along(texts: Sequence[Sequence[int]], direction: Floats) -> list[float]:
     """Return the component of each text's unit vector along a direction, 0 without tokens; ``texts``: their tokens."""
-    import numpy as np
+    scales, rows = _rows(list(chain.from_iterable(texts)))
+    return [
+        _component(scales[start:end].dot(rows[start:end]), direction) if start < end else 0.0
+        for start, end in pairwise((0, *accumulate(map(len, texts))))
+    ]
 
-    known = list(filter(None, texts))
-    if not known:
-        return [0.0] * len(texts)
-    scales, rows = _rows(list(chain.from_iterable(known)))
-    places = pairwise((0, *accumulate(map(len, known))))
-    vectors = np.array([scales[start:end] @ rows[start:end] for start, end in places])
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    cosines = iter((vectors @ direction / lengths).tolist())
-    return [next(cosines) if tokens else 0.0 for tokens in texts]
+
+def _component(vector: Floats, direction: Floats) -> float:
+    return float(vector.dot(direction)) / math.sqrt(vector.dot(vector))
 
 
 def _rows(tokens: Sequence[int]) -> tuple[Floats, Floats]:
