@@ -46,9 +46,9 @@ def introduction(sentence: str) -> list[str]:
     if opening is None or _DATED.match(sentence):
         return []
     parts = [part for one in _PART_ENDS.split(sentence[opening.end() :]) if (part := one.strip(" .!"))]
-    trades = [is_trade(part) for part in parts]
-    if not parts or not (trades[0] or _FIRST.fullmatch(parts[0])):
+    if not parts or not (_FIRST.fullmatch(parts[0]) or is_trade(parts[0])):
         return []
+    trades = [is_trade(part) for part in parts]
     sure = opening["says"] or parts[0].endswith(" here")
     if not sure and not any(trades[1:3]) and not any(part.isdigit() for part in parts[1:2]):
         return []
