@@ -83,6 +83,30 @@ def test_fewer_lines_are_shown_where_the_items_are_known_by_name(question, items
 
 
 @pytest.mark.parametrize(
+    ("question", "items", "others"),
+    [
+        ("Which vegetables have I planted?",
+         ["Planted broad beans before the rain", "Potatoes went in on Good Friday"],
+         ["Moved the hens to the top field", "Nora is coming with the twins", "Tried the dulcimer at the folk night",
+          "The clutch is slipping", "I can't eat walnuts, my mouth goes numb", "Booked the ferry to Islay",
+          "my brother Ted fixes clocks", "Finished The Dig last night", "Swapped my banjo for a mandolin",
+          "We had a chat about the roof again, no decision", "thanks, that's perfect", "Bought a second-hand loom"]),
+        ("我碰过哪些乐器？",
+         ["拿二胡换了把琵琶，别告诉我媳妇", "晚上去听民谣，上手试了试扬琴"],
+         ["今天把鸡挪到后山去了", "诺诺带双胞胎清明回来", "下雨前种了蚕豆", "拖拉机离合打滑了", "我吃不了核桃，嘴会麻",
+          "订了去舟山的船票", "我哥老魏修钟表", "昨晚看完了《我与地坛》", "屋顶的事又聊了一回，没定", "谢谢，挺好",
+          "在二手市场买了台织布机", "兽医说老母羊最多一年了"]),
+    ],
+)  # fmt: skip
+def test_a_list_does_not_show_the_whole_of_a_small_memory(question, items, others):
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in (*others, *items)], user="alice")
+        shown = memory.context(question, user="alice").splitlines()
+    assert [item for item in items if not any(item in line for line in shown)] == []
+    assert len(shown) <= 7
+
+
+@pytest.mark.parametrize(
     ("question", "statements"),
     [
         ("What do you know about me?",

@@ -5,8 +5,8 @@
 Behind the best k, lines are ordered by their odds of being an item per token (Dantzig's greedy rule for the knapsack
 problem). For a question about the user, one more search makes all of their own lines candidates; of lines without
 evidence, at most as many are taken as there are lines with it. Where items are known by signs (an instance of the class
-asked for, a title), only the best three stand before them, and as many lines without a sign are shown as with one, at
-least 13 in all.
+asked for, a title), only the best three stand before them, and as many lines without a sign are shown as with one; at
+least 13 in all, or a quarter of a small memory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # tokens of a line's date and speaker, an
 SHORT_LINE_WORDS = 5  # words; a shorter line is less likely an item, in proportion
 QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
 MAX_BEST_LINES = 3  # lines by score alone where items are known by signs; and behind them:
-MIN_FURTHER_LINES, LINES_PER_SIGNED = 13, 2
+MIN_FURTHER_LINES, UNITS_PER_FURTHER_LINE, LINES_PER_SIGNED = 13, 4, 2
 ITEM_ODDS = 4.0  # odds factor of a line with a known instance of the class asked for, or with a title if books are
 
 
@@ -57,26 +57,27 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     candidates = wider.candidates
     assert candidates is not None
     signs = item_signs(query.text)
-    most = min(MAX_BEST_LINES if signs else query.k, len(known))
+    most = min(query.k, MAX_BEST_LINES if signs else query.k, len(known))
     best, rows = wider.order[:most], wider.order[most:]
     value = _likely(wider, candidates, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows))
-    signed = await _signed(wider, rows, signs, ctx) if signs else []
-    value += math.log(ITEM_ODDS) * np.isin(rows, signed)
-    further = max(MIN_FURTHER_LINES, LINES_PER_SIGNED * len(signed)) if signed else len(rows)
+    signed = await _signed(wider, signs, ctx) if signs else []
+    is_signed = np.isin(rows, signed)
+    value += math.log(ITEM_ODDS) * is_signed
+    least = min(MIN_FURTHER_LINES, candidates.units // UNITS_PER_FURTHER_LINE)
+    further = max(least, LINES_PER_SIGNED * int(is_signed.sum())) if signed else len(rows)
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
     added = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
     rest = [row for row in ordered if row in added or candidates.handle[row] in known]
     return altered(wider, order=(*best, *rest[:further]))
 
 
-async def _signed(
-    query: Query, rows: Sequence[int], signs: Sequence[Callable[[str], object]], ctx: Services
-) -> list[int]:
+async def _signed(query: Query, signs: Sequence[Callable[[str], object]], ctx: Services) -> list[int]:
     """Return the rows whose text has a sign of an item."""
     candidates = query.candidates
     assert candidates is not None
-    fetched = candidates.brought or await fetch(query, candidates, rows, ctx)  # over a network, those that are here
-    records = ((row, fetched.records.get(candidates.handle[row])) for row in rows)
+    # over a network, only the records that came with the search
+    fetched = candidates.brought or await fetch(query, candidates, query.order, ctx)
+    records = ((row, fetched.records.get(candidates.handle[row])) for row in query.order)
     return [row for row, record in records if record is not None and any(sign(record.text) for sign in signs)]
 
 
