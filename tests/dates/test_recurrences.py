@@ -40,6 +40,9 @@ def day(text: str) -> datetime:
         ("on 19 June every year", "every year", Rule("year", month=6, day=19)),
         ("every Christmas", "every Christmas", Rule("year", month=12, day=25)),
         ("Her birthday is on May 5th", "birthday", Rule("year", month=5, day=5)),
+        ("I see mum every single Friday", "every single Friday", Rule("week", 1, (4,))),
+        ("I work Tuesday, Thursday and Saturday", "Tuesday, Thursday and Saturday", Rule("week", 1, (1, 3, 5))),
+        ("周二周四周六晚上八点直播", "周二周四周六晚上八点", Rule("week", 1, (1, 3, 5))),
         ("我每周二健身", "每周二", Rule("week", 1, (1,))),
         ("每周一和周三有课", "每周一和周三", Rule("week", 1, (0, 2))),
         ("每周一三上课", "每周一三", Rule("week", 1, (0, 2))),
@@ -61,6 +64,7 @@ def test_a_rule_is_read(text: str, words: str, rule: Rule) -> None:
     [
         "we met on Tuesday", "three times a week", "every first Monday of the month", "every hour", "5 dollars per day",
         "every Easter", "It feels like yesterday", "my birthday party was fun", "一周三次", "每小时", "",
+        "I was ill Tuesday, Thursday and Saturday", "The fair is on Friday, Saturday and Sunday",
     ],
 )  # fmt: skip
 def test_no_rule_is_guessed(text: str) -> None:

@@ -184,6 +184,7 @@ def test_an_open_time_and_a_time_without_a_day_date_no_event(text: str) -> None:
         ("复诊从26号改到28号。", "2026-11-28"),
         ("We meet in March or May.", ""),
         ("I added a clause to my will on November 5.", "2026-11-05"),
+        ("He signed his will on Friday.", "2026-11-13"),
         ("Dinner is at noon on the 28th. can you come?", "2026-11-28"),
         ("Let's meet Friday week.", "2026-11-27"),
     ],

@@ -27,7 +27,9 @@ def of_week(start: datetime) -> set[int]:
         "I've started pottery on Wednesday nights",
         "My birthday is June 18th.",
         "We pay the rent on the 16th of every month",
+        "I work Tuesday, Thursday and Saturday",
         "每周三晚上我有法语课",
+        "周二周四周六晚上八点直播",
         "我的生日是6月19日",
     ],
 )

@@ -45,6 +45,10 @@ def sign_of(token: Token) -> str:
     return {"duty": token.value or "ahead", "whose": "whose"}.get(token.kind, "")
 
 
+def is_determiner(token: Token) -> bool:
+    return token.kind in ("the", "article") or token.value == "own"
+
+
 def first_strong(cues: Sequence[Cue]) -> str:
     return next((cue.sign for cue in cues if cue.sign in DECISIVE_KINDS), "")
 

@@ -119,6 +119,13 @@ def on_weekdays(now: Now, *values: Any) -> Rule:
     return Rule("week", 1, tuple(sorted(days)))
 
 
+def on_scattered_weekdays(now: Now, *values: Any) -> Rule | None:
+    """Monday, Wednesday and Friday, but not three days in a row, nor days that are over."""
+    rule = on_weekdays(now, *values)
+    first, last = min(rule.weekdays), max(rule.weekdays)
+    return None if now.past or last - first < len(rule.weekdays) else rule
+
+
 def weekdays_between(now: Now, first: int, last: int) -> tuple[int, ...]:
     """Mondays to Fridays."""
     return tuple((first + n) % 7 for n in range((last - first) % 7 + 1))

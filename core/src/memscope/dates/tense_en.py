@@ -14,6 +14,7 @@ from memscope.dates.cues import (
     Surroundings,
     first_strong,
     hinted,
+    is_determiner,
     sign_of,
 )
 
@@ -36,7 +37,7 @@ def _sign_at(tokens: Sequence[Token], i: int) -> str:
     sign = sign_of(tokens[i])
     if sign in _PAST_FORMS and i and (tokens[i - 1].kind in _OF_NOUNS or tokens[i - 1].value in ("own", "be")):
         return ""  # "my left knee", "the guided tour", "is booked"
-    if sign == "ahead" and i and _is_determiner(tokens[i - 1]):
+    if sign == "ahead" and i and is_determiner(tokens[i - 1]):
         return ""  # "my will"
     return _READ[sign](tokens, i) if sign in _READ else sign
 
@@ -48,7 +49,7 @@ def _plan(tokens: Sequence[Token], i: int) -> str:
 
 def _going(tokens: Sequence[Token], i: int) -> str:
     """ "Going to see her", but "ended up going to the aquarium"."""
-    return "" if i + 1 < len(tokens) and _is_determiner(tokens[i + 1]) else "ahead"
+    return "" if i + 1 < len(tokens) and is_determiner(tokens[i + 1]) else "ahead"
 
 
 def _have(tokens: Sequence[Token], i: int) -> str:
@@ -89,10 +90,6 @@ _READ: dict[str, Callable[[Sequence[Token], int], str]] = {
     "get": lambda tokens, i: "get" if _has_booked(tokens, i) else "past",
     "obtain": lambda tokens, i: "get" if _has_booked(tokens, i) else "hint",
 }
-
-
-def _is_determiner(token: Token) -> bool:
-    return token.kind in ("the", "article") or token.value == "own"
 
 
 def _is_noun(tokens: Sequence[Token], i: int) -> bool:

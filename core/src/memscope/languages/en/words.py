@@ -34,7 +34,8 @@ WORDS = WordRules(
     time_pattern=pattern(r"\d(?:st|nd|rd|th)\b"),
     repetition=pattern(  # begins with a set of characters, by which ``re`` looks for it
         r"[EeMTWFSBbAaw](?=[aehinoruv])(?:(?<=[Ee])(?:very|ach) (?:[\w.]+ ){0,2}(?:[A-Z]|[mtwfs]\w+day|week|month|year)"
-        r"|(?<=[MTWFS])(?:on|ues|ednes|hurs|ri|atur|un)day(?:s| (?:morning|afternoon|evening|night)s)\b"
+        r"|(?<=[MTWFS])(?:on|ues|ednes|hurs|ri|atur|un)day(?:s| (?:morning|afternoon|evening|night)s"
+        r"|(?:,? (?:and )?[A-Z][a-z]+day){2})\b"
         r"|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday|(?<=[Aa])nniversary)"
     ),
     secret_words=("secret", "access.?key"),
