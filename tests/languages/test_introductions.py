@@ -16,6 +16,7 @@ def kinds_of(text: str) -> set[str]:
     "text",
     [
         "I'm Nora, a vet in Bristol.",
+        "name's Nora by the way, I'm a vet in Bristol",
         "Nora here, 34, nurse from Leeds.",
         "Hi, Tom, plumber, two kids, living in Cork.",
         "About me: 38, accountant, Leicester, divorced, one cat.",

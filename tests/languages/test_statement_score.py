@@ -33,6 +33,8 @@ def test_sentences_without_a_known_phrase_tell_of_their_speaker(sentence: str) -
         "That was quicker than I thought.",
         "Somebody left the window open again.",
         "Is there a shorter word for this?",
+        "Boo.",
+        "Don't tempt me",
     ],
 )
 def test_remarks_on_the_day_do_not(sentence: str) -> None:

@@ -21,7 +21,7 @@ _OPENING = re.compile(
     rf"\W*(?i:{_GREETING})"
     rf"(?:(?P<says>(?i:{_I_AM}))\s+(?={_NAME}\W|(?i:an?|\d+)\b)|(?={_NAME} here\b)|(?={_NAME}, |\d+, ))"
 )
-_FIRST = re.compile(rf"(?:{_NAME}|\d+)(?: here)?(?=\W*$)")
+_FIRST = re.compile(rf"(?:{_NAME}|\d+)(?: here)?(?: by the way| btw)?(?=\W*$)")
 _PART_ENDS = re.compile(r"\s*[,;.!:]\s+|\s[-–—]\s|\s+and (?=an?\b|I\b)")
 _LEADING = re.compile(r"(?i)^(?:(?:i['’]?m|i am|currently|now|also|an?|semi-retired|retired|\d+[- ]year[- ]old) )+")
 _TAIL = re.compile(r"(?i)\b(?:in|at|from|for|with|of|near|by|to|who|based|living|working|up|over|out|deep|these)\b")

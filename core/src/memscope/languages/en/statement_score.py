@@ -9,6 +9,7 @@ words of each sign and the weights, which ``benchmarks/fit_statement_score.py`` 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
@@ -27,6 +28,9 @@ from memscope.text.vectors import along
 
 _MOST_SIGNED_WORDS = 1 << 16
 MAX_COUNTED_WORDS = 30  # words; a longer sentence counts as so long
+
+MIN_WORDS = 2  # of a sentence of no kind that tells something
+_FORBIDS = frozenset(("don't", "dont", "not"))
 
 _COUNTED = ("bias", "long", "kind")  # signs of any sentence, with a value
 _INNER_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a set of characters, by which ``re`` looks for it
@@ -54,6 +58,8 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
 
 def _by_signs(sentence: str, words: Sequence[str], lasts: Sequence[str]) -> float:
     weights, words = _table().weights, _without_fillers(words)
+    if not lasts and (len(words) < MIN_WORDS or (words[0] in _FORBIDS and words[-1] == "me")):
+        return -math.inf  # "Boo", "Don't start me"
     score = _weight(_signs(sentence, words)) + min(len(words), MAX_COUNTED_WORDS) / 10 * weights["long"]
     return score + weight_of(lasts) * weights["kind"] if lasts else score
 
