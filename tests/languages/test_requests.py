@@ -36,6 +36,8 @@ NOTHING = [
     "hello there",
     "Good evening!",
     "thanks a million",
+    "Evening! How's tricks?",
+    "不是那个，另一个",
     "cheers, you saved my bacon",
     "ok cool",
     "hahaha",
@@ -62,6 +64,13 @@ NOTHING = [
     "说简单点我听不懂",
 ]
 TASKS = [
+    "5 boat names starting with K",
+    "three facts about otters",
+    "Write a rhyme about a hedgehog",
+    "Could you write a thank-you card from a club to its landlord?",
+    "替居委会写一封给超市的感谢信",
+    "给三个带水字的公司名字",
+    "写个关于河马的顺口溜",
     'Is this letter a fraud? "Your refund waits, send us your PIN."',
     "Will it snow in Oslo on Friday?",
     "这封信是不是骗人的：“退款在等您，请发来密码”",

@@ -66,6 +66,8 @@ REQUESTS = Requests(
     small_talk_message=pattern(
         r"\W*(?:please )?(?:carry on|continue|go on|keep going)(?: from)?"
         r"(?: where (?:you|we) (?:left off|were|stopped))?\W*"
+        r"|\W*(?:(?:hi|hiya|hey|hello|(?:good )?(?:morning|afternoon|evening))\W+)?(?:and )?how(?:['’]?s| is| are)"
+        r" (?:it going|things|life|tricks|everything|you(?: doing| keeping)?)(?: today| tonight)?\W*"
     ),
     courtesy=pattern(
         r"(?:many |ok(?:ay)?,? |oh,? |ah,? |aw,? |great,? )?(?:thanks|thank you|thx|ty|cheers|ta|much appreciated|hi"
@@ -79,7 +81,7 @@ REQUESTS = Requests(
         r"|so much|sense))"
     ),
     addressing=pattern(
-        r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|do|did) you"
+        r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|(?<!what )do|did) you"
         r"(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
         r"|\blike i(?:'?m| am|'?m a| were a) (?:\d+|five|a child|a kid|an idiot|a beginner|child|kid)\b"
@@ -125,6 +127,10 @@ REQUESTS = Requests(
         r"|\b\d[\d.,]* (?:times|percent|%|plus|minus|over|mod|to the power)\b"
         rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_MEASURED_IN}\b.{{0,12}}\b(?:in|to|into) {_MEASURED_IN}\b"
         r"|\b(?:in|for|of) an? (?:\w+ )?(?:story|novel|fairy ?tale|film script|fantasy world|character)\b"
+        r"|^\W*(?:give me |name |list )?(?:\d+|two|three|four|five|six|seven|eight|ten|a few|some) (?:\w+ ){0,3}?"
+        r"(?:names|words|facts|examples|sentences|titles|slogans)\b"
+        r"|\b(?:write|draft|compose)\b[^.?!]{0,24} (?:letter|note|e-?mail|card|speech|message|review|invitation)\b"
+        r"[^.?!]{0,40}? (?:from|on behalf of) (?:an?|the) \w"
         r"|\b(?:roll|flip) (?:a|the|some) (?:die|dice|coin)\b|\bpick a (?:random )?number\b"
     ),
     reckons=pattern(
@@ -164,6 +170,9 @@ REQUESTS = Requests(
         rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
     advice=pattern(
+        r"^\W*(?!(?:is|are|was|were|am|be|do|does|did|has|have|had|can|will|would|what|which|who|whose|when|where|why|how"
+        r"|either|whether|more|less|today|tomorrow|sooner|one|two)\b)(?:[a-z'-]+ ){1,4}or (?!so\b|not\b|less\b|more\b)"
+        r"(?:[a-z'-]+ ?){1,7}\?|"
         r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|cook|buy|gifts?|presents?|advice"
         r"|(?<!in )(?<!what )order(?= (?!of\b|to\b)\w)"
         r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|should (?!(?:\w+ ){0,5}be\b)|shall"
