@@ -28,6 +28,7 @@ class Statements:
         but: alternatives of a pattern; such an answer with one of them says something all the same.
         sorry: alternatives of a pattern; sentences of nothing else are left out of an answer.
         recap: alternatives of a pattern at the beginning of a repetition ("as I said").
+        continues: goes on about somebody or something that was named right before ("she's 74").
         final_particles: particles at the end of a clause that change nothing.
         articles: words that make no difference between two statements.
         about_user: asks for everything known about the user.
@@ -60,6 +61,7 @@ class Statements:
     but: str = ""
     sorry: str = ""
     recap: str = ""
+    continues: re.Pattern[str] = MATCHES_NOTHING
     final_particles: re.Pattern[str] = MATCHES_NOTHING
     articles: frozenset[str] = frozenset()
     about_user: re.Pattern[str] = MATCHES_NOTHING

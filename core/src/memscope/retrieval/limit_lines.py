@@ -19,9 +19,11 @@ from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
 from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
+from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import FILLER_WEIGHT, PEOPLE_TOPICS
+from memscope.search.snapshot import TURN_BEFORE
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
@@ -39,6 +41,7 @@ MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the u
 MAX_KIND_WORDS = 1.7  # of a list question that asks for nothing but a kind; Chinese pairs may reach into what asks
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # share of the words of a question about a kind of thing: "What does a session cost?"
+MAX_FOLLOWING = 2  # lines that go on about somebody in one of the best
 MAX_WISHES = 2  # places kept for standing wishes
 # shares of the lines that are kept for lasting statements of the user: for a choice, if the best line lacks its words
 # and if it has enough of them; for an unmet question about the user, if no statement has all of its words, if one has
@@ -67,14 +70,39 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         met = _is_met(inputs, answered)
         matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # by the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
-        rows = tuple(filterfalse(_is_idle(inputs).__getitem__, likely))
+        rows = await _with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)
         shares = CHOICE_SHARES[matched], 0.0 if met else STATEMENT_SHARES[answered]
         order = _with_heeded(query, rows, candidates, *shares)
         return altered(query, order=order, limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need in ("world", "kind"):
-        rows = tuple(dict.fromkeys((*rows, *_covered(inputs))))
+        rows = tuple(dict.fromkeys((*rows, *await _with_following(inputs, _covered(inputs), ctx))))
     return altered(query, order=rows, limited=len(query.order) - len(rows))
+
+
+async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Services) -> tuple[int, ...]:
+    """Insert what the user said next to one of the best lines, of the same person or thing: "She's 74 and stubborn."
+    behind "Mum is having a new hip." has no word of a question about Mum.
+    """
+    query, candidates = inputs.query, inputs.candidates
+    if query.asks_period or query.is_list_question:
+        return rows
+    has, before = candidates.tf > 0, candidates.tf_neighbours[:, : TURN_BEFORE + 1] > 0
+    after: dict[int, int] = {}
+    for best in [row for row in rows[:MAX_LINES] if inputs.coverage[row] > 0 and candidates.role[row] == USER_ROLE]:
+        led = (before == has[best]).all(axis=2).any(axis=1) & (candidates.session == candidates.session[best])
+        led &= (candidates.role == USER_ROLE) & (candidates.time >= candidates.time[best])
+        after |= {row: best for row in np.flatnonzero(led).tolist() if row not in rows[:MAX_LINES]}
+    records = (await fetch(query, candidates, [*after], ctx)).records if after else {}
+    texts = {row: record.text for row in after if (record := records.get(candidates.handle[row]))}
+    going_on = [
+        row for row, text in texts.items() if any(one.statements.continues.search(text) for one in languages.of(text))
+    ]
+    order = list(rows)
+    for row in going_on[:MAX_FOLLOWING]:
+        order = [one for one in order if one != row]
+        order.insert(order.index(after[row]) + 1, row)
+    return tuple(order)
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
@@ -82,7 +110,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     those of that time.
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for. Beside a line that
-    answers, and where nothing has the question's words, a line needs evidence of its own.
+    answers, and where nothing has the question's words, a line needs evidence of its own. If few words were found, a
+    line has to be one that may last, or to have a word, a topic and the meaning of the question at once.
     """
     query, candidates = inputs.query, inputs.candidates
     if not query.order or query.scores is None:
@@ -100,20 +129,12 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     if answered or not met:
         near &= _has_own_evidence(inputs)
     if not (met or query.about_talk or query.asks_assistant):
-        near &= _may_answer(inputs)
+        lasts = (candidates.flags >> DURABILITY_SHIFT > 0) | inputs.has(Flag.PERSONAL) | candidates.attributed
+        meant = (candidates.topic > 0) & (candidates.meaning >= MIN_MEANING_COSINE)
+        may_answer = lasts | ((inputs.coverage > 0) & meant) | (candidates.event > 0)
+        may_answer[list(query.order[:MAX_LINES])] = True
+        near &= may_answer
     return tuple([row for row in query.order if near[row] or row in query.bridged])
-
-
-def _may_answer(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for what may answer a question that shares few words with it: the best lines, statements that may last,
-    events of the time asked for, and lines that have a word, a topic and the meaning of the question at once.
-    """
-    candidates = inputs.candidates
-    may = (candidates.flags >> DURABILITY_SHIFT > 0) | inputs.has(Flag.PERSONAL) | candidates.attributed
-    may |= (inputs.coverage > 0) & (candidates.topic > 0) & (candidates.meaning >= MIN_MEANING_COSINE)
-    may |= candidates.event > 0
-    may[list(inputs.query.order[:MAX_LINES])] = True
-    return np.asarray(may, np.bool_)
 
 
 def _is_idle(inputs: FeatureInputs) -> NDArray[np.bool_]:
@@ -180,21 +201,18 @@ def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
 
 
 def _is_answered(inputs: FeatureInputs) -> bool:
-    """Return whether one statement has all the content words of a question about the user."""
-    query = inputs.query
-    content = set(terms(_content_of(query.text)))
+    """Return whether one statement has all the content words of a question about the user, not those that only ask;
+    pairs of characters of a script without spaces reach into these.
+    """
+    query, text = inputs.query, inputs.query.text
+    for one in languages.of(text):
+        text = one.questions.when.sub(" ", text)
+        text = "".join(" " if char in one.questions.stop_characters else char for char in text)
+    content = set(terms(text))
     asked = [weight > FILLER_WEIGHT and one in content for one, weight in zip(query.terms, query.weights, strict=True)]
     if not query.asks_personally or not any(asked):
         return False
     return _is_in_a_statement((inputs.presence[:, asked] > 0).all(axis=1), inputs)
-
-
-def _content_of(text: str) -> str:
-    """Return a question without what only asks; pairs of characters of a script without spaces reach into it."""
-    for one in languages.of(text):
-        text = one.questions.when.sub(" ", text)
-        text = "".join(" " if char in one.questions.stop_characters else char for char in text)
-    return text
 
 
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
@@ -299,4 +317,5 @@ def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     else:
         near = inputs.candidates.meaning >= MIN_MEANING_COSINE
         enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
+    enough = enough & (evidence_level(inputs.candidates) == STATEMENT_LEVEL)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]

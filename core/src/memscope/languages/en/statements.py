@@ -90,6 +90,10 @@ STATEMENTS = EnglishStatements(
     but=r"\b(?:but|however|although|though|except|only that)\b",
     sorry=r"(?:(?:i'm|i am) )?(?:so |very |really )?(?:sorry|afraid)(?: about that)?|unfortunately|hm+",
     recap=r"(?:as|like) i (?:already )?(?:said|told you|mentioned)\b",
+    continues=pattern(
+        r"(?i)^\W*(?:(?:and|but|so|oh|yeah|anyway|apparently|turns out)\W+)*(?:he|she|they|his|her|their)\b"
+        r"|\b(?:it|them|him|her)\W*$"
+    ),
     articles=frozenset(
         "a an the so just really well oh ok okay please hey hi hello too also yes yeah actually 's".split()
     ),

@@ -1,0 +1,41 @@
+"""Lines that go on about somebody named right before, and lines that answer nothing: courtesies, what is no wish."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope import MemoryScope
+from recorded import read
+
+
+@pytest.mark.parametrize(
+    ("said", "query", "wanted"),
+    [
+        (("Mum is having her hip done in May.", "she's 74 and stubborn"), "How old is my mother?", "74"),
+        (("The Cork trip is on.", "I have 900 put by for it"), "How much did I save for the Cork trip?", "900"),
+        (("新来的小姑娘叫小满，帮我打包", "她是隔壁星村的"), "小满是哪里人", "星村"),
+        (("采茶工二十号到，一共十二个", "管他们的叫老邱"), "采茶工归谁管", "老邱"),
+    ],
+)
+def test_what_goes_on_about_somebody_follows_the_line_that_names_them(said, query, wanted):
+    noise = read("noise3_en" if query.isascii() else "noise3_zh")
+    others = [one["text"] for one in noise if one.get("role", "user") == "user"][:60]
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in others], user="alice", session="others")
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice", session="said")
+        assert wanted in memory.context(query, user="alice")
+
+
+def test_a_courtesy_of_the_assistant_answers_no_question_about_the_world():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "We got the flat."}], user="alice")
+        memory.add_turns([{"role": "assistant", "content": "Great news!"}], user="alice")
+        assert "news" not in memory.context("Who wrote The Shipping News?", user="alice")
+
+
+def test_what_will_not_do_is_no_wish_for_lines_of_an_answer():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "江西菜最对我胃口，太甜的不行"}], user="alice")
+        memory.add_turns([{"role": "user", "content": "回答最多三行"}], user="alice")
+        shown = memory.context("为什么晚霞是红的", user="alice")
+    assert "三行" in shown and "江西" not in shown
