@@ -84,6 +84,23 @@ def test_what_goes_together_is_left_in_peace(one, other):
     assert found(fact("a", one), fact("b", other, hours=1)) == []
 
 
+def test_insights_are_doubled_only_of_one_subject():
+    home, again = (
+        Insight(
+            id=id,
+            scope=ALICE,
+            text="The user lives in Berlin.",
+            sources=("t",),
+            said=NOW,
+            recorded=NOW,
+            subject=subject,
+        )
+        for id, subject in (("a", "home"), ("b", "home"))
+    )
+    assert found(home, again) == [("doubled", ("a", "b"))]
+    assert found(home, replace(again, subject="travel")) == []
+
+
 def test_the_same_event_on_two_days_is_two():
     days = [Interval(NOW + timedelta(days=day), NOW + timedelta(days=day + 1)) for day in (1, 8)]
     text = "The user went swimming in the lake."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from memscope.reconciliation.near_pairs import NEAREST_FACTS, near_pairs
 from memscope.records import Observation, Scope
 
@@ -21,6 +23,23 @@ def test_only_facts_that_are_near_are_paired():
     texts = ["The user drinks oat milk in coffee.", "The user likes almond milk in coffee.", "The user sold the canoe."]
     facts = [noted(number, text) for number, text in enumerate(texts)]
     assert [(pair.old.id, pair.new.id) for pair in near_pairs(facts)] == [("m0", "m1")]
+    same_turn = [replace(one, sources=("t",)) for one in facts]
+    others = [replace(one, scope=Scope("a", one.id)) for one in facts]
+    past = [replace(one, closed=SAID) for one in facts]
+    assert [near_pairs(some) for some in (same_turn, others, past, [])] == [[], [], [], []]
+    likes = [noted(number, text) for number, text in enumerate(["用户喜欢喝茶。", "用户喜欢爬山。"])]
+    assert near_pairs(likes) == []  # one word in common
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The user is married to Ann.", "The user is married to the head of a circus in Lima."),
+        ("用户在谷歌上班。", "用户在海边的面包店里当学徒工作。"),
+    ],
+)
+def test_facts_that_contradict_each_other_are_paired_however_far_their_words(one, other):
+    assert [(pair.old.id, pair.new.id) for pair in near_pairs([noted(0, one), noted(1, other)])] == [("m0", "m1")]
 
 
 def test_a_fact_is_paired_with_the_nearest_few():

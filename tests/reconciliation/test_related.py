@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope
+from memscope.errors import ModelUnavailable
 from memscope.reconciliation.related import best, related
-from memscope.records import Scope
+from memscope.records import Scope, VectorSpace
 
 
 @pytest.mark.parametrize(("count", "all_of_them"), [(30, True), (501, False)])
@@ -32,6 +35,38 @@ async def test_facts_that_are_asked_for_come_too():
         services, texts = memory.admin.runtime.services, ["Shelf 3 holds box 3."]
         assert far.id not in {fact.id for fact in await related(services, Scope("alice"), texts)}
         assert far.id in {fact.id for fact in await related(services, Scope("alice"), texts, [far.id])}
+
+
+class Music:
+    """An embedder that knows whether a text is about music."""
+
+    languages = None
+    space = VectorSpace("music", 2)
+    down = False
+
+    async def measure(self) -> VectorSpace:
+        return self.space
+
+    async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        if self.down:
+            raise ModelUnavailable("down")
+        music = [any(word in text.casefold() for word in ("cello", "orchestra")) for text in texts]
+        return np.array([[one, not one] for one in music], np.float32)
+
+
+async def test_in_a_large_memory_a_fact_of_other_words_is_near_by_its_meaning():
+    embedder, cello = Music(), "The user plays the cello."
+    async with AsyncMemoryScope(":memory:", settings={}, embedder=embedder) as memory:
+        for number in range(501):
+            await memory.add_memory(f"Shelf {number} holds box {number}.", user="alice")
+        await memory.add_memory(cello, user="alice")
+        assert await memory.flush()
+        services, texts = memory.admin.runtime.services, ["Orchestra rehearsals begin on Monday; box 7 comes along."]
+        near = {fact.text for fact in await related(services, Scope("alice"), texts)}
+        embedder.down = True
+        by_words = {fact.text for fact in await related(services, Scope("alice"), texts)}
+    assert cello in near and cello not in by_words
+    assert "Shelf 7 holds box 7." in near & by_words
 
 
 async def test_so_many_of_those_that_share_a_word_are_compared():

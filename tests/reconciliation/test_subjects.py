@@ -34,7 +34,15 @@ def test_these_may_be_one(one, other):
 
 
 @pytest.mark.parametrize(
-    "one, other", [("Anna", "Ann"), ("user", "Craig"), ("张曼婷", "张曼玉"), ("user", "the user's cat")]
+    "one, other",
+    [
+        ("Anna", "Ann"),
+        ("user", "Craig"),
+        ("张曼婷", "张曼玉"),
+        ("user", "the user's cat"),
+        ("user", "power user"),
+        ("婷", "张曼婷"),
+    ],
 )
 def test_these_are_two(one, other):
     assert not meet(about(one), about(other))

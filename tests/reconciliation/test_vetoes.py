@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -156,6 +157,35 @@ def test_what_is_over_with_somebody_ends_what_the_user_did_with_them(old, new, a
 )
 def test_hearsay_ends_what_the_same_person_said(old, new, closed):
     assert closes(noted(new, "health"), noted(old, "health", said=EARLIER)) is closed
+
+
+@pytest.mark.parametrize("text", ["The user said their home is in Rome.", "用户说自己的家在罗马。"])
+def test_what_the_user_says_is_no_hearsay_under_whatever_name_they_are_known(text):
+    old = noted("Craig Lee's home is in Berlin.", "home", about="Craig Lee", said=EARLIER)
+    new = noted(text, "home")
+    assert weighed("ends", new, old, frozenset({"craig lee"})) == "ends"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "new", "old", "counts"),
+    [
+        ("ends", "tool", "user", False),
+        ("refines", "tool", "user", False),
+        ("repeats", "tool", "user", True),
+        ("was", "tool", "user", True),
+        ("ends", "user", "tool", True),
+        ("refines", "user", "tool", True),
+        ("ends", "tool", "assistant", True),
+    ],
+)
+def test_what_a_machine_noted_neither_ends_nor_refines_what_a_person_said(verdict, new, old, counts):
+    note, fact = (
+        noted("The user lives in Rome.", origin=new),
+        noted("The user lives in Berlin.", origin=old, said=EARLIER),
+    )
+    assert (
+        weighed(verdict, replace(note, text=fact.text) if verdict == "repeats" else note, fact) == verdict
+    ) is counts
 
 
 @pytest.mark.parametrize(

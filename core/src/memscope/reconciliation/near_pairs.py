@@ -56,7 +56,7 @@ def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
 
 def _may_be_related(pair: NearPair, users: frozenset[str], aliases: Aliases) -> bool:
     old, new = pair.old, pair.new
-    if old.id == new.id or old.scope.agent != new.scope.agent or set(old.sources) == set(new.sources):
+    if old.scope.agent != new.scope.agent or set(old.sources) == set(new.sources):
         return False
     return not are_other_events(new, old) and (may_meet(new, old, users, aliases) or share_thing(new, old, users))
 
@@ -72,5 +72,4 @@ def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
     rows = np.stack([none if vector is None else vector for vector in vectors]) if facts else none[None]
     for place in range(len(facts)):
         cosines = rows @ rows[place]
-        cosines[place] = -1.0
         yield [(int(other), float(cosines[other])) for other in np.argsort(-cosines, kind="stable")[:MAX_LOOKED_AT]]

@@ -76,8 +76,6 @@ async def _vectors(ctx: Services, texts: Sequence[str]) -> Sequence[NDArray[np.f
 def best(candidates: Candidates) -> list[Handle]:
     import numpy as np
 
-    if not len(candidates.handle):
-        return []
     weights = rarity(candidates.units, candidates.document_frequency)
     by_words = bm25(candidates.tf, candidates.length, candidates.average_length, weights)
     worded = np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS]
