@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +25,13 @@ from memscope.languages.repetitions import repeated_days
 from memscope.languages.requests import need
 from memscope.languages.statements import about_user, asks, content_words, is_question, requests, sentences, unknowing
 from memscope.languages.wording import wordings
+from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 from memscope.text.tokens import words
 from recorded import check, line, questions, read, turns
 
 HERE = Path(__file__).parent / "recorded"
+LABELLED, MARK = Path(__file__).parents[1] / "entities", re.compile(r"\[([^|\]]*)\|\w\]")
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 WORDINGS = ("plan", "future", "told_as_past", "formerly", "still_holds", "state", "not_so")
 WORDINGS_OF_QUESTIONS = ("number", "when", "past", "ahead", "assistant", "talk", "personal", "definite", "own", "works")
@@ -84,3 +87,19 @@ def readings(language: str) -> Iterator[str]:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_statements_and_questions_are_read_as_recorded(language):
     check(HERE / f"{language}.txt", readings(language))
+
+
+def named(language: str) -> Iterator[str]:
+    """Yield what is read as a name, that of no weight too: in labelled sentences, in talk, and in ``names.txt``."""
+    texts = [MARK.sub(r"\1", one) for path in sorted(LABELLED.glob(f"labelled_{language}*.txt"))
+             for one in path.read_text(encoding="utf-8").splitlines()]  # fmt: skip
+    texts += [turn["text"] for name in (language, f"{language}2") for _, turn in turns(name)]
+    own = (HERE.parent / "names.txt").read_text(encoding="utf-8").splitlines()
+    for text in [*texts, *(one for one in own if (language == "zh") == has_cjk(one))]:
+        if found := [(one.text, one.kind, one.weight, one.role) for one in names(text)]:
+            yield line(text, {"names": [" ".join(map(str, filter(None, one))) for one in found]})
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_names_are_read_as_recorded(language):
+    check(HERE / f"names_{language}.txt", named(language))

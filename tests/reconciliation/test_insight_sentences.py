@@ -97,6 +97,12 @@ def test_what_two_sentences_say_rests_on_the_fact_in_both():
     facts = {id: fact(id, text) for id, text in (("a", "The user has a cat."), ("b", "The user feeds birds."))}
     cats = insight("pets", *facts, "gone", text="home: The user has a cat. The cat of the user has a collar.")
     assert [one.sources for one in attributed(cats, facts)] == [("a", "b", "gone"), ("a", "b", "gone")]
+    long = "The user has a small black cat with a collar."
+    parts = insight("pets", "a", text=f"home: {long} The small black cat has a big collar. It rains.")
+    assert [one.sources for one in attributed(parts, {"a": fact("a", long)})][:2] == [("a",), ("a",)]
+    assert attributed(replace(parts, sources=("a", "b")), {"a": fact("a", long), "b": fact("b", "It rains.")})[2] == (
+        Sentence("It rains.", ("b",))
+    )
     alone = insight("pets", *facts, text="home: The user has a cat.")
     assert [one.sources for one in attributed(alone, facts)] == [("a", "b")]
     told = replace(cats, sentences=(Sentence("The user has a cat.", ("b",)), Sentence("It is old.", ("a",))))
@@ -150,7 +156,7 @@ async def test_an_insight_is_written_anew_where_a_sentence_rests_on_the_ended_fa
     changes = ChangeSet(new=(bonn,), closed=(Supersession("berlin", "bonn", NOW, NOW, NOW),))
     again, corrections = await corrected_in_store([berlin, cat, home, pets], changes)
     assert [one.sentences for one in again] == [(in_bonn, with_cat)]
-    assert [one.id for one in corrections.closed] == ["berlin", "home"]
+    assert [(one.id, one.by) for one in corrections.closed] == [("berlin", "bonn"), ("home", again[0].id)]
 
 
 async def corrected_in_store(stored, changes, now=NOW):
@@ -209,6 +215,17 @@ async def test_the_end_that_was_announced_is_told_with_the_next_correction(day, 
     changes = ChangeSet(closed=(Supersession("cat", None, NOW + 2 * DAY, NOW, NOW),))
     again, _ = await corrected_in_store([ends, CAT, life(IN_BERLIN, WITH_CAT)], changes, NOW + 2 * DAY)
     assert [one.sentences for one in again] == ([(IN_BERLIN,)] if known_of_it else [])
+
+
+async def test_where_no_insight_rests_on_an_ended_fact_the_facts_are_read_once(monkeypatch):
+    store, fetched = InMemoryStore(), list[object]()
+    await store.append("alice", inserts("turn-home"))
+    await remember(store, HOME)
+    fetch = store.fetch
+    monkeypatch.setattr(store, "fetch", lambda user, ids: fetched.append(ids) or fetch(user, ids))
+    changes = ChangeSet(closed=(Supersession("home", None, NOW, NOW, NOW),))
+    assert (await with_corrections(store, "alice", changes, NOW), len(fetched)) == (changes, 1)
+    await store.close()
 
 
 async def test_for_a_batch_that_ends_nothing_nothing_is_read():

@@ -52,7 +52,7 @@ def own_sentences(insight: Insight) -> tuple[Sentence, ...]:
 def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sentence, ...]:
     """Return the sentences of an insight; each of a value that had none rests on the facts that are close to it."""
     parts = own_sentences(insight)
-    if insight.sentences or len(parts) == 1:
+    if insight.sentences:
         return parts
     nearest: dict[int, list[str]] = {at: [] for at in range(len(parts))}
     for id in insight.sources:
