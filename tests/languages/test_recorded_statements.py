@@ -82,6 +82,10 @@ def readings(language: str) -> Iterator[str]:
     asked = [*questions(f"{language}2"), *questions(f"{language}_lists"), *questions(f"{language}_lists2")]
     for text in [*asked, *(request["text"] for request in read(f"quiet_{language}"))]:
         yield line(text, of_question(text))
+    own = (HERE.parent / "statements.txt").read_text(encoding="utf-8").splitlines()
+    for text in own:
+        if (language == "zh") == has_cjk(text):
+            yield line(text, {**of_question(text), **of_statement(text, "user")})
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
