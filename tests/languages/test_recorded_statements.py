@@ -27,7 +27,7 @@ from memscope.languages.statements import about_user, asks, content_words, is_qu
 from memscope.languages.wording import wordings
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
-from memscope.text.tokens import words
+from memscope.text.tokens import fold, pieces
 from recorded import check, line, questions, read, turns
 
 HERE = Path(__file__).parent / "recorded"
@@ -46,7 +46,7 @@ def of_statement(text: str, role: str) -> dict[str, object]:
         "score": [round(score, 2) for score in scores],
         "durable": [is_durable(one) for one in sentences(text)].count(True),
         "asks": [is_question(one) for one in sentences(text)].count(True),
-        "flags": flags(text, words(text), role),
+        "flags": flags(text, pieces(fold(text)), role),
         "terms": len(durable_terms(text)[0]),
         "unknowing": unknowing(text),
         "requests": requests(text),
