@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.records import Insight, Interval, Observation, Scope
+from memscope.records import Insight, Interval, Observation, Scope, Sentence
 from memscope.retrieval.ages import age_mark
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -113,6 +113,19 @@ def test_an_insight_is_as_old_as_its_latest_fact():
     )  # fmt: skip
     assert mark(insight) == " (said 14 months ago)"
     assert mark(replace(insight, said=NOW)) == ""
+
+
+def test_a_sentence_of_an_insight_that_says_it_is_past_does_not_change():
+    plan, home = (
+        Sentence("The user plans to sail to Malta. (now past)", ("o",)),
+        Sentence("The user lives in Graz.", ("o",)),
+    )
+    cello = Sentence("The user likes the cello.", ("o",))
+    insight = Insight(
+        id="i", scope=Scope("alice"), text="life: x", sources=("o",), said=LONG_AGO, recorded=NOW, subject="life",
+    )  # fmt: skip
+    told = {some: mark(replace(insight, sentences=some)) != "" for some in ((plan, cello), (plan, home), (cello,))}
+    assert [*told.values()] == [False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from memscope import AsyncMemoryScope
 from memscope.records import Hit, Scope, Turn
 from memscope.retrieval import context
 from memscope.text.tokens import estimate_tokens
+from memscope_testing.records import observation
 
 START = datetime(2024, 3, 4, 9, tzinfo=UTC)
 
@@ -30,6 +32,13 @@ def test_lines_are_dated_and_oldest_first() -> None:
 
 def test_a_hit_is_one_line() -> None:
     assert context([hit("one\n\n  two\nthree")], tokens=100).endswith("Ada: one two three")
+
+
+@pytest.mark.parametrize(("origins", "shown"), [(("user",), False), (("tool",), True), (("tool", "user"), False)])
+def test_what_a_machine_noted_is_told_with_its_speaker(origins: tuple[str, ...], shown: bool) -> None:
+    noted = tuple(observation(f"o{n}", "k0", text="The user has a cat.", origin=one) for n, one in enumerate(origins))
+    told = context([replace(hit("He has a cat"), matched=noted)], tokens=100)
+    assert ("Ada: The user" in told, told.count("The user has a cat.")) == (shown, len(origins))
 
 
 def test_a_change_is_marked_in_the_language_of_the_text() -> None:

@@ -142,6 +142,7 @@ async def test_the_profile_keeps_to_its_tokens_and_its_user(memory: AsyncMemoryS
         ("Where is Rome?", {"user": "u", "session": "other"}, "nothing_stored", "session"),
         ("Where is Rome?", {"user": "u"}, "no_words", "words"),
         ("", {"user": "u"}, "not_searched", "query"),
+        ("What happened in May 2019?", {"user": "u"}, "nothing_then", "about the time"),
     ],
 )
 async def test_the_reason_says_why_and_what_would_help(
