@@ -1,4 +1,4 @@
-"""What has changed since it was said: what is current, and which turns are marked."""
+"""Changes since something was said: what is current, and which turns are marked."""
 
 from __future__ import annotations
 
