@@ -15,6 +15,7 @@ from memscope.languages.questions import in_first_person
         ("Alice's job?", "alice", "my job?"),
         ("What is Alice’s job?", "Alice", "What is my job?"),
         ("小明住在哪里？", "小明", "我住在哪里？"),
+        ("Alice lives where?", "alice", "Alice lives where?"),
         ("Will it rain?", "will", "Will it rain?"),
         ("I saw alice in the film", "alice", "I saw alice in the film"),
         ("What about Alices?", "alice", "What about Alices?"),

@@ -28,6 +28,8 @@ SHOWN = [
     ("我读了“活着”。", "我读了“活着”。"),
     ("Bo: I live in Rome.\nMe: I moved.\nBo: Really?", "Me: I moved."),
     ("Bo: I live in Rome.\nMe: I moved.", "Bo: I live in Rome. Me: I moved."),  # no talk: nobody asks or comes again
+    ("Summarise this letter: I live in Rome. I have a cat.", "Summarise this letter:"),
+    ("Look at [the letter: I live in Rome]", "Look at [the letter: I live in Rome]"),  # the colon of a caption
     ("To do: milk.\nNote: I moved.", "To do: milk. Note: I moved."),
     ('"I live in Rome now" <b>and "I moved to Oslo" too</b> Nice?', "Nice?"),  # one within the other
 ]
