@@ -71,25 +71,18 @@ def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:
 
 def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the forms in which a sentence wants all answers: "Three sentences tops, please", not "Cut this short"."""
-    for sentence, plain in _naming_forms(rules, text, words):
-        signs = [sign for sign, form in (("measure", rules.measures), ("manner", rules.manner)) if form.search(plain)]
-        if signs and _insists(rules, plain) and not is_question(sentence):
-            yield from signs
-
-
-def _naming_forms(rules: Statements, text: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the sentences that may name a form, each with itself as ``plain`` gives it."""
-    named: Collection[str]
+    forms = {"measure": rules.measures, "manner": rules.manner}
+    named: Collection[str]  # words of a form; "" stands in any sentence
     if rules.form_words:
         parts = [part for word in words if "'" in word for part in word.split("'")]
         named = rules.form_words.intersection(words) | rules.form_words.intersection(parts)
     else:
-        lowered = text.lower()
-        named = [""] if rules.manner.search(lowered) or rules.measures.search(lowered) else []  # in any sentence
+        named = [""] if any(form.search(text.lower()) for form in forms.values()) else []
     for sentence in sentences(text) if named else ():
         plain = rules.plain(sentence)
-        if any(word in plain for word in named):
-            yield sentence, plain
+        signs = [sign for sign, form in forms.items() if any(word in plain for word in named) and form.search(plain)]
+        if signs and _insists(rules, plain) and not is_question(sentence):
+            yield from signs
 
 
 def _insists(rules: Statements, plain: str) -> bool:

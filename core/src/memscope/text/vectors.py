@@ -87,14 +87,11 @@ def summed(tokens: Sequence[int]) -> Floats:
 def along(texts: Sequence[Sequence[int]], direction: Floats) -> list[float]:
     """Return the component of each text's unit vector along a direction, 0 without tokens; ``texts``: their tokens."""
     scales, rows = _rows(list(chain.from_iterable(texts)))
-    return [
-        _component(scales[start:end].dot(rows[start:end]), direction) if start < end else 0.0
-        for start, end in pairwise((0, *accumulate(map(len, texts))))
-    ]
-
-
-def _component(vector: Floats, direction: Floats) -> float:
-    return float(vector.dot(direction)) / math.sqrt(vector.dot(vector))
+    components = []
+    for start, end in pairwise((0, *accumulate(map(len, texts)))):
+        vector = scales[start:end].dot(rows[start:end])
+        components.append(float(vector.dot(direction)) / math.sqrt(vector.dot(vector)) if start < end else 0.0)
+    return components
 
 
 def _rows(tokens: Sequence[int]) -> tuple[Floats, Floats]:
