@@ -12,12 +12,20 @@ from typing import Any
 
 import pytest
 
+from memscope.text.language import has_cjk
+
 UNSEEN = Path(__file__).parents[1] / "benchmarks" / "unseen"
 
 
 def read(name: str) -> list[dict[str, Any]]:
     lines = (UNSEEN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line]
+
+
+def remarks(text: str, noise: str = "noise3") -> list[str]:
+    """The user's turns of a noise, in the language of a text."""
+    spoken = read(f"{noise}_{'zh' if has_cjk(text) else 'en'}")
+    return [one["text"] for one in spoken if one.get("role", "user") == "user"]
 
 
 def turns(name: str, step: int = 1) -> Iterator[tuple[str, Mapping[str, Any]]]:

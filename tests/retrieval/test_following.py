@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope import MemoryScope
-from recorded import read
+from recorded import remarks
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,7 @@ from recorded import read
     ],
 )
 def test_what_goes_on_about_somebody_follows_the_line_that_names_them(said, query, wanted):
-    noise = read("noise3_en" if query.isascii() else "noise3_zh")
-    others = [one["text"] for one in noise if one.get("role", "user") == "user"][:60]
+    others = remarks(query)[:60]
     with MemoryScope(":memory:", settings={}) as memory:
         memory.add_turns([{"role": "user", "content": text} for text in others], user="alice", session="others")
         memory.add_turns([{"role": "user", "content": text} for text in said], user="alice", session="said")

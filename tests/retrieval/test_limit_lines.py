@@ -7,7 +7,7 @@ import pytest
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.adapters.session import MemorySession
 from memscope.errors import ConfigError, InputError
-from recorded import read
+from recorded import remarks
 
 TOLD = [
     "I had my left knee operated on last autumn.",
@@ -250,7 +250,7 @@ def test_a_store_that_has_grown_a_little_shows_no_line_without_evidence_beside_a
     ],
 )  # fmt: skip
 def test_a_question_of_one_word_is_shown_what_is_of_its_kind(told, query):
-    others = [one["text"] for one in read("noise3_en") if one.get("role", "user") == "user"][:60]
+    others = remarks(query)[:60]
     with MemoryScope(":memory:", settings={}) as memory:
         texts = [*others[:20], told[0], *others[20:40], told[1], *others[40:]]
         memory.add_turns([{"role": "user", "content": text} for text in texts], user="alice")
@@ -268,8 +268,7 @@ def test_a_question_of_one_word_is_shown_what_is_of_its_kind(told, query):
     ],
 )
 def test_few_lines_stand_beside_one_that_states_what_is_asked_for(told, query):
-    noise = read("noise3_en" if told.isascii() else "noise3_zh")
-    others = [one["text"] for one in noise if one.get("role", "user") == "user"][:60]
+    others = remarks(told)[:60]
     with MemoryScope(":memory:", settings={}) as memory:
         memory.add_turns(
             [{"role": "user", "content": text} for text in (*others[:30], told, *others[30:])], user="alice"

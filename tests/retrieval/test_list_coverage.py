@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from memscope import MemoryScope
-from recorded import read
+from recorded import read, remarks
+
+
+def shown(question, said):
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
+        return memory.context(question, user="alice").splitlines()
+
+
+def missing(items, lines):
+    return [item for item in items if not any(item in line for line in lines)]
 
 
 @pytest.mark.parametrize(
@@ -36,15 +46,11 @@ from recorded import read
     ],
 )  # fmt: skip
 def test_all_items_are_shown_among_passing_remarks(question, items):
-    noise = read("noise3_en" if question.isascii() else "noise3_zh")
-    remarks = [one["text"] for one in noise if one.get("role", "user") == "user"][:100]
-    step = len(remarks) // (len(items) + 1)
-    apart = [text for at, item in enumerate(items) for text in (*remarks[at * step : (at + 1) * step], item)]
-    with MemoryScope(":memory:", settings={}) as memory:
-        said = [*apart, *remarks[len(items) * step :]]
-        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
-        shown = memory.context(question, user="alice")
-    assert [item for item in items if item not in shown] == []
+    others = remarks(question)[:100]
+    step = len(others) // (len(items) + 1)
+    apart = [text for at, item in enumerate(items) for text in (*others[at * step : (at + 1) * step], item)]
+    lines = shown(question, [*apart, *others[len(items) * step :]])
+    assert missing(items, lines) == []
 
 
 @pytest.mark.parametrize(
@@ -58,11 +64,7 @@ def test_all_items_are_shown_among_passing_remarks(question, items):
 def test_items_that_share_nothing_with_the_question_are_found_in_a_large_memory(question, items):
     language = "en" if question.isascii() else "zh"
     noise = [one["text"] for name in ("noise3", "noise", "noise2") for one in read(f"{name}_{language}")]
-    said = [*items, *noise]
-    with MemoryScope(":memory:", settings={}) as memory:
-        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
-        shown = memory.context(question, user="alice")
-    assert [item for item in items if item not in shown] == []
+    assert missing(items, shown(question, [*items, *noise])) == []
 
 
 @pytest.mark.parametrize(
@@ -73,13 +75,9 @@ def test_items_that_share_nothing_with_the_question_are_found_in_a_large_memory(
     ],
 )  # fmt: skip
 def test_fewer_lines_are_shown_where_the_items_are_known_by_name(question, items):
-    noise = read("noise3_en" if question.isascii() else "noise3_zh")
-    with MemoryScope(":memory:", settings={}) as memory:
-        said = [*items, *(one["text"] for one in noise if one.get("role", "user") == "user")]
-        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
-        shown = memory.context(question, user="alice").splitlines()
-    assert [item for item in items if not any(item in line for line in shown)] == []
-    assert len(shown) <= 20  # 25 for a list of anything
+    lines = shown(question, [*items, *remarks(question)])
+    assert missing(items, lines) == []
+    assert len(lines) <= 20  # 25 for a list of anything
 
 
 @pytest.mark.parametrize(
@@ -99,11 +97,9 @@ def test_fewer_lines_are_shown_where_the_items_are_known_by_name(question, items
     ],
 )  # fmt: skip
 def test_a_list_does_not_show_the_whole_of_a_small_memory(question, items, others):
-    with MemoryScope(":memory:", settings={}) as memory:
-        memory.add_turns([{"role": "user", "content": text} for text in (*others, *items)], user="alice")
-        shown = memory.context(question, user="alice").splitlines()
-    assert [item for item in items if not any(item in line for line in shown)] == []
-    assert len(shown) <= 7
+    lines = shown(question, [*others, *items])
+    assert missing(items, lines) == []
+    assert len(lines) <= 7
 
 
 @pytest.mark.parametrize(
@@ -119,11 +115,7 @@ def test_a_list_does_not_show_the_whole_of_a_small_memory(question, items, other
     ],
 )  # fmt: skip
 def test_everything_known_is_sought_among_all_that_the_user_said(question, statements):
-    noise = read("noise3_en" if question.isascii() else "noise3_zh")
-    remarks = [one["text"] for one in noise if one.get("role", "user") == "user"][:120]
-    step = len(remarks) // len(statements)
-    said = [text for at, one in enumerate(statements) for text in (one, *remarks[at * step : (at + 1) * step])]
-    with MemoryScope(":memory:", settings={}) as memory:
-        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
-        shown = memory.context(question, user="alice")
-    assert [one for one in statements if one not in shown] == []
+    others = remarks(question)[:120]
+    step = len(others) // len(statements)
+    said = [text for at, one in enumerate(statements) for text in (one, *others[at * step : (at + 1) * step])]
+    assert missing(statements, shown(question, said)) == []

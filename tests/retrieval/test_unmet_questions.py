@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope import MemoryScope
-from recorded import read
+from recorded import remarks
 
 DAYS = {
     "en": [
@@ -44,15 +44,15 @@ def test_beside_a_line_about_the_choice_there_are_fewer_lasting_statements():
 
 
 @pytest.mark.parametrize(
-    ("language", "told", "query", "most"),
+    ("told", "query", "most"),
     [
-        ("en", "My borehole pump is serviced by Gary in Hexham.",
+        ("My borehole pump is serviced by Gary in Hexham.",
          "The kettle's full of orange gunk. Who should I be ringing about the supply?", 3),
-        ("zh", "我对芒果过敏，一吃就肿。", "店里的杨枝甘露我能喝吗？", 4),
+        ("我对芒果过敏，一吃就肿。", "店里的杨枝甘露我能喝吗？", 4),
     ],
 )  # fmt: skip
-def test_passing_remarks_are_not_shown_for_a_question_in_other_words(language, told, query, most):
-    others = [one["text"] for one in read(f"noise_{language}") if one.get("role", "user") == "user"][:60]
+def test_passing_remarks_are_not_shown_for_a_question_in_other_words(told, query, most):
+    others = remarks(query, "noise")[:60]
     with MemoryScope(":memory:", settings={}) as memory:
         texts = [*others[:30], told, *others[30:]]
         memory.add_turns([{"role": "user", "content": text} for text in texts], user="alice")
@@ -61,8 +61,8 @@ def test_passing_remarks_are_not_shown_for_a_question_in_other_words(language, t
 
 
 def test_a_character_in_common_relates_no_lasting_statement_to_a_question():
-    others = [one["text"] for one in read("noise3_zh") if one.get("role", "user") == "user"][:60]
     allergy = "我对花生过敏。"
+    others = remarks(allergy)[:60]
     with MemoryScope(":memory:", settings={}) as memory:
         memory.add_turns([{"role": "user", "content": text} for text in (*others, allergy)], user="alice")
         hits = memory.retrieve("三号线坐过站了我怎么办？", user="alice", k=70).hits
