@@ -49,6 +49,11 @@ def is_determiner(token: Token) -> bool:
     return token.kind in ("the", "article") or token.value == "own"
 
 
+def is_thing_ahead(tokens: Sequence[Token], i: int) -> bool:
+    """Return whether a word that looks ahead elsewhere names a thing here: "my will"."""
+    return i > 0 and is_determiner(tokens[i - 1]) and sign_of(tokens[i]) == "ahead"
+
+
 def first_strong(cues: Sequence[Cue]) -> str:
     return next((cue.sign for cue in cues if cue.sign in DECISIVE_KINDS), "")
 

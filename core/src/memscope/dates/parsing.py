@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Cascade, Token
-from memscope.dates.cues import Direction, is_determiner, sign_of
+from memscope.dates.cues import Direction, is_thing_ahead
 from memscope.dates.languages import rows_for, words_of
 from memscope.dates.lexer import blanked, sentences, tokens
 from memscope.dates.tense import Tenses
@@ -92,9 +91,8 @@ def _read(blank: str) -> _Read | None:
     if kinds <= _CONNECTING_WORDS:
         return None
     due = any(token.kind == "duty" or token.value == "due" for token in sentence_tokens)
-    future = "future" in kinds and any(
-        token.kind == "future" and not (sign_of(token) == "ahead" and is_determiner(before))  # but "her will"
-        for before, token in pairwise((Token("stop", 0, 0), *sentence_tokens))
+    future = any(
+        token.kind == "future" and not is_thing_ahead(sentence_tokens, i) for i, token in enumerate(sentence_tokens)
     )
     return _Read(plain(sentence_tokens), Tenses(sentence_tokens, blank), future, due)
 

@@ -15,6 +15,7 @@ from memscope.dates.cues import (
     first_strong,
     hinted,
     is_determiner,
+    is_thing_ahead,
     sign_of,
 )
 
@@ -37,8 +38,8 @@ def _sign_at(tokens: Sequence[Token], i: int) -> str:
     sign = sign_of(tokens[i])
     if sign in _PAST_FORMS and i and (tokens[i - 1].kind in _OF_NOUNS or tokens[i - 1].value in ("own", "be")):
         return ""  # "my left knee", "the guided tour", "is booked"
-    if sign == "ahead" and i and is_determiner(tokens[i - 1]):
-        return ""  # "my will"
+    if is_thing_ahead(tokens, i):
+        return ""
     return _READ[sign](tokens, i) if sign in _READ else sign
 
 

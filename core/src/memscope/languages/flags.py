@@ -77,12 +77,14 @@ def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterato
         parts = [part for word in words if "'" in word for part in word.split("'")]
         named = rules.form_words.intersection(words) | rules.form_words.intersection(parts)
     else:
-        named = [""] if any(form.search(text.lower()) for form in forms.values()) else []
+        lowered = text.lower()
+        named = [""] if any(form.search(lowered) for form in forms.values()) else []
     for sentence in sentences(text) if named else ():
         plain = rules.plain(sentence)
-        signs = [sign for sign, form in forms.items() if any(word in plain for word in named) and form.search(plain)]
-        if signs and _insists(rules, plain) and not is_question(sentence):
-            yield from signs
+        if any(word in plain for word in named):
+            signs = [sign for sign, form in forms.items() if form.search(plain)]
+            if signs and _insists(rules, plain) and not is_question(sentence):
+                yield from signs
 
 
 def _insists(rules: Statements, plain: str) -> bool:

@@ -31,7 +31,7 @@ INSTANCE_CHANNEL = 64
 POOL_SIZES = {TEXT_CHANNEL: 150, PERIOD_CHANNEL: 75, USER_CHANNEL: 75, VECTOR_CHANNEL: 100, MEANING_CHANNEL: 100,
               TOPIC_CHANNEL: 75, INSTANCE_CHANNEL: 100}  # fmt: skip
 COMPARED_ROWS_FACTOR = 4  # rows compared by whole built-in vectors, per row of the channel
-OWN_INSTANCE_BONUS = np.float32(1000)  # more than words score together: the user's own lines first
+OWN_INSTANCE_BONUS = 1000  # more than words score together: the user's own lines first
 DURABLE_TOPIC_BONUS = 0.2  # added to a topic shared by a durable statement
 HEADER_RARITY_SHARE = 0.3  # weight of a term in the header, in the score of the pool
 DAY_US = 86_400_000_000
@@ -166,11 +166,9 @@ def shared_topics(
 
 def with_instances(index: Snapshot, visibility: Visibility, query: Search) -> Floats:
     """Return per row whether it, or a memory on it, has a term of the query's instances."""
-    terms = np.array(query.instances, np.uint32)
-    matches, _ = attribute(index, visibility, match(index, terms), len(terms))
     instance = np.zeros(index.rows, np.float32)
-    instance[matches.row] = 1
-    return instance
+    instance[match(index, np.array(query.instances, np.uint32)).row] = 1
+    return _credited(index, visibility, instance)
 
 
 def _uses_meaning(query: Search, values: RowValues) -> bool:
@@ -266,9 +264,9 @@ def pool(
             topical, evidence.topic * (1 + DURABLE_TOPIC_BONUS * durable), time, POOL_SIZES[TOPIC_CHANNEL]
         )
     if evidence.instance is not None:
-        by_user = index.column["role"] == USER_ROLE
+        own_first = score + np.float32(OWN_INSTANCE_BONUS) * (index.column["role"] == USER_ROLE)
         channels[INSTANCE_CHANNEL] = _best(
-            keys & (evidence.instance > 0), score + OWN_INSTANCE_BONUS * by_user, time, POOL_SIZES[INSTANCE_CHANNEL]
+            keys & (evidence.instance > 0), own_first, time, POOL_SIZES[INSTANCE_CHANNEL]
         )
     bits = np.zeros(index.rows, np.uint8)
     for channel, members in channels.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memscope.records import ROLES, Search
-from memscope.search.candidates import DAY_US
+from memscope.search.candidates import DAY_US, INSTANCE_CHANNEL, OWN_INSTANCE_BONUS, POOL_SIZES
 from memscope.search.units import microseconds, scope_key
 from memscope.text.vectors import scaled
 from memscope_elasticsearch.client import Body
@@ -17,14 +17,13 @@ from memscope_elasticsearch.term_frequencies import HEADER_PREFIX
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
-TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS, INSTANCE_HITS = (
+TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = (
     110,
     40,
     60,
     80,
     40,
     25,
-    100,
 )  # hits; TEXT_HITS without the user's own
 USUAL_K = 10  # hits wanted; a question for a list wants more
 LATEST_OF_EQUALS: list[Any] = ["_score", {"time": "desc"}, {"seq": "desc"}]  # as local stores choose
@@ -35,7 +34,6 @@ BESIDE = 0.5  # share of the remaining room for the records of neighbours
 SHORT_QUERY_HITS, SHORT_QUERY_SHARE = 1200, 4
 BEST = 36  # records in the answer, plus 3 per hit wanted; all that fit for a list
 DURABLE_TOPIC_WEIGHT = 0.2  # bonus of a durable statement on a shared topic
-OWN_INSTANCE_BOOST = 1000  # more than words score together
 FAINT = 0.1  # cosines of built-in vectors below it are noise
 REQUIRED, OF_RECORD = 20, 20  # hits with all required terms; units of each
 MATCH_SCORE = 100.0  # more than all named clauses score together
@@ -120,10 +118,11 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
             "sort": LATEST_OF_EQUALS,
         }
     if query.instances:
-        by_user = {"constant_score": {"filter": of_user, "boost": OWN_INSTANCE_BOOST}}
+        by_user = {"constant_score": {"filter": of_user, "boost": OWN_INSTANCE_BONUS}}
         with_instance = {"terms": {"words": [spelled(term) for term in query.instances]}}
         instances = {"bool": {"filter": [*filters, with_instance], "should": [by_user, *terms]}}
-        searches["instance"] = {**shared, "size": INSTANCE_HITS, "query": instances, "sort": LATEST_OF_EQUALS}
+        size = POOL_SIZES[INSTANCE_CHANNEL]
+        searches["instance"] = {**shared, "size": size, "query": instances, "sort": LATEST_OF_EQUALS}
     if query.meaning is not None:
         count = _for_list(MEANING_HITS, query.k)
         searches["meaning"] = {**shared, "size": count, "knn": _in_meaning(query, vector, count, filters)}
