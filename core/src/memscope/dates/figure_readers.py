@@ -153,6 +153,11 @@ def _either(text: str) -> int | None:
     return int(text) if text.isascii() else numeral(text)
 
 
+def spelled(text: str, east: bool) -> int | None:
+    """五一 as 51."""
+    return numeral(text)
+
+
 def after_zero(text: str, east: bool) -> int | None:
     """零五 as minutes."""
     return numeral(text[1:])
