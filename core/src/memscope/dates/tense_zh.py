@@ -49,6 +49,8 @@ def direction(place: Surroundings) -> Direction | None:
     behind = list(place.behind)
     while behind and behind[0].kind == "pasttense":  # 改到28号了
         behind.pop(0)
+    if [token.kind for token in behind[:2]] == ["word", "of"] and behind[0].end - behind[0].start == 1:
+        return "past"  # 一月戒的烟
     of_noun = bool(behind) and behind[0].kind == "of"
     at = behind[0].start if behind else -1
     cues = [cue for cue in place.cues_behind if cue.start >= at + of_noun and at >= 0 and cue.sign in DECISIVE_KINDS]
