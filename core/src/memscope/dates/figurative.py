@@ -21,15 +21,9 @@ def _surroundings(words: str) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]
 @lru_cache(maxsize=1)
 def _patterns() -> Sequence[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]]:
     """Compiled on first use: the words, and what must stand before and after them."""
-    names: dict[str, str] = {}
     patterns = []
     for line in _ROWS:
-        if name := re.fullmatch(r"([A-Z_]+) = (.+)", line):
-            names[name[1]] = name[2]
-            continue
-        before, words, after = (
-            re.sub(r"\{([A-Z_]+)\}", lambda name: names[name[1]], column) for column in _COLUMNS.split(line)
-        )
+        before, words, after = _COLUMNS.split(line)
         ahead = rf"(?:{before})\s*$" if before else ""
         patterns.append((re.compile(words, re.I), re.compile(ahead, re.I), re.compile(r"\s*" + after, re.I)))
     return patterns

@@ -50,7 +50,7 @@ def repeated(now: Now, *values: Any) -> Rule | bool | None:
     if SEVERAL_ROLE in values or len(counts) > 1 or len(units) > 1 or not (units or periods):
         return True
     rule = _merged(units, [_of_period(now, period) for period in periods])
-    every = max(2, *counts, 0) if GAP_ROLE in values else max([1, *counts])
+    every = max([2 if GAP_ROLE in values else 1, *counts])
     return replace(rule, interval=rule.interval * every) if rule else True
 
 
