@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,9 @@ from memscope.dates import event_time, is_undirected, mentions, readings
 from memscope.dates.cascade import compiled, needed
 from memscope.dates.lexer import blanked, skeleton, tokens
 from memscope.dates.rules import rows
+from memscope.dates.vocabulary import VOCABULARY
 from memscope.retrieval.events import with_dates
+from memscope.text.analysis import analyse
 from memscope.text.periods import named_periods
 
 SAID = datetime(2026, 3, 4, 9, tzinfo=UTC)  # a Wednesday
@@ -42,6 +45,29 @@ def test_a_statement_names_the_periods_of_its_words(before: str, when: str, afte
     named = [one for one in mentions(text, SAID) if not one.dayless]
     told = [time for one in named for time in (event_time(one, SAID), *(readings(one) if is_undirected(one) else ()))]
     assert named_periods(text, SAID) == list(dict.fromkeys(told)) != []
+
+
+#: Days that few texts name, in words that many have.
+SELDOM_NAMED = re.compile(
+    "current|groundhog|earth|cinco|freedom|jubilee|inaug|bastille|martin|mlk|washington|chinese|mardi"
+    "|new year day|new years$|.* festival$"
+)
+DAYS = [word for word, (kind, _) in VOCABULARY.items() if kind in ("date", "reldate") and not SELDOM_NAMED.match(word)]
+
+
+@pytest.mark.parametrize("word", DAYS)
+def test_a_statement_with_a_day_of_the_tables_is_read(word: str) -> None:
+    text = f"We eat out {word} with Kim." if word.isascii() else f"家里{word}吃饭"
+    times = {time for one in mentions(text, SAID) if (time := event_time(one, SAID))}
+    assert times <= set(named_periods(text, SAID, timed=analyse(text).timed))
+
+
+@pytest.mark.parametrize("text", [
+    "三周后我要搬家", "十天前拆的线", "再过三周就走", "明晚同学会", "明早体检", "五一回老家", "正月初五摆酒", "月中发工资",
+    "We went out last night.", "Took the dog out this morning.",
+])  # fmt: skip
+def test_a_statement_with_a_counted_time_or_a_part_of_a_day_is_read(text: str) -> None:
+    assert named_periods(text, SAID, timed=analyse(text).timed) != []
 
 
 @pytest.mark.parametrize("text", ["See you on Friday?", "I like tea.", "since March", "in 1999", "下周三见吗？"])

@@ -31,7 +31,7 @@ WORDS = WordRules(
     contraction_parts=word_list("contraction_parts"),
     stem=stem,
     time_words=word_list("time_words"),
-    time_pattern=pattern(r"\d(?:st|nd|rd|th)\b"),
+    time_pattern=pattern(r"[\dDd](?:(?<=\d)(?:st|nd|rd|th)\b|(?<=[a-z’']s [Dd])ay\b|(?<=s['’] [Dd])ay\b)"),
     repetition=pattern(  # begins with a set of characters, by which ``re`` looks for it
         r"[EeMTWFSBbAaw](?=[aehinoruv])(?:(?<=[Ee])(?:very|ach) (?:[\w.]+ ){0,2}(?:[A-Z]|[mtwfs]\w+day|week|month|year)"
         r"|(?<=[MTWFS])(?:on|ues|ednes|hurs|ri|atur|un)day(?:s| (?:morning|afternoon|evening|night)s"
