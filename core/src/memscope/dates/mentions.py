@@ -193,7 +193,8 @@ def _told_from(now: Now, direction: Direction) -> Now:
 def event_time(mention: Mention, reference: datetime) -> Interval | None:
     """Return the time of the event that a mention dates; of a future open one ("by May 5", "from June on") its day.
 
-    None for a past open one ("since May"), a time without a day, "now", and a day from which the event was moved.
+    None for a past open one ("since May") but for "till eleven last night", a time without a day, "now", and a day from
+    which the event was moved.
     """
     if mention.dayless or (mention.grain == "second" and reference in mention.interval and mention.shape == "point"):
         return None
@@ -217,7 +218,8 @@ def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | No
     edge = interval(named, zone) if named else None
     if not edge or (period and period.cycle == "year" and edge.start - reference > MIN_FAR):
         return None
-    return edge if (edge.end if last else edge.start) > reference else None
+    until_hour = timed and mention.grain != "second" and mention.shape == "before"  # "worked till eleven last night"
+    return edge if until_hour or (edge.end if last else edge.start) > reference else None
 
 
 def _is_ahead(mention: Mention, reference: datetime, last: bool) -> bool:
