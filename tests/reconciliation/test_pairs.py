@@ -193,7 +193,7 @@ def test_the_old_fact_is_among_those_shown(name, beside, least):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("en", 0.86), ("en2", 0.9), ("zh", 0.89), ("zh2", 0.85)])
+@pytest.mark.parametrize(("name", "least"), [("en", 0.86), ("en2", 0.9), ("zh", 0.88), ("zh2", 0.87)])
 def test_the_old_fact_is_shown_among_whatever_else_is_said(name, least):
     """Three more draws of the other facts and turns: one draw of 35 pairs says little."""
     related = [case for case in cases(name) if case.verdict != "unrelated"]

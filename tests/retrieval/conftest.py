@@ -51,6 +51,6 @@ def question() -> Callable[..., Query]:
     load_tables()  # a retrieval has them read before its steps begin
 
     def make(query: str, **given: Any) -> Query:
-        return Query(**{"text": query, "scope": Scope("alice"), "now": NOW, **given})
+        return Query(**{"text": query, "written": query, "scope": Scope("alice"), "now": NOW, **given})
 
     return make

@@ -49,6 +49,19 @@ async def test_what_the_assistant_recommended_is_found_as_its_turn(
     assert f"assistant: {advice}" in await memory.context(question, user="u")
 
 
+@pytest.mark.parametrize(
+    ("statement", "question"),
+    [("我養了一隻貓，叫豆漿。", "我的猫叫什么名字？"), ("我养了一只猫，叫豆浆。", "我的貓叫什麼名字？")],
+)
+async def test_traditional_and_simplified_chinese_find_each_other(
+    memory: AsyncMemoryScope, statement: str, question: str
+) -> None:
+    for day, other in enumerate([*FACTS["en"], *FACTS["zh"]]):
+        await say(memory, other, day=day)
+    await say(memory, statement, day=20)
+    assert (await memory.retrieve(question, user="u")).hits[0].text == statement
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 async def test_a_question_asked_twelve_times_takes_no_place(memory: AsyncMemoryScope, lang: str) -> None:
     for day, fact in enumerate(FACTS[lang]):

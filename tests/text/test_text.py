@@ -19,7 +19,7 @@ from memscope.languages.en.stemmer import stem
 from memscope.languages.flags import Flag
 from memscope.records import Insight, Interval, Observation, Quote, Role, Scope, Turn
 from memscope.search import units
-from memscope.text import language, terms, tokens
+from memscope.text import analysis, language, terms, tokens
 
 START = [name for name, _ in units.UNIT_COLUMNS].index("start")
 NOW = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -76,6 +76,20 @@ def test_a_word_of_ascii_has_at_most_one_apostrophe_with_letters_behind_it(said:
 @given(st.text())
 def test_any_text_has_the_terms_of_its_words(said: str) -> None:
     assert terms.terms(said) == [terms.term(word) for word in tokens.words(said)]
+
+
+@pytest.mark.parametrize(("traditional", "simplified"), [
+    ("我養了一隻貓，叫豆漿", "我养了一只猫，叫豆浆"), ("電動車電池壞了", "电动车电池坏了"), ("妳媽媽是護士嗎？", "你妈妈是护士吗？"),
+])  # fmt: skip
+def test_traditional_chinese_is_read_as_simplified(traditional: str, simplified: str) -> None:
+    assert analysis.analyse(traditional) == analysis.analyse(simplified)
+    assert tokens.usual(traditional) == simplified
+
+
+@given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)))
+def test_usual_forms_keep_the_places_of_characters(said: str) -> None:
+    assert len(tokens.usual(said)) == len(said)
+    assert tokens.usual(tokens.usual(said)) == tokens.usual(said)
 
 
 @given(st.text(), st.text())

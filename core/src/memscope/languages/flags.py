@@ -13,7 +13,7 @@ from memscope.languages.registry import of
 from memscope.languages.requests import is_courtesy
 from memscope.languages.statement_rules import Statements
 from memscope.languages.statements import asks, is_question, pattern_of_all, sentences, unknowing
-from memscope.text.language import is_cjk
+from memscope.text.language import CJK_LANGUAGES, language
 
 
 class Flag(IntEnum):
@@ -51,7 +51,7 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     """Return the flags of wording, those of a memory's state being the caller's; ``words``: its ``tokens.pieces``."""
     spoken = [one.statements for one in of(text)]
     about_oneself = any(_speaks_of_oneself(one, text, words) for one in spoken)
-    bits = _FIRST_PERSON * about_oneself | _IS_CJK * is_cjk(text)
+    bits = _FIRST_PERSON * about_oneself | _IS_CJK * (language(text) in CJK_LANGUAGES)
     bits |= _QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
     bits |= _DIGIT_PATTERN * (_DIGIT.search(text) is not None)
     bits |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memscope.languages.wording import every, wordings
-from memscope.text.language import clear_language, depends_on_languages, has_cjk, is_cjk
+from memscope.text.language import CJK_LANGUAGES, clear_language, depends_on_languages, has_cjk, language
 from memscope.text.tokens import fold, words
 
 SAME_ORDER = 0.5  # of the neighbouring words
@@ -76,7 +76,7 @@ def translated(text: str, sources: Sequence[str]) -> bool:
     """Return whether the text is in another script than its sources, or plainly in another European language."""
     if has_cjk(text):
         return not any(map(has_cjk, sources))
-    if all(map(is_cjk, sources)):
+    if CJK_LANGUAGES.issuperset(map(language, sources)):
         return True
     noted, spoken = clear_language(text), clear_language("\n".join(sources))
     return noted is not None and spoken is not None and noted != spoken

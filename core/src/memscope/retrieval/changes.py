@@ -85,7 +85,12 @@ def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
 def mark_restatements(query: Query, hits: Sequence[Hit]) -> list[Hit]:
     """Mark assistants' turns that repeat content superseded after them."""
     old = [pair for hit in hits for pair in _superseded(query, hit)]
-    return [replace(hit, changed=_restates(hit, old)) if _may_restate(hit) else hit for hit in hits] if old else [*hits]
+    return [
+        replace(hit, changed=_restates(hit, old))
+        if old and hit.turn and hit.turn.role == "assistant" and hit.changed is None and not hit.matched
+        else hit
+        for hit in hits
+    ]
 
 
 def _superseded(query: Query, hit: Hit) -> Iterator[tuple[Observation, datetime]]:
@@ -93,10 +98,6 @@ def _superseded(query: Query, hit: Hit) -> Iterator[tuple[Observation, datetime]
         when = closed(memory, query)
         if when is not None and share(query, memory.text) > 0:
             yield memory, when
-
-
-def _may_restate(hit: Hit) -> bool:
-    return hit.turn is not None and hit.turn.role == "assistant" and hit.changed is None and not hit.matched
 
 
 def _restates(hit: Hit, old: Sequence[tuple[Observation, datetime]]) -> datetime | None:

@@ -18,7 +18,7 @@ MAX_RERANKED_DOCUMENTS = 50  # documents of one call, or k if that is more
 
 
 @worker(
-    reads=("text", "candidates", "order", "scores", "features", "features", "values", "k", "list_k", "scope",
+    reads=("written", "candidates", "order", "scores", "features", "values", "k", "list_k", "scope",
            "as_of", "now", "exclude"),
     writes=("candidates", "order", "scores", "reranked"),
 )  # fmt: skip
@@ -28,7 +28,7 @@ async def rerank(query: Query, ctx: Services) -> Query:
     if ctx.reranker is None or candidates is None or len(query.order) < 2:
         return query
     shown = await _shown(query, candidates, query.order[: max(MAX_RERANKED_DOCUMENTS, query.list_k or query.k)], ctx)
-    relevance = await ctx.rerank(query.text, [line(hit) for _, hit in shown]) if shown else None
+    relevance = await ctx.rerank(query.written, [line(hit) for _, hit in shown]) if shown else None
     if relevance is None:
         return query
     return _ordered(query, candidates, [row for row, _ in shown], relevance)

@@ -15,7 +15,7 @@ from memscope.text.language import LANGUAGE_OF_HAN, language
 
 
 @worker(
-    reads=("text", "vector", "scope", "terms", "about_user", "periods", "topics", "meaning",
+    reads=("text", "written", "vector", "scope", "terms", "about_user", "periods", "topics", "meaning",
            "as_of", "now", "kinds", "exclude", "filter", "k", "list_k", "reason"),
     writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
 )  # fmt: skip
@@ -23,8 +23,8 @@ async def search(query: Query, ctx: Services) -> Query:
     if not query.terms:
         return altered(query, reason=query.reason or "empty query")
     embedder, vector = ctx.embedder, query.vector
-    if embedder is not None and vector is None and knows(embedder.languages, query.text):
-        vector = await ctx.embed_query(searched(query.text))
+    if embedder is not None and vector is None and knows(embedder.languages, query.written):
+        vector = await ctx.embed_query(searched(query.written))
     space = embedder.space if embedder is not None and vector is not None else None
     cjk = embedder is None or knows_han(embedder.languages)
     query = altered(query, vector=vector, space=space, cjk_vectors=cjk)

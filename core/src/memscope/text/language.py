@@ -39,6 +39,7 @@ _WORD_LETTERS = pattern(r"[^\W\d_]+")
 _NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}  # splits ASCII in a third of the time
 # Codes of the languages that texts mostly in these scripts are in.
 LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL = "zh", "ja", "ko"
+CJK_LANGUAGES = frozenset({LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL})
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: a key of many caches
@@ -56,6 +57,7 @@ class WordRules:
     characters, which is quicker.
     repetition: words of what is repeated ("every Tuesday"): a sentence without one has no repeated days.
     secret_words: patterns of words that stand beside a key ("access.?key").
+    usual: a file with a line per character that is read as another one: "貓猫"; None for none.
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; None for none.
     vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; None for
         none.
@@ -72,6 +74,7 @@ class WordRules:
     time_pattern: re.Pattern[str] | None = None
     repetition: re.Pattern[str] | None = None
     secret_words: tuple[str, ...] = ()
+    usual: Path | None = None
     topics: Path | None = None
     vectors: Path | None = None
 
@@ -167,10 +170,6 @@ def _usual(script: str) -> str:
 def rules_of(text: str) -> WordRules:
     """Return the rules of the language that most of a text is in; ``NO_RULES`` for one that nobody registered."""
     return _rules.get(language(text), NO_RULES)
-
-
-def is_cjk(text: str) -> bool:
-    return language(text) in (LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL)
 
 
 def is_wide(text: str) -> bool:

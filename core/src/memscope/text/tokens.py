@@ -9,12 +9,13 @@ Korean, give each character and each adjacent pair; other words stay whole, case
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from memscope.imports import pattern
-from memscope.text.language import CJK, WordRules, cjk_count, spaced_rules
+from memscope.text.language import CJK, WordRules, cjk_count, depends_on_languages, every_rules, spaced_rules
 
 _UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1780-\u17d3"  # and Thai, Lao, Burmese, Khmer
 _LETTER_RUN = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel signs are no \w for Python
@@ -39,13 +40,29 @@ def estimate_tokens(text: str) -> int:
 
 
 def fold(text: str) -> str:
-    """Fold compatibility forms, case and accents, but not the voicing of kana."""
+    """Fold compatibility forms, case, accents and characters with a usual form, but not the voicing of kana."""
     if text.isascii() or (text := text.replace("’", "'")).isascii():
         return text.lower()
     bare = unicodedata.normalize("NFKD", text.casefold())
     if _MAY_COMBINE.search(bare):
         bare = "".join(c for c in bare if unicodedata.combining(c) < 10)
-    return unicodedata.normalize("NFKC", bare).casefold()
+    return usual(unicodedata.normalize("NFKC", bare).casefold())
+
+
+def usual(text: str) -> str:
+    """Replace characters by their usual forms, one by one: traditional Chinese ones by simplified ones."""
+    if text.isascii():
+        return text
+    replaced, forms = _usual_forms()
+    return text.translate(forms) if replaced.search(text) else text
+
+
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _usual_forms() -> tuple[re.Pattern[str], Mapping[int, str]]:
+    files = [rules.usual.read_text(encoding="utf-8") for rules in every_rules() if rules.usual]
+    forms = {ord(line[0]): line[1] for file in files for line in file.splitlines()}
+    return re.compile(f"[{''.join(map(chr, forms))}]" if forms else r"(?!)"), forms
 
 
 def words(text: str) -> list[str]:

@@ -14,14 +14,8 @@ from memscope.imports import pattern
 from memscope.languages.name_rules import FoundName, NameKind, NameRules
 from memscope.languages.registry import known_kind
 from memscope.languages.zh import name_lists as lists
+from memscope.text.tokens import usual
 
-_TRADITIONAL = str.maketrans(
-    "張劉陳楊趙黃吳孫鄭謝韓馮蕭許鄧蘇盧蔣賈葉閻鐘陸龍萬錢湯賀賴齊莊費紀項華國偉剛麗強軍傑濤玲鳳蘭慶東師醫媽爸爺奶嬸"
-    "親兒妻夫學員闆經鄰導練醫狗貓歐亞灣廣門陽漢連島頭們這個過來說對會還給電從開車與樂興叫問讓認識進買賣見時間後裡邊",
-    "张刘陈杨赵黄吴孙郑谢韩冯萧许邓苏卢蒋贾叶阎钟陆龙万钱汤贺赖齐庄费纪项华国伟刚丽强军杰涛玲凤兰庆东师医妈爸爷奶婶"
-    "亲儿妻夫学员板经邻导练医狗猫欧亚湾广门阳汉连岛头们这个过来说对会还给电从开车与乐兴叫问让认识进买卖见时间后里边",
-)
-_IS_TRADITIONAL = pattern(f"[{''.join(map(chr, _TRADITIONAL))}]")
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff"
 _BEFORE_PLACE = pattern(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_IDEOGRAPHS}]")
 # Words that may follow a name at once.
@@ -75,7 +69,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.plain = text.translate(_TRADITIONAL) if _IS_TRADITIONAL.search(text) else text
+        self.plain = usual(text)
         self._taken = bytearray(len(text))
 
     def take(self, start: int, end: int, kind: NameKind, weight: int, role: str = "") -> Iterator[FoundName]:
