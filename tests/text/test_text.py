@@ -79,7 +79,9 @@ def test_any_text_has_the_terms_of_its_words(said: str) -> None:
 
 
 @pytest.mark.parametrize(("traditional", "simplified"), [
-    ("我養了一隻貓，叫豆漿", "我养了一只猫，叫豆浆"), ("電動車電池壞了", "电动车电池坏了"), ("妳媽媽是護士嗎？", "你妈妈是护士吗？"),
+    ("我養了一隻貓，叫豆漿", "我养了一只猫，叫豆浆"),
+    ("電動車電池壞了", "电动车电池坏了"),
+    ("妳媽媽是護士嗎？", "你妈妈是护士吗？"),
 ])  # fmt: skip
 def test_traditional_chinese_is_read_as_simplified(traditional: str, simplified: str) -> None:
     assert analysis.analyse(traditional) == analysis.analyse(simplified)
