@@ -45,9 +45,8 @@ async def retrieve(request: Request, ctx: Services, steps: Sequence[Worker[Query
     """Find a request's hits; for one without words none, and the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
     await asyncio.sleep(0)  # a local store never makes it wait: a task that asks again and again would keep the loop
     query = Query(**{**vars(request), "text": usual(request.text), "written": request.text})
-    deadline = asyncio.timeout(ctx.settings.retrieve_s)
     try:
-        async with deadline:
+        async with asyncio.timeout(ctx.settings.retrieve_s) as deadline:
             done = await run(steps, query, ctx)
     except TimeoutError:
         if not deadline.expired():
