@@ -6,20 +6,29 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 
-from memscope.languages.en.introductions import introduces_home, introduction, is_trade, word_topics
+from memscope.languages.en.introductions import (
+    ADVERBS,
+    BODY,
+    FACT_LISTS,
+    FORGOING,
+    NOT_MINE,
+    ails,
+    forgoes,
+    introduces_home,
+    introduction,
+    is_forbidden,
+    is_trade,
+    word_topics,
+)
 from memscope.languages.en.statement_score import statement_scores
 from memscope.languages.fact_rules import FactRules
-from memscope.languages.word_lists import read_lists
-
-_FACT_LISTS = read_lists(Path(__file__).parent / "data" / "fact_words.txt")
 
 
 def _words(group: str) -> dict[str, str]:
     """Return the kind of each word in the lists of a group ("verbs_home")."""
     lists = (
-        (name.removeprefix(f"{group}_"), words) for name, words in _FACT_LISTS.items() if name.startswith(f"{group}_")
+        (name.removeprefix(f"{group}_"), words) for name, words in FACT_LISTS.items() if name.startswith(f"{group}_")
     )
     return {word: kind for kind, words in lists for word in words}
 
@@ -32,9 +41,8 @@ _BEING = _words("being")  # by topic: belief, descent or diet
 _STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words("alone")
 _REFUSALS = _words("refusals")
-_REFUSED_IN_PASSING = frozenset(_FACT_LISTS["refused_in_passing"])
-_ADVERBS = frozenset(_FACT_LISTS["adverbs"])
-_HARMLESS = frozenset(_FACT_LISTS["harmless"])
+_REFUSED_IN_PASSING = frozenset(FACT_LISTS["refused_in_passing"])
+_HARMLESS = frozenset(FACT_LISTS["harmless"])
 _FACT_WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
 _I_AM_NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
 _LEFT_EMPLOYER = re.compile(
@@ -46,19 +54,21 @@ _PET_CALLED = re.compile(  # "my staffy Biscuit"
 )
 _FEELING = (  # verbs of feeling with the one who feels as their object, and causatives
     "give|make|put|keep|send|drive|annoy|bore|bother|calm|confuse|depress|disgust|disturb|drain|exhaust|fascinate"
-    "|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger|unnerve"
+    "|finish|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger|unnerve"
     "|upset|wreck"
 )
 _AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no request such as "give me a word"
     rf"(?:(?<!\bthi)(?<![ui'])s|\bpeople|\bchildren) (?:{_FEELING}|terrify|worry) me\b"
     rf"|(?<!\bit )(?<!\bthat )(?<!\bthis )(?<!\bwhich )(?<!\bwho )\b(?:(?:{_FEELING})s|terrifies|worries) me\b"
+    r"|^\W*(?!(?:it|that|this|you|who|which|what|how|i|we|he|she|they|one|can|could|would|will)\b)[\w' -]{2,40}?"
+    r" (?:would|could|will|can|might) (?:kill me|put me (?:in|off|on)|finish me)\b"  # "A sting could kill me."
 )
 _BEFORE_ME = re.compile(r"([a-z]+) me\b")
 _AFFECTING = frozenset(
     ("terrify", "terrifies", "worry", "worries", *(f"{verb}{end}" for verb in _FEELING.split("|") for end in ("", "s")))
 )  # what stands before "me" in each match
 _BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as an? ")  # "first week as an apprentice"
-_PASSING = frozenset(_FACT_LISTS["passing"])
+_PASSING = frozenset(FACT_LISTS["passing"])
 
 
 _MAY_HAVE = re.compile(  # asks what one's health allows
@@ -71,13 +81,14 @@ _ELLIPTIC = re.compile(
     r"|been \w+ing\b)"
 )
 _REFUSES = re.compile(
-    r"\W*+(?:(?:still|also|and|but|so|just|really|simply) )*(?:(can't|cant|cannot) (\w+)"
+    r"\W*+(?:(?:still|also|and|but|so|just|really|simply) )*(?:((?:can't|cant|cannot) \w+(?: \w+)?)"
+    r"|not (?:allowed|supposed|meant)(?: to)? \w"
     r"|never (?:again\b|\w+ing\b.* again\b)|never (?:\w+ed|had|been|got|could|felt|took|went)\b"
     r"|no (?!problem|way|idea|need|time|rush|worr|hurry|chance|news|plan|one)[\w' -]{2,30}? for (?:me|us)\b)"
 )
-_OWN = frozenset(_FACT_LISTS["own"])
+_OWN = frozenset(FACT_LISTS["own"])
 _MAY_OWN = re.compile("[iwmo](?<![a-z0-9].)(?:(?<=i)|e|y|ur)(?![a-z0-9])")
-_REGULAR = frozenset(_FACT_LISTS["regular"])
+_REGULAR = frozenset(FACT_LISTS["regular"])
 
 
 def _elided(folded: str) -> str:
@@ -87,7 +98,7 @@ def _elided(folded: str) -> str:
     if match := _ELLIPTIC.match(folded):
         return _VERBS.get(match[1] or "", "habit")
     if match := _REFUSES.match(folded):
-        return _limit([match[1], match[2]]) if match[1] else "taste"
+        return _limit(match[1].split()) if match[1] else "health" if "not " in match[0] else "taste"
     first = _FACT_WORD.search(folded)
     return (_ALONE.get(first[0], "") if first else "") or _without_i(
         _FACT_WORD.findall(_END_OF_OPENING.split(folded, 1)[0])
@@ -95,13 +106,12 @@ def _elided(folded: str) -> str:
 
 
 _END_OF_OPENING = re.compile(r"[,.;:!?()]")
-_LED_BY = frozenset(_FACT_LISTS["led_by"])  # what may stand after a state or a noun that is the whole statement
-_PLACED_BY = frozenset(_FACT_LISTS["placed_by"])  # what stands after a verb that tells what one does for good
-_COUNTS = frozenset(_FACT_LISTS["counts"])
-_OF_TODAY = frozenset(_FACT_LISTS["of_today"])
-_AILING = frozenset(_FACT_LISTS["ailing"])
-_BODY = frozenset(_FACT_LISTS["body"])
-_NOT_LIKED = frozenset(_FACT_LISTS["not_liked"])
+_LED_BY = frozenset(FACT_LISTS["led_by"])  # what may stand after a state or a noun that is the whole statement
+_PLACED_BY = frozenset(FACT_LISTS["placed_by"])  # what stands after a verb that tells what one does for good
+_COUNTS = frozenset(FACT_LISTS["counts"])
+_OF_TODAY = frozenset(FACT_LISTS["of_today"])
+_AILING = frozenset(FACT_LISTS["ailing"])
+_NOT_LIKED = frozenset(FACT_LISTS["not_liked"])
 _NO_STATES_ALONE = frozenset(("a", "an", "the", "half"))
 _FAN = re.compile(r"(?:(?:big|huge|massive|lifelong|not (?:a|much of a)|no) )+(?:[\w-]+ )?(?:fan|supporter|lover)\b")
 _PARENT = re.compile(
@@ -129,7 +139,7 @@ def _without_i(words: list[str]) -> str:
     """
     if OPENERS.isdisjoint(words[:MAX_OPENING_WORDS]) or not _OF_TODAY.isdisjoint(words):
         return ""
-    words = [word for at, word in enumerate(words) if at > 1 or word not in _ADVERBS]
+    words = [word for at, word in enumerate(words) if at > 1 or word not in ADVERBS]
     if not words:
         return ""
     opening = " ".join(words)
@@ -144,7 +154,7 @@ def _without_i(words: list[str]) -> str:
 def _owned(words: list[str], whole: list[int]) -> str:
     """Return the kind of what one has: "Got two kids", "Three cats", "Own a van", "Bad knees"."""
     ailing = next((at for at, word in enumerate(words) if word not in _AILING), 0)
-    if ailing and ailing in whole and words[ailing] in _BODY:
+    if ailing and ailing in whole and words[ailing] in BODY:
         return "health"
     having = words[0] in ("got", "have", "own") and words[1:2] and words[1] in _COUNTS | {"a", "an"}
     if not having and words[0] not in _COUNTS:
@@ -185,9 +195,10 @@ def _done(words: list[str]) -> str:
 
 _THEY = re.compile(  # somebody of the user's as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"
     r"\W*+(?:(?:and|but|so|also|actually|oh)\W+)*"
-    r"(?:(?:my|our) (?:[\w-]+ )??[\w-]+|(?P<kin>KIN)|s?he|they|(?!(?:NO)\b)(?-i:[A-Z])[a-zß-ÿ]+)"
+    r"(?:(?:my|our) (?:[\w-]+ )??[\w-]+|(?P<kin>KIN)|the (?:THEIRS)|s?he|they|(?!(?:NO)\b)(?-i:[A-Z])[a-zß-ÿ]+)"
     r"(?:(?P<is>['’](?:s|re)| is| are)\b|(?= (?:\w+ )?(?:\w+s|\w*n['’]t|never|cannot)\b))"
-    .replace("KIN", "|".join(_FACT_LISTS["kin"])).replace("NO", "|".join(_FACT_LISTS["no_names"])),
+    .replace("KIN", "|".join(FACT_LISTS["kin"])).replace("THEIRS", "|".join(FACT_LISTS["the_kin"]))
+    .replace("NO", "|".join(FACT_LISTS["no_names"])),
     re.IGNORECASE,
 )  # fmt: skip
 _THIRD_PERSON = {"doesn't": "don't", "doesnt": "dont", "won't": "don't", "wont": "dont"}
@@ -198,7 +209,7 @@ def _of_theirs(subject: re.Match[str]) -> Iterator[str]:
     if subject["kin"]:
         yield "people"
     folded = subject.string[subject.end() :].lower().replace("’", "'")
-    words = [word for word in _FACT_WORD.findall(folded) if word not in _ADVERBS]
+    words = [word for word in _FACT_WORD.findall(folded) if word not in ADVERBS]
     if words and not subject["is"]:
         words[0] = _THIRD_PERSON.get(words[0], words[0].removesuffix("s"))
     yield from (kind for kind in _after("i'm" if subject["is"] else "i", words) if kind in ("health", "taste"))
@@ -207,9 +218,14 @@ def _of_theirs(subject: re.Match[str]) -> Iterator[str]:
 
 def _after(oneself: str, following: list[str]) -> Iterator[str]:
     if oneself in ("my", "our"):
-        yield from [kind for word in following[:3] if (kind := _noun(word))][:1]
+        ill = not BODY.isdisjoint(following[:2]) and ails(following)
+        yield from ["health"] if ill else [kind for word in following[:3] if (kind := _noun(word))][:1]
         return
-    words = [word for word in following if word not in _ADVERBS]
+    words = [word for word in following if word not in ADVERBS]
+    if not FORGOING.isdisjoint(following) and forgoes(following):
+        yield "taste"
+    if ("to" in following or "not" in following) and is_forbidden(following):
+        yield "health"
     if words[:1] == ["am"] or words[:1] == ["are"]:
         oneself, words = "i'm", words[1:]
     kind = ""
@@ -232,8 +248,11 @@ def _after(oneself: str, following: list[str]) -> Iterator[str]:
 
 def _limit(words: Sequence[str]) -> str:
     """Return the kind of "I can't wear wool", "I don't do heights"; "" for "I can't wait", "I don't know"."""
+    kind = _REFUSALS.get(words[0], "")
+    if kind == "health" and words[1:2] == ["have"]:  # what one must not eat, unlike "I can't have him over"
+        return kind if words[2:] and words[2] not in _NOT_LIKED else ""
     refused = len(words) > 1 and _REFUSED_IN_PASSING.isdisjoint(words[1:3])
-    return _REFUSALS.get(words[0], "") if refused else ""
+    return kind if refused else ""
 
 
 def _trade(oneself: str, words: Sequence[str]) -> bool:
@@ -273,7 +292,8 @@ def _possession(words: list[str]) -> str:
 
 def _introduced(part: str) -> Iterator[str]:
     """Yield the kinds of one part of an introduction: "a vet in Bristol", "two kids"."""
-    if is_trade(part):
+    does = _OCCUPATION.match(part)
+    if is_trade(part) or (does and _VERBS.get(does[1], "work") == "work" and does[1] not in _REFUSED_IN_PASSING):
         yield "work"
     if introduces_home(part):
         yield "home"
@@ -281,6 +301,11 @@ def _introduced(part: str) -> Iterator[str]:
         yield kind
 
 
+_OCCUPATION = re.compile(  # behind a name: "I tune pianos", "and I mostly shear sheep"
+    r"(?:and )?I (?:mostly |mainly |usually |now |also )?"
+    r"(?!(?:am|was|had|can|could|would|will|just|got|did|do|hurt|miss)\b)([a-z]+(?<!ed))(?: an?)? "
+    r"(?!(?:to|you|that|it|this|what|how|my|our|the|with|in|on|at|if|when)\b)[\w-]+"
+)
 _PURPOSES = {
     "work": re.compile(r"\bfor (?:a living|work)\b"),
     "habit": re.compile(r"\bfor fun\b|\b(?:my|our) (?:free|spare|leisure) time\b"),
@@ -319,6 +344,8 @@ class EnglishFacts(FactRules):
         for part in introduction(sentence):
             yield from _introduced(part)
         if " me" in folded and not _AFFECTING.isdisjoint(_BEFORE_ME.findall(folded)) and _AFFECTS.search(folded):
+            yield "taste"
+        if (" my " in folded or " me" in folded) and NOT_MINE.search(folded):
             yield "taste"
         if places and _I_AM_NAMED.search(sentence):
             yield "name"

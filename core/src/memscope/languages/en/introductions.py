@@ -1,13 +1,18 @@
-"""Read what people say of themselves in apposition or a chain: "I'm Nora, a vet in Bristol", "Tom here, plumber"."""
+"""Read what people say of themselves in apposition or a chain: "I'm Nora, a vet in Bristol", "Tom here, plumber"; and
+what they cannot or will not do: "I've sworn off sugar", "I have to avoid salt", "my hands shake".
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from memscope.languages.en import name_lists as lists
 from memscope.languages.en.stemmer import stem
 from memscope.languages.en.words import WORDS
+from memscope.languages.word_lists import read_lists
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics_of_words
 
@@ -33,6 +38,18 @@ _PLACED = re.compile(
 )
 _DATED = re.compile(rf"(?i)\W*(?:it['’]s |this is )?{_CALENDAR}(?! here)")  # a day, not a name
 _PLACE_ALONE = re.compile(rf"{_NAME}(?: (?:girl|boy|lad|native))?")
+FACT_LISTS = read_lists(Path(__file__).parent / "data" / "fact_words.txt")
+NOT_MINE = re.compile(  # "crowds aren't my thing"
+    r"(?:n['’]?t|\bnot)(?: really)? (?:my (?:thing|scene|cup of tea|bag|jam)|for me)\b(?! to\b)"
+)
+_FORMS = frozenset(FACT_LISTS["forgoing"])
+FORGOING = frozenset(form.partition("-")[0] for form in _FORMS)  # the words by which ``forgoes`` begins
+_NOT_FORGONE = frozenset((*FACT_LISTS["not_liked"], *FACT_LISTS["placed_by"], *FACT_LISTS["not_forgone"]))
+_VERBS_OF_LIFE = frozenset((*FACT_LISTS["verbs_home"], *FACT_LISTS["verbs_work"]))
+ADVERBS = frozenset(FACT_LISTS["adverbs"])
+BODY = frozenset(FACT_LISTS["body"])
+_ILL = frozenset((*FACT_LISTS["aches"], *FACT_LISTS["ailing"]))
+_FORBIDDEN = ("not allowed", "not supposed", "not meant")
 MAX_TRADE_WORDS = 4  # "a long-distance lorry driver"
 
 
@@ -73,3 +90,32 @@ def introduces_home(part: str) -> bool:
 def word_topics(word: str) -> frozenset[str]:
     bits = topics_of_words([stem(word)], WORDS)
     return frozenset(name for number, name in enumerate(topic_names()) if bits >> number & 1)
+
+
+def forgoes(words: Sequence[str]) -> bool:
+    """Return whether one keeps to something or from it: "I've sworn off sugar", "I've decided to stop flying", "I only
+    drink decaf", "I avoid lifts"; not "I stopped at a shop", "I gave up waiting".
+    """
+    at = next((at for at, word in enumerate(words) if word not in ADVERBS or word == "only"), 0)
+    if list(words[at : at + 2]) == ["decided", "to"]:
+        at += 2
+    in_two = "-".join(words[at : at + 2]) in _FORMS
+    if not in_two and (not words[at:] or words[at] not in _FORMS):
+        return False
+    what = next(iter(words[at + 1 + in_two :]), "to")
+    return what not in _NOT_FORGONE and (words[at] == "only" or what not in _VERBS_OF_LIFE)
+
+
+def is_forbidden(words: Sequence[str]) -> bool:
+    """Return whether one must not: "I have to avoid salt", "I'm not supposed to lift anything"."""
+    opening = " ".join(words)
+    return opening.startswith(_FORBIDDEN) or any(f"to {one}" in opening for one in ("avoid", "steer clear", "watch my"))
+
+
+def ails(words: Sequence[str]) -> bool:
+    """Return whether a part of one's body is ill, what is said behind "my": "hands shake", "left shoulder's frozen"."""
+    at = next((at for at, word in enumerate(words) if word.removesuffix("'s") in BODY), 2)
+    if at > 1:
+        return False
+    rest = [word for word in words[at + 1 :] if word not in ADVERBS and word not in ("is", "are", "has", "have", "a")]
+    return bool(rest) and (rest[0] in _ILL or rest[0].endswith("n't") or rest[0] == "never")

@@ -60,13 +60,19 @@ def _about_words() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(words(_KNOWING)), frozenset(words(_CONVERSING))
 
 
+_LEAD_IN = (
+    r"(?:(?:and|so|ok|okay|hey|hi|hello|please|well|again|sorry|quick|random|question|q|wait|um+|hm+|oh|but|also|anyway|btw"
+    r"|by the way|lol|haha|yo|dude|just curious|out of interest)\W+)*"
+)
+
 STATEMENTS = EnglishStatements(
     question=pattern(
-        r"^(?:(?:and|so|ok|okay|hey|hi|hello|please|well|again|sorry|quick|question|wait|um|oh|but)\W+)*"
-        r"(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|when's|why|how|how's|hows)\b"
+        rf"^{_LEAD_IN}(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|when's|why|how|how's|hows)\b"
         r"(?!\s+(?:a|an)\b)(?!ever)"
-        r"|^(?:(?:and|so|ok|okay|hey|hi|please)\W+)*(?:do|does|did|can|could|would|will|is|are|was|were|have|has"
-        r"|should)\s+(?:you|i|we|he|she|they|it|there|my|the|your|our|this|that)\b"
+        rf"|^{_LEAD_IN}(?:(?:do|does|did|can|could|would|will|is|are|was|were|have|has|should)"
+        r"\s+(?:you|i|we|he|she|they|it|there|my|the|your|our|this|that|(?:any|every|some)(?:one|body|thing)|people|any)"
+        r"|(?:does|is) (?!what|not|my|on|in|off|at|to|from|for)[a-z]+|am i|any idea (?:what|who|where|when|why|how|if)"
+        r"|wondering (?:what|who|where|when|why|how|if|whether))\b"
         r"|\b(?:who|what|which|where|when)(?:'s| is| was| are) (?:it|that|he|she|they|this)$"
         r"|^(?:i )?(?:still )?(?:want|need|like) to know\b"
         r"|^(?:please\s+)?(?:tell|remind)\s+me\s+(?:again\s+)?(?:what|who|which|where|when|why|how|if|whether)\b"
