@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from memscope import languages
@@ -50,15 +53,35 @@ def test_an_instance_is_searched_for_by_a_term_that_its_lines_have(question, ite
     assert not {*instance_terms(question)}.isdisjoint(terms(item))
 
 
-@pytest.mark.parametrize("question", ["What did I break?", "Who came to visit me?", "我弄坏过什么？", "谁来过？"])
+@pytest.mark.parametrize("question", ["What did I wreck?", "Who came to visit me?", "我弄坏过什么？", "谁来过？"])
 def test_a_question_without_a_class_has_no_signs(question):
     assert item_signs(question) == []
     assert instance_terms(question) == ()
 
 
-@pytest.mark.parametrize("code", ["en", "zh"])
-def test_each_class_is_found_by_each_of_its_names_and_has_its_words_once(code):
-    classes = languages.get(code).questions.classes
+def test_the_words_are_read_with_the_language():
+    code = "from memscope.languages.{0} import questions; from memscope.text.terms import terms; terms('which 哪')"
+    code += "; import pathlib; pathlib.Path.read_text = None; "
+    code += "assert questions.QUESTIONS.classes.asked('{1}')"
+    for language, question in (("en", "Which birds?"), ("zh", "哪些鸟？")):
+        subprocess.run([sys.executable, "-c", code.format(language, question)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("question", "item", "asks"),
+    [
+        ("What have I bought for the kitchen?", "ordered new taps", True),
+        ("Tell me everything I've lent", "Theo has borrowed the drill", True),
+        ("Which presents have I bought?", "ordered new taps", False),
+    ],
+)
+def test_a_question_for_nothing_but_what_was_done_asks_for_lines_that_say_so(question, item, asks):
+    assert any(sign(item) for sign in item_signs(question)) == asks
+
+
+@pytest.mark.parametrize(("code", "which"), [("en", "classes"), ("en", "deeds"), ("zh", "classes")])
+def test_each_class_is_found_by_each_of_its_names_and_has_its_words_once(code, which):
+    classes = getattr(languages.get(code).questions, which)
     lists = read_lists(classes.file)
     names = [name for heads in lists for name in entries(heads)]
     assert len(names) == len(set(names))

@@ -81,6 +81,29 @@ def test_fewer_lines_are_shown_where_the_items_are_known_by_name(question, items
 
 
 @pytest.mark.parametrize(
+    ("question", "items"),
+    [
+        ("What have I bought lately?", ["Got a new kiln off a potter in Leith", "ordered two bags of stoneware clay",
+                                        "picked up the glaze buckets", "bought an apron in the end"]),
+        ("What has broken in the flat?", ["the boiler packed in on Monday", "cracked the hob with the wok lid",
+                                          "kitchen tap leaking again"]),
+    ],
+)  # fmt: skip
+def test_what_was_done_is_known_by_verbs_that_say_so(question, items):
+    lines = shown(question, [*items, *remarks(question)])
+    assert missing(items, lines) == []
+    assert len(lines) <= 20
+
+
+def test_a_list_that_does_not_mention_the_user_is_theirs_if_an_item_and_its_place_are_known():
+    items = ["a robin came to the feeder at last", "two siskins this morning", "that jay is back, cheeky thing"]
+    said = [*items, *remarks("Which birds?")]
+    lines = shown("Which birds turned up at the feeder?", said)
+    assert missing(items, lines) == [] and len(lines) <= 12
+    assert shown("Which birds live in the rainforest?", said) == []
+
+
+@pytest.mark.parametrize(
     ("question", "items", "others"),
     [
         ("Which vegetables have I planted?",

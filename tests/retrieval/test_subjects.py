@@ -75,6 +75,8 @@ async def test_a_question_about_the_world_brings_nothing(memory: AsyncMemoryScop
         ("How hot does the kiln get before the glaze melts?", "The kiln"),
         ("菜地啥时候交下一年的钱？", "菜地"),
         ("Where does the band rehearse?", "The band"),
+        ("When's bellringing practice?", "Bellringing"),
+        ("What time does bellringing start?", "Bellringing"),
         ("小陶哪年入职", "小陶"),
     ],
 )
@@ -82,10 +84,15 @@ async def test_a_definite_thing_is_found_though_memory_lacks_the_other_word(
     memory: AsyncMemoryScope, query: str, about: str
 ) -> None:
     said = ["Bin day has moved to Fridays.", "The band practises in Dermot's shed.", "We want hens."]
-    said += ["The kiln goes up to 1240 degrees.", "菜地租金每年十月交。"]
+    said += ["Bellringing is on Mondays, half seven.", "The kiln goes up to 1240 degrees.", "菜地租金每年十月交。"]
     await memory.add_turns([{"role": "user", "content": text} for text in said], user="alice")
     assert about in (await memory.context(query, user="alice"))
-    for world in ("When did the Romans leave?", "How hot does the oven of a forge get?", "Where do hens sleep?"):
+    for world in (
+        "When did the Romans leave?",
+        "How hot does the oven of a forge get?",
+        "Where do hens sleep?",
+        "When was Troy built?",
+    ):
         assert not await memory.context(world, user="alice")
 
 

@@ -53,6 +53,9 @@ class Classes:
     asking: re.Pattern[str]
     forms: Callable[[str], Sequence[str]] = lambda word: (word,)
 
+    def __post_init__(self) -> None:
+        _lists(self)  # read with the language, not on the event loop of the first question
+
     def asked(self, question: str) -> Instances | None:
         """Find the class that a question for a list asks for.
 
@@ -89,8 +92,9 @@ def _instances(classes: Classes, number: int) -> Instances:
     of = {name: words for names, words in _lists(classes).items() for name in names}
     words = {fold(form) for word in _members([*_lists(classes).values()][number], of) for form in classes.forms(word)}
     phrases = {word for word in words if has_cjk(word) or pieces(word) != [word]}
-    of_phrases = pattern("|".join(map(re.escape, sorted(phrases))) or "(?!)")
-    return Instances(frozenset(words - phrases), of_phrases, tuple(sorted({_last_term(word) for word in words})))
+    bordered = (word if has_cjk(word) else rf"\b{re.escape(word)}\b" for word in sorted(phrases))
+    searched = {_last_term(word) for word in words if terms(word)}  # "got a" has none
+    return Instances(frozenset(words - phrases), pattern("|".join(bordered) or "(?!)"), tuple(sorted(searched)))
 
 
 def _last_term(word: str) -> int:

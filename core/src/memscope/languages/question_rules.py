@@ -31,6 +31,8 @@ class Questions:
         works: asks for books, films and the like.
         title: the title of one of these, or another name, in an answer.
         classes: classes of other things, and what belongs to them; None for none.
+        deeds: what was done, and the words of lines that say so, for questions that ask for nothing else ("What have I
+            bought?"); None for none.
         own: describes somebody or something of the user's without a name; group 1 holds the describing words, where the
             language has spaces.
         subject: the subject of a question: in a script with spaces group 1 holds its noun ("the bins") and group 2
@@ -59,6 +61,7 @@ class Questions:
     works: re.Pattern[str] = MATCHES_NOTHING
     title: re.Pattern[str] = MATCHES_NOTHING
     classes: Classes | None = None
+    deeds: Classes | None = None
     own: re.Pattern[str] = MATCHES_NOTHING
     subject: re.Pattern[str] = MATCHES_NOTHING
     fillers: str = ""

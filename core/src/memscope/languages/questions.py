@@ -41,8 +41,10 @@ def instance_terms(query: str) -> tuple[int, ...]:
 
 
 def _instances_asked(query: str) -> list[Instances]:
-    classes = [one.questions.classes for one in of(query) if one.questions.classes]
-    return [instances for one in classes if (instances := one.asked(query))]
+    asked = [one.questions for one in of(query)]
+    deeds = [one.deeds for one in asked if one.deeds and one.deeds.asking.search(fold(query))]
+    done = [instances for one in deeds if (instances := one.asked(query))]
+    return done or [instances for one in asked if one.classes and (instances := one.classes.asked(query))]
 
 
 def max_list_hits(k: int) -> int:

@@ -23,7 +23,7 @@ from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.questions import item_signs
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Turn
-from memscope.retrieval.features import CJK_TERMS_PER_WORD, FeatureInputs
+from memscope.retrieval.features import CJK_TERMS_PER_WORD, MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -45,8 +45,9 @@ ITEM_ODDS = 4.0  # odds factor of a line with a known instance of the class aske
 
 
 @worker(
-    reads=(*search.reads, *rank.reads, "order", "scores", "space"),
-    writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "terms", "weights", "meaning"),
+    reads=(*search.reads, *rank.reads, "order", "scores", "space", "need"),
+    writes=("need", "candidates", "order", "features", "values", "scores", "repeated_questions", "terms", "weights",
+            "meaning"),
 )  # fmt: skip
 async def list_coverage(query: Query, ctx: Services) -> Query:
     """Order the rows behind the best k by the expected number of items per token."""
@@ -63,12 +64,24 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     signed = await _signed(wider, signs, ctx) if signs else []
     is_signed = np.isin(rows, signed)
     value += math.log(ITEM_ODDS) * is_signed
+    if query.need == "world" and _knows_an_item(wider, signed):
+        return altered(wider, order=tuple([row for row in wider.order if row in {*best, *signed}]), need="user")
     least = min(MIN_FURTHER_LINES, candidates.units // UNITS_PER_FURTHER_LINE)
     further = max(least, LINES_PER_SIGNED * int(is_signed.sum())) if signed else len(rows)
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
     added = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
     rest = [row for row in ordered if row in added or candidates.handle[row] in known]
     return altered(wider, order=(*best, *rest[:further]))
+
+
+def _knows_an_item(query: Query, signed: Sequence[int]) -> bool:
+    """Return whether the user named an item with the subject or words of a question that does not mention them: "Which
+    birds came to the feeder?" is theirs if a robin came to it.
+    """
+    assert query.candidates is not None
+    inputs = FeatureInputs(query, query.candidates)
+    theirs = (query.candidates.role == USER_ROLE) & ~inputs.has(Flag.ASKING)
+    return bool((theirs & (inputs.on_subject | (inputs.coverage >= MIN_WORD_COVERAGE)))[list(signed)].any())
 
 
 async def _signed(query: Query, signs: Sequence[Callable[[str], object]], ctx: Services) -> list[int]:

@@ -18,7 +18,7 @@ from memscope.retrieval.restatements import (
     without_repeated_questions,
 )
 from memscope.retrieval.undated import in_bodies
-from memscope.search.candidates import MEANING_CHANNEL, TOPIC_CHANNEL
+from memscope.search.candidates import INSTANCE_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL
 from memscope.services import Services
 from memscope.text.language import rules_of
 from memscope.text.terms import terms
@@ -33,7 +33,7 @@ def has_evidence(e: FeatureInputs) -> Values:
 
     For a query about the user: units that share a word, a topic or the meaning with it. For any other query ("Who
     proved ...?"): units found by words, period or vector. If memory has 30 units or more but knows neither a name in
-    the query nor most of its words, those found by words must also name its subject.
+    the query nor most of its words, those found by words must also name its subject, or an instance of its class.
     """
     candidates = e.candidates
     words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
@@ -41,7 +41,8 @@ def has_evidence(e: FeatureInputs) -> Values:
         return words | (candidates.topic > 0) | (candidates.meaning >= MIN_MEANING_COSINE)
     if candidates.units < MIN_UNITS_FOR_IDF or _is_known(e):
         return words
-    return words & (e.on_subject | (candidates.period > 0) | (candidates.event > 0) | ~np.isnan(candidates.cosine))
+    about = e.on_subject | ((candidates.channels & np.uint8(INSTANCE_CHANNEL)) != 0)
+    return words & (about | (candidates.period > 0) | (candidates.event > 0) | ~np.isnan(candidates.cosine))
 
 
 def _is_known(e: FeatureInputs) -> bool:

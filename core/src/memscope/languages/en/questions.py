@@ -62,9 +62,12 @@ QUESTIONS = Questions(
         r"\b(?:is|are|keeps?) asking\b|\basks (?:about|for|if|whether|wh)|\b(?:wants?|needs?) to know\b"
     ),
     subject=pattern(
-        r"(?:^|[,.!?] )\W*(?:whens?|wheres?|which|whos?|whats|what (?:time|day|colou?r|size|sort|kind|make|did|does|do"
-        r"|has|will)|is|are|has|have|does|do|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b"
-        r"[^,.!?]*?\bthe (\w+)()"
+        r"(?:(?:^|[,.!?] )\W*(?:whens?|wheres?|which|whos?|whats|what (?:time|day|colou?r|size|sort|kind|make|did|does"
+        r"|do|has|will)|is|are|has|have|does|do|did|was|were|how (?!to\b|can\b|could\b|should\b)\w+)\b"
+        r"[^,.!?]*?\bthe "
+        r"|^\W*(?:(?:and|so|hey|hi|ok) )?"  # "When is choir?"
+        r"(?:(?:when|what (?:time|day))(?: does| did|['’]?s| is| was)|where(?:['’]?s| is| was)) "
+        r"(?!(?:the|an?|one|you|my|our|your|his|her|their|its|this|that|these|those)\b))(\w+)()"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
@@ -77,7 +80,7 @@ QUESTIONS = Questions(
         r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
         r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:like|enjoy|love|hate)\b"
-        r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}do (?!for|as|now|these|at (?:the|this)|right|currently)\w"
+        r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}do (?!for|with|as|now|these|at (?:the|this)|right|currently)\w"
         r"|\bwho(?:m)? (?:do|am|are|have) (?:i|we) .{2,40}\b(?:to|from|with) ?[?.!]*$|\bwho (?:came|attended)\b"
         r"|\bwho(?: is| are|['’]s) in (?:my|our)\b"
         r"|\bwhat (?:am|are) (?:i|we) \w+ (?:to|of|in)\b|\bwhat (?:do|did) (?:i|we) .{0,20}\b(?:need|have) to (?!do)\w"
@@ -95,6 +98,14 @@ QUESTIONS = Questions(
     classes=Classes(
         FOLDER / "classes.txt",
         asking=pattern(r"\b(?:which|what|how many|all|every|my)\b"),
+        forms=_forms,
+    ),
+    deeds=Classes(
+        FOLDER / "deeds.txt",
+        asking=pattern(
+            r"\b(?:what|everything|anything|things|stuff)(?: all| else)?(?: that)?"
+            r"(?: (?:have|has|did|do|am|are|was|were|i|we)\b|['’]?(?:ve|s|d)\b|\W*$)"
+        ),
         forms=_forms,
     ),
     own=pattern(

@@ -149,7 +149,8 @@ REQUESTS = Requests(
     ),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
-        r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of|who won)\b"
+        r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of"
+        r"|who won(?! the \w+(?: \w+)?\W*$))\b"
     ),
     possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
     own=pattern(
