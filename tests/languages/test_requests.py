@@ -281,6 +281,15 @@ def test_whatever_is_about_the_user_needs_memory(message):
 @pytest.mark.parametrize(
     ("message", "chooses"),
     [
+        ("What ferns would be good for the bathroom?", True),
+        ("Where to eat in Ghent?", True),
+        ("stuck on what to wear to a wake", True),
+        ("What can I bake with these plums?", True),
+        ("What goes well with okra?", True),
+        ("Talk me through some options for a honeymoon", True),
+        ("Which kettle would you go for?", True),
+        ("What goes on inside a volcano?", False),
+        ("Where is good silver mined?", False),
         ("立夏带我爸去敦煌看沙漠怎么样", True),
         ("骑马上山咋样", True),
         ("我上回考得怎么样", False),

@@ -48,7 +48,7 @@ MAX_WISHES = 2  # places kept for standing wishes
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
 # what durability, and health or a taste, count for beside topic and meaning, each at most about 1
-DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.3
+DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.8
 
 
 @worker(

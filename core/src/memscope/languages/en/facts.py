@@ -54,8 +54,8 @@ _PET_CALLED = re.compile(  # "my staffy Biscuit"
 )
 _FEELING = (  # verbs of feeling with the one who feels as their object, and causatives
     "give|make|put|keep|send|drive|annoy|bore|bother|calm|confuse|depress|disgust|disturb|drain|exhaust|fascinate"
-    "|finish|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger|unnerve"
-    "|upset|wreck"
+    "|finish|freak|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger"
+    "|unnerve|upset|wreck"
 )
 _AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no request such as "give me a word"
     rf"(?:(?<!\bthi)(?<![ui'])s|\bpeople|\bchildren) (?:{_FEELING}|terrify|worry) me\b"

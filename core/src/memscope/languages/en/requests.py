@@ -6,7 +6,8 @@ from memscope.languages.request_rules import Requests
 
 _ADDRESSED_TO_ME = (
     r"(?:tell|give|show|help|teach|explain to|write|make|draw|get|find|send|let|ask|sing|read|bring|walk|talk|list"
-    r"|name|spell|define|describe|quiz|test)(?: (?:it|this|that))? (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
+    r"|name|greet|spell|define|describe|quiz|test)(?: (?:it|this|that))?"
+    r" (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
 )
 _WANT_TO_KNOW = (
     r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
@@ -184,6 +185,13 @@ REQUESTS = Requests(
         r"|\b(?:what|which|where)\b(?: \w+){0,3}? (?:would you|would (?:do|suit|fit|go|look|work|match)"
         r"|(?:could|might) (?:the|my|our) \w+|do (?:i|we) (?:do|get|wear|try|bring|pack|serve|take)"
         r"(?= (?:next|now|then|instead|with|when|if|there)\b|\W*$))\b"
+        r"|^\W*(?:(?:and|so|ok|hey|no idea|not sure|stuck on)\W+)*"
+        r"(?:what|where|who|which(?: \w+){1,2}) to (?!look for\b)\w"
+        r"|\bwould be (?:an? )?(?:good|nice|best|suitable|ideal|fun|right|perfect|fitting|handy)\b"
+        r"|\bwhat (?:can|could) (?:i|we) (?:make|cook|bake|do|wear|bring|serve|put|give|get|have|use|play|watch|read)\b"
+        r"|\bwhat goes (?:well )?with\b"
+        r"|\b(?:some|any|more|the best) (?:[\w-]+ )?(?:options?|names|places|spots|choices)\b"
+        r"|\bput together\b|\bgo for\W*$"
         r"|\bwhat do you (?:reckon|say|think)\W*$|\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b"
     ),
     looks_up=pattern(
