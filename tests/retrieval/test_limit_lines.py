@@ -82,6 +82,21 @@ def test_a_taste_keeps_a_place_for_a_choice_however_many_lines_there_are():
         assert "peanuts" in memory.context("Pick something cold for dinner at the station", user="alice")
 
 
+def test_a_limit_near_to_the_choice_stands_before_surer_statements_about_other_things():
+    others = [f"The number {n} was late on Sunday and somebody sang on it." for n in range(60)]
+    surer = ["I'm Orla, I live in Dingle with my husband Pat.", "I work as a vet for the county council.",
+             "We've got three kids and two greyhounds.", "My mum Bridie lives next door.", "I own a van and a small boat.",
+             "I've been learning the fiddle every Tuesday for years.", "My brother Cathal is a guard in Cork.",
+             "I was born in Tralee in 1980.", "I studied in Galway for five years.", "I hate horror films.",
+             "I am allergic to cats.", "I love crime novels.", "I really love opera.", "I am terrified of heights.",
+             "I can not wear wool.", "I have always loved maps."]  # fmt: skip
+    near = "Half a year without a drop now, I don't touch wine any more."
+    with MemoryScope(":memory:", settings={}) as memory:
+        told = (near, *surer, *others)
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="alice")
+        assert near in memory.context("Where shall we eat on Friday?", user="alice")
+
+
 @pytest.mark.parametrize(
     ("message", "wanted"),
     [

@@ -47,8 +47,9 @@ MAX_WISHES = 2  # places kept for standing wishes
 # and if it has enough of them; for an unmet question about the user, if no statement has all of its words, if one has
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
-# what durability, and health or a taste, count for beside topic and meaning, each at most about 1
-DURABILITY_WEIGHT, TASTE_WEIGHT = 2.0, 0.8
+# what durability, and health or a taste, count for beside topic and meaning, each at most about 1; and how much more
+# these two count for a statement about health or a taste
+DURABILITY_WEIGHT, TASTE_WEIGHT, NEAR_TASTE_WEIGHT = 2.0, 0.3, 2.0
 
 
 @worker(
@@ -249,7 +250,8 @@ def _likeliest_statements(
     """
     tastes, durability = _having(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
     near = candidates.topic + np.fmax(candidates.meaning, 0)
-    likely = near + DURABILITY_WEIGHT * durability / MAX_DURABILITY + TASTE_WEIGHT * tastes
+    likely = near * (1 + NEAR_TASTE_WEIGHT * tastes) + DURABILITY_WEIGHT * durability / MAX_DURABILITY
+    likely += TASTE_WEIGHT * tastes
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
     rows = np.flatnonzero(theirs & (tastes | (durability >= least))).tolist()
     ordered = _one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)
