@@ -38,3 +38,31 @@ def test_what_will_not_do_is_no_wish_for_lines_of_an_answer():
         memory.add_turns([{"role": "user", "content": "回答最多三行"}], user="alice")
         shown = memory.context("为什么晚霞是红的", user="alice")
     assert "三行" in shown and "江西" not in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "query", "wanted"),
+    [
+        ("Who is my apprentice?", "That would be Bilal.", "How old is he?", "nineteen"),
+        ("Where does Zosia study?", "In Leeds.", "and which subject?", "marine biology"),
+        ("What's the gecko called?", "Pickle.", "who does it belong to?", "left me Pickle"),
+    ],
+)
+def test_a_question_that_refers_back_is_about_what_was_spoken_of_before(asked, answered, query, wanted):
+    facts = ["I took on an apprentice, Bilal, nineteen, ears like a bat", "the kids left me Pickle, a leopard gecko",
+             "Zosia is in Leeds for marine biology"]  # fmt: skip
+    with MemoryScope(":memory:", settings={}) as memory:
+        said = [*remarks(query)[:40], *facts, *remarks(query)[40:80]]
+        memory.add_turns([{"role": "user", "content": text} for text in said], user="alice", session="s")
+        assert wanted not in memory.context(query, user="bob")
+        memory.add_turns([{"role": "user", "content": asked}, {"role": "assistant", "content": answered}], user="alice")
+        lines = memory.context(query, user="alice").splitlines()
+        assert any(wanted in line for line in lines) and len(lines) <= 10
+
+
+def test_a_question_that_names_whom_it_is_about_does_not_refer_back():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "Bilal is nineteen."}], user="alice")
+        memory.add_turns([{"role": "user", "content": "Who is my apprentice?"}], user="alice")
+        memory.add_turns([{"role": "assistant", "content": "Bilal."}], user="alice")
+        assert "nineteen" not in memory.context("How old is he, that Beethoven?", user="alice")

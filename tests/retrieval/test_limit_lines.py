@@ -85,7 +85,7 @@ def test_a_taste_keeps_a_place_for_a_choice_however_many_lines_there_are():
 def test_a_limit_near_to_the_choice_stands_before_surer_statements_about_other_things():
     others = [f"The number {n} was late on Sunday and somebody sang on it." for n in range(60)]
     surer = ["I'm Orla, I live in Dingle with my husband Pat.", "I work as a vet for the county council.",
-             "We've got three kids and two greyhounds.", "My mum Bridie lives next door.", "I own a van and a small boat.",
+             "We've got three kids and two greyhounds.", "My mum Bridie lives next door.", "I own a van and a boat.",
              "I've been learning the fiddle every Tuesday for years.", "My brother Cathal is a guard in Cork.",
              "I was born in Tralee in 1980.", "I studied in Galway for five years.", "I hate horror films.",
              "I am allergic to cats.", "I love crime novels.", "I really love opera.", "I am terrified of heights.",

@@ -15,9 +15,10 @@ from memscope.languages.durable_facts import DURABLE_TERM, KIND_TERMS
 from memscope.records import Interval
 from memscope.retrieval import Query, understand
 from memscope.retrieval.understand import MAX_PERIODS
+from memscope.stores.memory import InMemoryStore
 from memscope.text.terms import name_key, term
 
-KIT: Any = SimpleNamespace()
+KIT: Any = SimpleNamespace(store=InMemoryStore())
 Ask = Callable[..., Query]
 
 

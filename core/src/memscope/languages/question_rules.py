@@ -37,6 +37,8 @@ class Questions:
             language has spaces.
         subject: the subject of a question: in a script with spaces group 1 holds its noun ("the bins") and group 2
             nothing; in one without, groups 1 and 2 hold its first two characters.
+        refers*: refers back to what was said before ("he", "and which"), and names nothing itself.
+        referents: what a message speaks of without a name, for a question that refers back to it ("my apprentice").
         fillers: words about the conversation, not its content ("tell").
         open_words: words of a question for whatever happens at a time ("plan").
         stop_characters, open_characters: the same in a script without spaces: characters without content of their own,
@@ -62,6 +64,8 @@ class Questions:
     title: re.Pattern[str] = MATCHES_NOTHING
     classes: Classes | None = None
     deeds: Classes | None = None
+    refers: re.Pattern[str] = MATCHES_NOTHING
+    referents: re.Pattern[str] = MATCHES_NOTHING
     own: re.Pattern[str] = MATCHES_NOTHING
     subject: re.Pattern[str] = MATCHES_NOTHING
     fillers: str = ""

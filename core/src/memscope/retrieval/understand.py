@@ -26,6 +26,7 @@ from memscope.languages.requests import Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import altered, worker
 from memscope.records import Interval
+from memscope.retrieval.follow_up import MAX_FOLLOW_UP_CHARS, follow_up
 from memscope.retrieval.query import Query, Request
 from memscope.retrieval.undated import undated_terms
 from memscope.services import Services
@@ -58,11 +59,14 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 
 @worker(
     reads=("text", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile"),
-    writes=("terms", "weights", "told_terms", "undated", "kinds_asked", "names", "periods", "asks_number", "asks_when",
-            "asks_assistant", "asks_personally", "asks_ahead", "is_list_question", "asks_period", "said_then", "days",
-            "topics", "meaning", "about_talk", "about_user", "list_k", "need"),
+    writes=("text", "terms", "weights", "told_terms", "undated", "kinds_asked", "names", "periods", "asks_number",
+            "asks_when", "asks_assistant", "asks_personally", "asks_ahead", "is_list_question", "asks_period",
+            "said_then", "days", "topics", "meaning", "about_talk", "about_user", "list_k", "need"),
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
+    if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:
+        refers = _has("refers", fold(query.text), [one.questions for one in languages.of(query.text)])
+        query = await follow_up(query, ctx) if refers else query
     text = searched(query.text)
     asked = in_first_person(text, query.scope.user)
     wording, ends = fold(asked), ends_of(asked, MAX_ANALYSED_CHARS)

@@ -111,6 +111,20 @@ QUESTIONS = Questions(
     own=pattern(
         r"(?i)\b(?:I|we|my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})"
     ),
+    refers=pattern(
+        r"^(?!.*\b(?:my|mine|our|ours|you|your|yours|this|these)\b)(?!.*(?<!what about )(?<!is )\bthe (?!others?\b)\w)"
+        r"(?!.*\b(?:is|was|will|does|did) (?:it|there) (?:rain|snow|safe|ok|okay|true|possible|normal|legal|worth|time"
+        r"|mean|matter|take|any|an?|some|too|still|going|cost to)\w*)"
+        r"(?:(?:\W*(?:and|but|so|ok|okay|oh|hm+|also|then)\W+)?(?:what|which|who|whose|where|when|why|how|is|are|was|were"
+        r"|does|do|did|has|have|had|can|will|would|could|should|must|what['’]?s|who['’]?s|where['’]?s|when['’]?s|how['’]?s)\b"
+        r"(?:\W+[\w'’]+){0,6}?\W+(?:he|she|him|her|his|hers|they|them|their|theirs|it|its|there)\b"
+        r"(?:\W+[\w'’]+){0,4}\W*$"
+        r"|\W*and (?:(?:at|in|on|from|for|with|to) )?(?:what|which|who|whose|where|when|why|how)(?:\W+\w+){0,4}\W*$"
+        r"|\W*what about (?:his|her|their|its|him|them|\w+)\W*$)"
+    ),
+    referents=pattern(
+        r"(?i)\b(?:my|our|the) (?!(?:same|other|first|last|next|way|whole|most)\b)[\w'’-]+(?: [\w'’-]+)?"
+    ),
     fillers="mention discuss conversation chat message talk tell told say said speak list order describe explain kind "
     "type sort way various different many much number time various summary summarize detail provide give want need "
     "know ask wonder please",

@@ -1,0 +1,58 @@
+"""Put what a short question refers back to into its words.
+
+    "Who is my apprentice?" "That's Bilal." "How old is he?" ──▶ "How old is he Bilal my apprentice?"
+
+Only the newest turns of the conversation are read, and only for a question that says "he", "it" or "and which ...?"
+without naming anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from memscope import languages
+from memscope.languages.names import names
+from memscope.pipeline import altered
+from memscope.records import Interval, Select, Turn
+from memscope.retrieval.query import Query
+from memscope.retrieval.window import SPOKEN_ROLES
+from memscope.services import Services
+from memscope.validation import MAX_CLOCK_SKEW
+
+MAX_FOLLOW_UP_CHARS = 80  # of a question that may refer back
+MAX_PAUSE = timedelta(minutes=15)  # since what it refers to was said
+MAX_TURNS_BACK = 6
+MAX_TURN_CHARS = 300  # of a turn that is read
+
+
+async def follow_up(query: Query, ctx: Services) -> Query:
+    """Return the query with the names and things of the exchange before it in its text; as it is without any."""
+    if any(one.weight for one in names(query.text)):
+        return query
+    meant = " ".join(await _spoken_of(query, ctx))
+    text = query.text.rstrip()
+    end = len(text.rstrip("?？!. "))
+    return altered(query, text=f"{text[:end]} {meant}{text[end:]}") if meant else query
+
+
+async def _spoken_of(query: Query, ctx: Services) -> dict[str, None]:
+    """Return what the newest turns speak of, back to a turn of the user's that speaks of anything."""
+    period = Interval(query.now - MAX_PAUSE, query.now + MAX_CLOCK_SKEW)
+    scope = query.scope
+    select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
+    turns = [turn async for page in ctx.store.scan(select) for turn in page if isinstance(turn, Turn)]
+    spoken = [turn for turn in turns if turn.role in SPOKEN_ROLES and not turn.statement and turn.text != query.text]
+    meant: dict[str, None] = {}
+    for turn in sorted(spoken, key=lambda one: one.time)[: -MAX_TURNS_BACK - 1 : -1]:
+        meant |= dict.fromkeys(_referred_to(turn.text[:MAX_TURN_CHARS]))
+        if meant and turn.role != "assistant":
+            break
+    return meant
+
+
+def _referred_to(text: str) -> Iterator[str]:
+    """Yield what a turn speaks of: names, and what it describes as the user's or as known."""
+    yield from (one.text for one in names(text) if one.kind != "topic")
+    for one in languages.of(text):
+        yield from (match[0].strip() for match in one.questions.referents.finditer(text))
