@@ -41,6 +41,7 @@ def attached(text: str, said: datetime = SAID) -> str:
         ("Guided tour on the 29th, tickets are bought.", "2026-11-29"),
         ("Bought a cake for mom's birthday on the 22nd.", "2026-11-22"),
         ("Paid for the ski trip on February 6.", "2027-02-06"),
+        ("Paid the deposit on Friday for the trip in February", "2026-11-13, 2027-02"),
         ("Rent is due on the 1st and I'm broke.", "2026-12-01"),
         ("I told him I'd be done by Friday.", "2026-11-20"),
         ("My boss wants the slides by the 25th.", "2026-11-25"),

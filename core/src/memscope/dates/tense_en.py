@@ -132,6 +132,8 @@ def _joined(cue: Cue, place: Surroundings) -> Direction:
     """Return the direction of a time behind a cue, by the preposition between them."""
     if cue.sign in ("ahead", "be", "agree"):
         return "lean" if place.before[-1].kind == "from" else "ahead"  # "the photo is from May 5"
+    if cue.sign == "past" and _is_of_the_purpose(cue, place):
+        return "lean"
     if cue.sign in ("past", "shift"):
         lasted = any(token.kind == "pasttense" and token.value is None for token in place.before)  # "was ill from May"
         return "lean" if place.before[-1].kind == "from" and not lasted else "past"
@@ -149,6 +151,13 @@ def _joined(cue: Cue, place: Surroundings) -> Direction:
         return "ahead"
     about = any(token.kind == "around" and token.start > cue.start for token in words)  # "told me about Coldplay"
     return "past" if cue.sign == "report" and not about else ""
+
+
+def _is_of_the_purpose(cue: Cue, place: Surroundings) -> bool:
+    """Return whether the time is that of what something was done for: "paid on Friday for the trip in May"."""
+    words = [token for token in place.before if token.start >= cue.end and not is_determiner(token)]
+    kinds = [word.kind for word in words]
+    return kinds[-3:-2] == ["for"] and _is_event(words[-2]) and kinds[-1] in ("on", "in", "at") and "to" not in kinds
 
 
 def _is_event(token: Token) -> bool:
