@@ -112,7 +112,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
 
     Lines that a second hop brought in are kept, and lines about an event of the time asked for. Beside a line that
     answers, and where nothing has the question's words, a line needs evidence of its own. If few words were found, a
-    line has to be one that may last, or to have a word, a topic and the meaning of the question at once.
+    line has to be one that may last, or to have a word, a topic and the meaning of the question at once. For a question
+    that does not mention the user and asks for no choice, it needs a word, the subject or a name of it.
     """
     query, candidates = inputs.query, inputs.candidates
     if not query.order or query.scores is None:
@@ -135,6 +136,10 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         may_answer = lasts | ((inputs.coverage > 0) & meant) | (candidates.event > 0)
         may_answer[list(query.order[:MAX_LINES])] = True
         near &= may_answer
+    chooses = {*TASTE_TERMS} <= {*candidates.terms}
+    if not (query.asks_personally or query.about_talk or query.asks_ahead or chooses):
+        words = (inputs.occurs[:, inputs.weights > 0] == 1).any(axis=1)
+        near &= words | inputs.on_subject | _has_a_name(inputs) | (candidates.event > 0) | candidates.attributed
     return tuple([row for row in query.order if near[row] or row in query.bridged])
 
 

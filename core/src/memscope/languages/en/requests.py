@@ -177,7 +177,7 @@ REQUESTS = Requests(
         r"(?:[a-z'-]+ ?){1,7}\?|"
         r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|reserve|cook|buy|gifts?|presents?|advice"
         r"|(?<!in )(?<!what )order(?= (?!of\b|to\b)\w)"
-        r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth|should (?!(?:\w+ ){0,5}be\b)|shall"
+        r"|advise|tips?|itinerary|menu|breakfast|lunch|dinner|worth(?= \w)|should (?!(?:\w+ ){0,5}be\b)|shall"
         r"|something|somewhere|(?<!does )(?<!can )(?<!is )anything|(?<!how )safe|okay|tonight|tomorrow|today|birthday"
         r"|(?:this|next) (?:week|weekend|month|evening|afternoon|morning))\b"
         rf"|{_BEST}"
