@@ -65,8 +65,8 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
     if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:
-        refers = _has("refers", fold(query.text), [one.questions for one in languages.of(query.text)])
-        query = await follow_up(query, ctx) if refers else query
+        if _has("refers", fold(query.text), [one.questions for one in languages.of(query.text)]):
+            query = await follow_up(query, ctx)
     text = searched(query.text)
     asked = in_first_person(text, query.scope.user)
     wording, ends = fold(asked), ends_of(asked, MAX_ANALYSED_CHARS)
@@ -77,10 +77,8 @@ async def understand(query: Query, ctx: Services) -> Query:
     wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if wanted == "nothing":
         return altered(query, need=wanted)
-    reference = query.as_of or query.now
-    signs = [one.questions for one in languages.of(ends)]
-    plain = _without_pattern("contentless", ends, signs)
-    asks_when = _has("when", wording, signs)
+    reference, signs = query.as_of or query.now, [one.questions for one in languages.of(ends)]
+    plain, asks_when = _without_pattern("contentless", ends, signs), _has("when", wording, signs)
     subject = _without_pattern("day_words", plain, signs) if asks_when else plain
     about = topics(subject)
     word_of_term = {term(word): word for word in _content(words(asked), signs)}
