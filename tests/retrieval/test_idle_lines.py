@@ -1,4 +1,4 @@
-"""Lines that answer nothing are not shown: other kinds of a list, courtesies, what is only near to a question or choice."""
+"""Lines that answer nothing are not shown: other kinds of a list, courtesies, what is only near to what is asked."""
 
 from __future__ import annotations
 
