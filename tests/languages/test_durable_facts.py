@@ -153,6 +153,14 @@ BEHIND = ("", " much of a fan", " fan", " at home dad to one", " to one", " kids
         ("特别爱吃榴莲", "taste"),
         ("养了两只猫", "have"),
         ("戒烟三年了", "habit"),
+        ("我这人不爱吃甜的", "taste"),
+        ("没事儿就爱去江边遛弯", "taste"),
+        ("我爹在砖窑干了一辈子", "people"),
+        ("女儿在苏州念大学", "people"),
+        ("儿子小学三年级了", "people"),
+        ("可乐喝了胃疼", "health"),
+        ("我家三只鹅看门", "have"),
+        ("我们家没电梯，住五楼", "home"),
     ],
 )
 def test_what_lasts(sentence: str, kind: str) -> None:
@@ -221,6 +229,13 @@ def test_what_lasts(sentence: str, kind: str) -> None:
         "把桌子搬到楼上了",
         "每天都下雨",
         "我住在哪里？",
+        "最后一个走的是我妈",
+        "我家门铃又响了",
+        "这双鞋可以退休了",
+        "我怕来不及",
+        "我是笑着出来的",
+        "我吃不了这么多",
+        "儿子把杯子打了",
         "",
         "I've stopped at the services for a coffee.",
         "I can't have him over on Sunday.",
@@ -305,3 +320,11 @@ def test_no_statement_without_i_begins_with_other_words_than_the_openers(monkeyp
     read = [list(facts.kinds(opening)) for opening in openings]
     monkeypatch.setattr(english, "OPENERS", _Everything())
     assert read == [list(facts.kinds(opening)) for opening in openings]
+
+
+def test_an_age_behind_somebody_else_is_theirs() -> None:
+    assert "person" not in kinds("儿子还小，刚五岁") and "person" in kinds("刚满五十岁")
+
+
+def test_a_trade_behind_somebody_else_s_family_name_is_theirs() -> None:
+    assert "work" not in kinds("楼上那位姓罗，教数学的") and "work" in kinds("教数学的，罗山人")

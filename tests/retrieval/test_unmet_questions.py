@@ -68,3 +68,27 @@ def test_a_character_in_common_relates_no_lasting_statement_to_a_question():
         hits = memory.retrieve("三号线坐过站了我怎么办？", user="alice", k=70).hits
     features = {one.name: one.value for hit in hits if hit.text == allergy for one in hit.features}
     assert 0 < features["lasting"] <= 1  # twice as much if 过 of 坐过 and of 过敏 were a word
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("学费多少钱", "学费一年九千六"),
+        ("还有几期没还", "还剩二十一期"),
+        ("茶戒多久了", "把茶给戒了，八个月了"),
+        ("红山有多高", ""),
+    ],
+)
+def test_a_short_question_without_a_subject_is_answered_by_a_line_with_all_that_it_names(question, wanted):
+    told = [
+        "学费一年九千六",
+        "房贷还剩二十一期",
+        "把茶给戒了，八个月了",
+        "红薯又涨价了，三块一斤",
+        *remarks("中文")[:40],
+    ]
+    with MemoryScope(":memory:", settings={}) as memory:
+        for text in told:
+            memory.add_turns([{"role": "user", "content": text}], user="alice")
+        shown = memory.context(question, user="alice")
+    assert wanted in shown and len(shown.splitlines()) <= 3 * bool(wanted)

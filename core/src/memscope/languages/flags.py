@@ -53,7 +53,8 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     about_oneself = any(_speaks_of_oneself(one, text, words) for one in spoken)
     bits = _FIRST_PERSON * about_oneself | _IS_CJK * (language(text) in CJK_LANGUAGES)
     bits |= _QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
-    bits |= _DIGIT_PATTERN * (_DIGIT.search(text) is not None)
+    numbered = _DIGIT.search(text) is not None or any(one.numeral.search(text) for one in spoken)
+    bits |= _DIGIT_PATTERN * numbered
     bits |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)
     instructs = pattern_of_all("instruction", _OPENING_TEMPLATE).match(text) is not None
     instructs = instructs or (about_oneself and any(one.wish.search(text) for one in spoken))

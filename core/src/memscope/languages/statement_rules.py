@@ -45,6 +45,7 @@ class Statements:
         insists: forbids, limits or prefers something, or says that it holds always ("no", "at most", "with me").
         once: works on something now ("write a", "this"), so that such a sentence is no standing wish.
         birth: tells of a birth, whose year is hardly that of the saying.
+        numeral: a number written in words.
         either: between two times of which one is meant ("or maybe in"); matched with all that stands between them.
         year: a time with its year.
         first_person: words by which somebody speaks of themselves, as ``tokens.pieces`` gives them.
@@ -76,6 +77,7 @@ class Statements:
     insists: re.Pattern[str] = MATCHES_NOTHING
     once: re.Pattern[str] = MATCHES_NOTHING
     birth: re.Pattern[str] = MATCHES_NOTHING
+    numeral: re.Pattern[str] = MATCHES_NOTHING
     either: re.Pattern[str] = MATCHES_NOTHING
     year: re.Pattern[str] = YEAR_DIGITS
     first_person: frozenset[str] = frozenset()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from memscope import languages
 from memscope.errors import PluginError
 from memscope.languages.durable_facts import DURABLE_TERM, KIND_TERMS, MAX_DURABILITY
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
@@ -24,6 +25,7 @@ from memscope.search.matching import WINDOW_LENGTH
 from memscope.search.snapshot import NEIGHBOUR_LENGTH_DISCOUNT, TURN_BEFORE
 from memscope.search.units import INSIGHT, USER_ROLE
 from memscope.text.language import has_cjk
+from memscope.text.terms import terms
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
 
@@ -60,6 +62,7 @@ COSINE_FLOOR = 0.1
 MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors that is evidence on its own
 UNRELATED_SHARE = 0.5  # factor of ``lasting`` for a statement that shares nothing else with the question
 MIN_WORD_COVERAGE = 0.3  # share of a question's words; if no unit has as many, matching words mean little
+FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
 CJK_TERMS_PER_WORD = 3  # terms per word of Chinese: its characters and their pairs
 # words; a longer query asks no more of a unit than one of this length
 MAX_EXPECTED_WORDS = 20
@@ -167,6 +170,23 @@ class FeatureInputs:
         subject = subjects(query) if not personal else named(query) if has_cjk(query) else frozenset[int]()
         about = [at for at, one in enumerate(self.candidates.terms) if one in subject]
         return (self.candidates.tf[:, about] > 0).any(axis=1)
+
+    @cached_property
+    def answers_all(self) -> Values:
+        """[n] true for units with all the content words of a question, not those that only ask, and with a number if it
+        asks for one; pairs of characters of a script without spaces reach into these, and beside a number or a
+        time asked for its characters will do.
+        """
+        query, text = self.query, self.query.text
+        for one in languages.of(text):
+            text = one.questions.number.sub(" ", one.questions.when.sub(" ", text))
+            text = "".join(" " if char in one.questions.stop_characters else char for char in text)
+        if query.asks_number or query.asks_when:
+            text = "".join(f" {char} " if has_cjk(char) else char for char in text)
+        content, weighed = set(terms(text)), zip(query.terms, query.weights, strict=True)
+        asked = [weight > FILLER_WEIGHT and one in content for one, weight in weighed]
+        numbered = self.has(Flag.DIGIT) | (not query.asks_number)
+        return (self.presence[:, asked] > 0).all(axis=1) & numbered & any(asked)
 
     def has(self, flag: Flag) -> Values:
         return (self.candidates.flags & int(flag)) != 0

@@ -18,11 +18,11 @@ from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
-from memscope.retrieval.features import MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
+from memscope.retrieval.features import FILLER_WEIGHT, MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
-from memscope.retrieval.understand import FILLER_WEIGHT, PEOPLE_TOPICS
+from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.search.snapshot import TURN_BEFORE
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
@@ -55,7 +55,7 @@ DURABILITY_WEIGHT, TASTE_WEIGHT, NEAR_TASTE_WEIGHT = 2.0, 0.3, 2.0
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
            "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
-           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant"),
+           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant", "asks_number", "asks_when"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -67,7 +67,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "world" and _is_about_theirs(inputs):
         query = altered(query, need="user")
     if query.need == "user":
-        answered = _is_answered(inputs)
+        answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
         met = _is_met(inputs, answered)
         matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # by the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
@@ -206,21 +206,6 @@ def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
     return bool((rows & (evidence_level(inputs.candidates) == STATEMENT_LEVEL))[list(inputs.query.order)].any())
 
 
-def _is_answered(inputs: FeatureInputs) -> bool:
-    """Return whether one statement has all the content words of a question about the user, not those that only ask;
-    pairs of characters of a script without spaces reach into these.
-    """
-    query, text = inputs.query, inputs.query.text
-    for one in languages.of(text):
-        text = one.questions.when.sub(" ", text)
-        text = "".join(" " if char in one.questions.stop_characters else char for char in text)
-    content = set(terms(text))
-    asked = [weight > FILLER_WEIGHT and one in content for one, weight in zip(query.terms, query.weights, strict=True)]
-    if not query.asks_personally or not any(asked):
-        return False
-    return _is_in_a_statement((inputs.presence[:, asked] > 0).all(axis=1), inputs)
-
-
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
     candidates = inputs.candidates
@@ -324,5 +309,6 @@ def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     else:
         near = inputs.candidates.meaning >= MIN_MEANING_COSINE
         enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
+        enough |= inputs.answers_all & (inputs.candidates.role == USER_ROLE)
     enough = enough & (evidence_level(inputs.candidates) == STATEMENT_LEVEL)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]

@@ -19,6 +19,7 @@ from memscope.retrieval.restatements import (
 )
 from memscope.retrieval.undated import in_bodies
 from memscope.search.candidates import INSTANCE_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL
+from memscope.search.units import USER_ROLE
 from memscope.services import Services
 from memscope.text.language import rules_of
 from memscope.text.terms import terms
@@ -42,7 +43,9 @@ def has_evidence(e: FeatureInputs) -> Values:
     if candidates.units < MIN_UNITS_FOR_IDF or _is_known(e):
         return words
     about = e.on_subject | ((candidates.channels & np.uint8(INSTANCE_CHANNEL)) != 0)
-    return words & (about | (candidates.period > 0) | (candidates.event > 0) | ~np.isnan(candidates.cosine))
+    answers = e.answers_all & (candidates.role == USER_ROLE)
+    dated = (candidates.period > 0) | (candidates.event > 0)
+    return words & (answers | about | dated | ~np.isnan(candidates.cosine))
 
 
 def _is_known(e: FeatureInputs) -> bool:

@@ -26,6 +26,7 @@ from memscope.languages.requests import Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import altered, worker
 from memscope.records import Interval
+from memscope.retrieval.features import FILLER_WEIGHT
 from memscope.retrieval.follow_up import MAX_FOLLOW_UP_CHARS, follow_up
 from memscope.retrieval.query import Query, Request
 from memscope.retrieval.undated import undated_terms
@@ -47,7 +48,6 @@ EDGE_SENTENCES = 2  # sentences at each end of a long query in which its questio
 MAX_ANALYSED_CHARS = 2000
 
 PROFILE_EXPANSION = 1.5  # times as many hits for a question for everything known about the user
-FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
 _CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words tell nothing
 _Named = dates.Mention | dates.Recurrence
 _ASKS = pattern(r"[?？]\W*$")
