@@ -142,7 +142,8 @@ async def _follow_units(
         news = await changes(user, 0)
     known.revision = news.revision
     changed = known.forget(await store.tombstones(user) if len(news.gone) else ())
-    written: list[int] = unique_values(np.frombuffer(news.columns, ROW_DTYPE)["number"]).tolist()
+    numbers = [np.frombuffer(columns, ROW_DTYPE)["number"] for columns, _ in news.units]
+    written: list[int] = unique_values(np.concatenate([np.zeros(0, np.int64), *numbers])).tolist()
     for start in range(0, len(written), RECORDS_PER_PAGE):
         records = (await store.fetch(user, written[start : start + RECORDS_PER_PAGE])).records
         changed |= await _read(list(records.values()), known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memscope.records import Record, VectorSpace
 
@@ -17,19 +17,27 @@ if TYPE_CHECKING:
 class Changes:
     """Update of a user's index from one revision to the next.
 
-    ``columns`` and ``terms`` are the concatenated bytes (``search.units``) of the units written since, by ``seq``.
+    ``units`` are the units written since, by ``seq``: pairs of columns and terms (``search.units``) of several each.
     ``gone`` are the ``seq`` of units removed since, a changed record's old units included. ``whole``: the index has to
-    be rebuilt. ``vectors`` are the rows for ``vector_units`` in the active ``space``.
+    be rebuilt. ``vectors`` are the rows for ``vector_units`` in the active ``space``: float16, or int8 with ``scale``.
     """
 
     revision: int
-    columns: bytes | bytearray
-    terms: bytes | bytearray
+    units: Sequence[tuple[bytes, bytes]]
     gone: NDArray[np.int64]
     vector_units: NDArray[np.int64]
-    vectors: NDArray[np.float16]
+    vectors: NDArray[Any]
     space: VectorSpace | None
     whole: bool = False
+    scale: NDArray[np.float32] | None = None
+
+    @property
+    def columns(self) -> bytes:
+        return b"".join(columns for columns, _ in self.units)
+
+    @property
+    def terms(self) -> bytes:
+        return b"".join(terms for _, terms in self.units)
 
 
 class RecordChanges(NamedTuple):

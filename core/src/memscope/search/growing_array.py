@@ -18,14 +18,15 @@ class GrowingArray:
         self._room, self.view = rows, rows[:used]
 
     def extend(self, rows: NDArray[Any]) -> None:
-        self.grow(len(rows))[...] = rows
+        old, new = len(self.view), len(self.view) + len(rows)
+        self.reserve(len(rows))
+        self.view = self._room[:new]
+        self.view[old:] = rows
 
-    def grow(self, rows: int) -> NDArray[Any]:
-        """Return a view of new rows for the caller to fill."""
+    def reserve(self, rows: int) -> None:
+        """Make room for new rows, which costs no memory until they come."""
         old, new = len(self.view), len(self.view) + rows
         if new > len(self._room):
             room = new + (new // 4 + 64 if old else 0)  # spare room only from the second growth on
             self._room = np.empty((room, *self.view.shape[1:]), dtype=self.view.dtype)
             self._room[:old] = self.view
-        self.view = self._room[:new]
-        return self._room[old:new]

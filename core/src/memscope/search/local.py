@@ -140,7 +140,7 @@ class LocalSearch:
         from memscope.search.snapshot import ScopeIndex
 
         index, before = (entry.index, entry.snapshot) if entry else (ScopeIndex(), None)
-        if len(changes.terms) + changes.vectors.nbytes < 1 << 16:
+        if sum(len(terms) for _, terms in changes.units) + changes.vectors.nbytes < 1 << 16:
             return CachedIndex(index, index.extend(changes, before))
         return CachedIndex(index, await asyncio.to_thread(index.extend, changes, before))
 

@@ -36,7 +36,6 @@ NEIGHBOUR_LENGTH_DISCOUNT = 80  # length in terms at which neighbours count half
 MAX_TURNS_LINKED_SINGLY = 256  # more new turns are linked by relinking all
 ROW_DTYPE = np.dtype([(name, f"<{code}") for name, code in UNIT_COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
 _SNAPSHOT_COLUMNS = [name for name, _ in UNIT_COLUMNS if name not in ("n_header", "n_terms", "meaning")]
-MAX_CACHED_RECORDS = 2048  # records
 COARSE_DIMENSIONS = 32  # leading PCA dimensions, which preselect rows
 
 
@@ -199,39 +198,38 @@ class ScopeIndex:
 
     def extend(self, changes: Changes, before: Snapshot | None = None) -> Snapshot:
         old = len(self._live)
-        self._append(changes)
+        self._reserve(changes)
+        for columns, terms in changes.units:
+            self._append(np.frombuffer(columns, ROW_DTYPE), np.frombuffer(terms, "<u4"))
         died = self._mark_removed(changes.gone, old)
         self._relink(old, died)
         self._add_vectors(changes)
         return self._snapshot(changes, before)
 
-    def _append(self, changes: Changes) -> None:
-        records = np.frombuffer(changes.columns, ROW_DTYPE)
-        terms = np.frombuffer(changes.terms, "<u4")
+    def _reserve(self, changes: Changes) -> None:
+        rows = sum(len(columns) for columns, _ in changes.units) // ROW_DTYPE.itemsize
+        of_rows = (self._starts, self._length, self._lean, self._header, self._packed, self._norm, self._coarse)
+        for array in (*self._columns.values(), *of_rows):
+            array.reserve(rows)
+        self._terms.reserve(sum(len(terms) for _, terms in changes.units) // TERM_BYTES)
+
+    def _append(self, records: NDArray[Any], terms: NDArray[np.uint32]) -> None:
+        for name, column in self._columns.items():
+            column.extend(records[name])
+        self._packed.extend(records["meaning"])
+        vectors = records["meaning"].astype(np.float32)
+        norm = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        self._norm.extend(norm)
+        self._coarse.extend(vectors[:, :COARSE_DIMENSIONS] / np.maximum(norm, 1)[:, None])
         header, body = records["n_header"].astype(np.int64), records["n_terms"].astype(np.int64)
-        ends = np.cumsum(header + body)
-        self._add_columns(records)
         self._length.extend(body)
         self._lean.extend(NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + body))
         self._starts.extend(self._starts.view[-1] + np.cumsum(body))
+        in_header = spread(np.cumsum(header + body) - header - body, header)
         in_body = np.ones(len(terms), np.bool_)
-        in_header = spread(ends - header - body, header)
         in_body[in_header] = False
-        np.compress(in_body, terms, out=self._terms.grow(int(body.sum())))
+        self._terms.extend(terms[in_body])
         self._add_headers(terms[in_header].tobytes(), TERM_BYTES * header)
-
-    def _add_columns(self, records: NDArray[Any]) -> None:
-        """Split the records into columns, in blocks that fit the processor's cache."""
-        room = [(column.grow(len(records)), records[name]) for name, column in self._columns.items()]
-        packed, norm, coarse = (array.grow(len(records)) for array in (self._packed, self._norm, self._coarse))
-        for start in range(0, len(records), MAX_CACHED_RECORDS):
-            part = slice(start, start + MAX_CACHED_RECORDS)
-            for column, values in room:
-                column[part] = values[part]
-            packed[part] = records["meaning"][part]
-            vectors = packed[part].astype(np.float32)
-            norm[part] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-            np.divide(vectors[:, :COARSE_DIMENSIONS], np.maximum(norm[part], 1)[:, None], out=coarse[part])
 
     def _add_headers(self, terms: bytes, sizes: NDArray[np.int64]) -> None:
         """Store distinct headers; units of one speaker on one day share one."""
@@ -326,8 +324,10 @@ class ScopeIndex:
             return
         rows = find(self._columns["seq"].view, changes.vector_units)
         known = rows >= 0
-        vectors, rows = (changes.vectors, rows) if known.all() else (changes.vectors[known], rows[known])
-        self._vectors.extend(vectors)
+        vectors, scale = changes.vectors, changes.scale
+        if not known.all():
+            vectors, scale, rows = vectors[known], scale[known] if scale is not None else None, rows[known]
+        self._vectors.extend(vectors, scale)
         self._vector_row.extend(rows)
 
     def adopt(self, prepared: Snapshot, current: Snapshot) -> Snapshot:

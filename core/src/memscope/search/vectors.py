@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from memscope.search.growing_array import GrowingArray
 
 MAX_INT8 = 127
-NUMBERS_PER_BLOCK = 1 << 18  # numbers cast at once, to fit the processor's cache
+NUMBERS_PER_BLOCK = 1 << 17  # numbers cast at once, to fit the processor's cache
 WIDE_AT_ONCE = 1 << 20  # numbers
 _EXPONENT_OFFSET = np.int32(-0x7000_2000)  # of a float16's bits in their new places: those that are no copy of the sign
+_MAGNITUDE = np.int32(0x7FFF_FFFF)  # of a float32's bits: all but the sign
 _EXPONENT = np.float32(2.0**112)  # what float32 and float16 differ by
 
 
@@ -80,22 +81,17 @@ class GrowingVectors:
     def matrix(self) -> VectorMatrix:
         return VectorMatrix(self._rows.view, self._scale.view if self._scale is not None else None)
 
-    def extend(self, vectors: NDArray[np.float16]) -> None:
-        first = not len(self._rows.view)
-        if first and simsimd() is not None:
-            self._rows, self._scale = (
-                GrowingArray(np.zeros((0, vectors.shape[1]), np.int8)),
-                GrowingArray(np.zeros(0, np.float32)),
-            )
-        if self._scale is not None:
-            packed, scale = pack(vectors)
-            self._rows.extend(packed)
+    def extend(self, vectors: NDArray[Any], scale: NDArray[np.float32] | None) -> None:
+        """Append float16 vectors, or int8 with a scale each."""
+        if not len(self._rows.view):
+            few = scale is None and vectors.size <= WIDE_AT_ONCE
+            self._rows = GrowingArray(widened(vectors) if few else vectors)
+            self._scale = GrowingArray(scale) if scale is not None else None
+            return
+        self.adopt(self.matrix.widened())
+        self._rows.extend(vectors)
+        if self._scale is not None and scale is not None:
             self._scale.extend(scale)
-        elif first:
-            self._rows = GrowingArray(vectors if vectors.size > WIDE_AT_ONCE else widened(vectors))
-        else:
-            self.adopt(self.matrix.widened())
-            self._rows.extend(vectors)
 
     def adopt(self, wide: VectorMatrix) -> None:
         """Replace float16 rows by the same rows as float32, unless rows were added meanwhile."""
@@ -106,9 +102,16 @@ class GrowingVectors:
 def pack(vectors: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Quantise vectors to int8 with a scale each."""
     packed, scale = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
+    shape = (_step(vectors), vectors.shape[1])
+    room, magnitudes = np.empty(shape, np.float32), np.empty(shape, np.int32)
     for part in _blocks(vectors):
-        block = widened(vectors[part]) if vectors.dtype == np.float16 else vectors[part].astype(np.float32)
-        scale[part] = np.maximum(block.max(axis=1), -block.min(axis=1)) / MAX_INT8
+        block = room[: len(scale[part])]
+        if vectors.dtype == np.float16:
+            _widen(vectors[part], block)
+        else:
+            block[...] = vectors[part]
+        sizes = np.bitwise_and(block.view(np.int32), _MAGNITUDE, out=magnitudes[: len(block)])
+        scale[part] = sizes.max(axis=1).view(np.float32) / MAX_INT8  # ordered like the floats, and faster
         block /= np.where(scale[part] > 0, scale[part], 1)[:, None]
         packed[part] = np.rint(block, out=block)
     return packed, scale
@@ -145,4 +148,4 @@ def _blocks(vectors: NDArray[Any]) -> Iterator[slice]:
 
 def _step(vectors: NDArray[Any]) -> int:
     dims: int = vectors.shape[1]
-    return max(1, NUMBERS_PER_BLOCK // max(1, dims))
+    return max(1, min(len(vectors), NUMBERS_PER_BLOCK // max(1, dims)))

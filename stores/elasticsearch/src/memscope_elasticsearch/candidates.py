@@ -199,8 +199,7 @@ class CandidateSet:
         columns["flags"][replaced] |= int(Flag.PROPOSED)  # the index shows it after the next refresh
         changes = Changes(
             revision=1,
-            columns=columns.tobytes(),
-            terms=self._terms(ordered, columns),
+            units=[(columns.tobytes(), self._terms(ordered, columns))],
             gone=nothing,
             vector_units=nothing,
             vectors=np.zeros((0, 0), np.float16),

@@ -14,7 +14,7 @@ from memscope.stores.local.transaction import Transaction
 
 Key = TypeVar("Key")
 T = TypeVar("T")
-INDEX_ROWS_PER_PAGE = 200  # units or vectors
+INDEX_ROWS_PER_PAGE = 500  # units or vectors; what is done with a page fits the processor's cache
 
 
 def is_unchanged(tx: Transaction, name: str, revision: int, space: VectorSpace | None) -> bool:
@@ -51,27 +51,35 @@ def _changes(
     import numpy as np
 
     from memscope.search.growing_array import GrowingArray
+    from memscope.search.vectors import pack, simsimd
 
-    columns, terms, numbers = bytearray(), bytearray(), list[int]()
-    for some_columns, some_terms in _pages(units):
-        columns += b"".join(some_columns)
-        terms += b"".join(some_terms)
-    dims, most = space.dims if space is not None else 0, len(columns) // UNIT_STRUCT.size if whole else 0
+    pages = [(b"".join(columns), b"".join(terms)) for columns, terms in _pages(units)]
+    dims, most = space.dims if space is not None else 0, 0
+    if whole:
+        most = sum(len(columns) for columns, _ in pages) // UNIT_STRUCT.size
+    numbers, scale = list[int](), None
     growing = GrowingArray(np.empty((most, dims), np.float16), used=0)
     for seqs, rows in _pages(vectors):
         if set(map(len, rows)) != {2 * dims}:
             raise StoreCorrupt("a stored vector has the wrong length", hint="run 'memscope reembed' to make all again")
+        page = np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims)
+        if not numbers and simsimd() is not None:
+            growing = GrowingArray(np.empty((most, dims), np.int8), used=0)
+            scale = GrowingArray(np.empty(most, np.float32), used=0)
+        if scale is not None:
+            page, sizes = pack(page)
+            scale.extend(sizes)
+        growing.extend(page)
         numbers += seqs
-        growing.extend(np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims))
     return Changes(
         revision,
-        columns=columns,
-        terms=terms,
+        units=pages,
         gone=np.array(gone, np.int64),
         vector_units=np.array(numbers, np.int64),
         vectors=growing.view,
         space=space,
         whole=whole,
+        scale=scale.view if scale is not None else None,
     )
 
 
