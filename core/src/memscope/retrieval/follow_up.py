@@ -31,9 +31,11 @@ async def follow_up(query: Query, ctx: Services) -> Query:
     if any(one.weight for one in names(query.text)):
         return query
     meant = " ".join(await _spoken_of(query, ctx))
-    text = query.text.rstrip()
-    end = len(text.rstrip("?？!. "))
-    return altered(query, text=f"{text[:end]} {meant}{text[end:]}") if meant else query
+    if not meant:
+        return query
+    end = len(query.text.rstrip("?？!. "))  # of both texts, which differ in forms of characters alone
+    text, written = (f"{one[:end]} {meant}{one[end:]}" for one in (query.text, query.written))
+    return altered(query, text=text, written=written)
 
 
 async def _spoken_of(query: Query, ctx: Services) -> dict[str, None]:
