@@ -85,13 +85,13 @@ def test_any_text_has_the_terms_of_its_words(said: str) -> None:
 ])  # fmt: skip
 def test_traditional_chinese_is_read_as_simplified(traditional: str, simplified: str) -> None:
     assert analysis.analyse(traditional) == analysis.analyse(simplified)
-    assert tokens.usual(traditional) == simplified
+    assert tokens.fold_variants(traditional) == simplified
 
 
 @given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)))
-def test_usual_forms_keep_the_places_of_characters(said: str) -> None:
-    assert len(tokens.usual(said)) == len(said)
-    assert tokens.usual(tokens.usual(said)) == tokens.usual(said)
+def test_folded_variants_keep_the_places_of_characters(said: str) -> None:
+    assert len(tokens.fold_variants(said)) == len(said)
+    assert tokens.fold_variants(tokens.fold_variants(said)) == tokens.fold_variants(said)
 
 
 @given(st.text(), st.text())

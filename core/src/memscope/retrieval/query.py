@@ -43,7 +43,7 @@ class Query(Request):
     It has no slots, so that ``pipeline.altered`` can copy it.
     """
 
-    written: str = ""  # the text as the caller wrote it; ``text`` has the usual forms of its characters
+    written: str = ""  # the text as the caller wrote it; in ``text`` variants of characters are folded
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less

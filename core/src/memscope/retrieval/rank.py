@@ -34,7 +34,8 @@ def has_evidence(e: FeatureInputs) -> Values:
 
     For a query about the user: units that share a word, a topic or the meaning with it. For any other query ("Who
     proved ...?"): units found by words, period or vector. If memory has 30 units or more but knows neither a name in
-    the query nor most of its words, those found by words must also name its subject, or an instance of its class.
+    the query nor most of its words, those found by words must also name its subject or an
+    instance of its class, or be the user's with all its content words.
     """
     candidates = e.candidates
     words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0

@@ -20,7 +20,7 @@ from memscope.text.analysis import Analysis, analyse
 from memscope.text.language import depends_on_languages
 from memscope.text.periods import named_periods
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
-from memscope.text.tokens import usual
+from memscope.text.tokens import fold_variants
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
 # A longer turn is cut into pieces of up to PIECE_CHARS; a last one under MIN_REST_CHARS joins the one before.
@@ -165,11 +165,10 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         turn.role != "assistant" or len(turn.text) <= MAX_WHOLE_CHARS
     )  # its long answers report nothing that happens
     for part, piece in enumerate(chunks(turn.text)):
-        plain = usual(piece)
-        read = analyse(plain)
-        named = _named(plain, turn, read.timed) if tells else _UNDATED
+        read = analyse(piece)
+        named = _named(read.text, turn, read.timed) if tells else _UNDATED
         columns = {**shared, **named, "seq": seq + part, "part": part}
-        days = repeated_days(plain, turn.time) if turn.role != "assistant" else ()
+        days = repeated_days(read.text, turn.time) if turn.role != "assistant" else ()
         yield _unit(piece, read, date, turn.speaker, columns, state, further=days)
 
 
@@ -222,7 +221,8 @@ def _profile_terms(memory: Observation | Insight) -> tuple[int, ...]:
     if isinstance(memory, Insight):
         return (IMPORTANT_TERM, DURABLE_TERM)
     serious = memory.level >= IMPORTANT_LEVEL and not memory.fiction
-    quoted = durable_terms(usual("\n".join(quote.text for quote in memory.quotes)))[0] if memory.about == "user" else ()
+    words = fold_variants("\n".join(quote.text for quote in memory.quotes))
+    quoted = durable_terms(words)[0] if memory.about == "user" else ()
     return (*dict.fromkeys((*quoted, IMPORTANT_TERM, DURABLE_TERM)),) if serious else quoted
 
 
@@ -249,13 +249,12 @@ def _unit(
     ``further``: terms of the days that it repeats and of a fact's keywords. Those of a turn are in its header.
     """
     role = columns["role"]
-    plain = usual(body)
-    unit_flags = flags(plain, read.pieces, ROLES[role]) | state
+    unit_flags = flags(read.text, read.pieces, ROLES[role]) | state
     is_statement = durable is None and role != ASSISTANT_ROLE
-    profile, durability = durable_terms(plain) if is_statement else (durable or (), MAX_DURABILITY * bool(durable))
+    profile, durability = durable_terms(read.text) if is_statement else (durable or (), MAX_DURABILITY * bool(durable))
     header, content = _header(f"{date} {speaker}"), read.terms
     if durable is None:
-        wished = [WISH_TERMS[one] for one in wishes(plain, read.pieces)] if unit_flags & _INSTRUCTION else ()
+        wished = [WISH_TERMS[one] for one in wishes(read.text, read.pieces)] if unit_flags & _INSTRUCTION else ()
         header += packed_terms((*((*profile, *wished) if role == USER_ROLE else ()), *further))
     else:
         content += packed_terms((*durable, *further))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memscope.text.language import WordRules, rules_of, spaced_rules
 from memscope.text.periods import TIMED_BIT, is_timed
 from memscope.text.terms import packed_runs, packed_terms, term, word_terms
-from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
+from memscope.text.tokens import content_stems, fold, fold_variants, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece, tokens_of_run
 
@@ -19,6 +19,7 @@ _MOST_WORDS = 1 << 16
 
 
 class Analysis(NamedTuple):
+    text: str  # with variants of characters folded
     pieces: Sequence[str]  # folded words, and runs of scripts without spaces
     terms: bytes  # as ``packed_terms``
     topics: int  # a bit per topic
@@ -58,6 +59,7 @@ def known_words(rules: WordRules) -> Mapping[str, _Word | None]:
 
 
 def analyse(text: str) -> Analysis:
+    text = fold_variants(text)
     parts, rules = pieces(fold(text)), spaced_rules(text)
     words = known_words(rules)
     runs = [] if text.isascii() else list(filter(is_unspaced, parts))
@@ -73,7 +75,7 @@ def analyse(text: str) -> Analysis:
     tokens = []
     if rules_of(text).vectors:
         tokens = list(chain.from_iterable((*map(_tokens, known), *map(tokens_of_run, runs))))
-    return Analysis(parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
+    return Analysis(text, parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
 
 
 def _with_runs(

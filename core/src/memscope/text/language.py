@@ -57,7 +57,7 @@ class WordRules:
     characters, which is quicker.
     repetition: words of what is repeated ("every Tuesday"): a sentence without one has no repeated days.
     secret_words: patterns of words that stand beside a key ("access.?key").
-    usual: a file with a line per character that is read as another one: "貓猫"; None for none.
+    variants: a file with a line per character that is read as another one, of these two; None for none.
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; None for none.
     vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; None for
         none.
@@ -74,7 +74,7 @@ class WordRules:
     time_pattern: re.Pattern[str] | None = None
     repetition: re.Pattern[str] | None = None
     secret_words: tuple[str, ...] = ()
-    usual: Path | None = None
+    variants: Path | None = None
     topics: Path | None = None
     vectors: Path | None = None
 

@@ -40,29 +40,29 @@ def estimate_tokens(text: str) -> int:
 
 
 def fold(text: str) -> str:
-    """Fold compatibility forms, case, accents and characters with a usual form, but not the voicing of kana."""
+    """Fold compatibility forms, case, accents and variants of characters, but not the voicing of kana."""
     if text.isascii() or (text := text.replace("’", "'")).isascii():
         return text.lower()
     bare = unicodedata.normalize("NFKD", text.casefold())
     if _MAY_COMBINE.search(bare):
         bare = "".join(c for c in bare if unicodedata.combining(c) < 10)
-    return usual(unicodedata.normalize("NFKC", bare).casefold())
+    return fold_variants(unicodedata.normalize("NFKC", bare).casefold())
 
 
-def usual(text: str) -> str:
-    """Replace characters by their usual forms, one by one: traditional Chinese ones by simplified ones."""
+def fold_variants(text: str) -> str:
+    """Replace characters by those they are variants of, one by one: traditional Chinese ones by simplified ones."""
     if text.isascii():
         return text
-    replaced, forms = _usual_forms()
-    return text.translate(forms) if replaced.search(text) else text
+    variant, originals = _variants()
+    return text.translate(originals) if variant.search(text) else text
 
 
 @depends_on_languages
 @lru_cache(maxsize=1)
-def _usual_forms() -> tuple[re.Pattern[str], Mapping[int, str]]:
-    files = [rules.usual.read_text(encoding="utf-8") for rules in every_rules() if rules.usual]
-    forms = {ord(line[0]): line[1] for file in files for line in file.splitlines()}
-    return re.compile(f"[{''.join(map(chr, forms))}]" if forms else r"(?!)"), forms
+def _variants() -> tuple[re.Pattern[str], Mapping[int, str]]:
+    files = [rules.variants.read_text(encoding="utf-8") for rules in every_rules() if rules.variants]
+    originals = {ord(line[0]): line[1] for file in files for line in file.splitlines()}
+    return re.compile(f"[{''.join(map(chr, originals))}]" if originals else r"(?!)"), originals
 
 
 def words(text: str) -> list[str]:

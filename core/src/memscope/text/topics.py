@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscope.text.language import WordRules, depends_on_languages, every_rules, has_cjk, spaced_rules
-from memscope.text.tokens import ALL_UNSPACED, content_stems, fold, is_unspaced, pieces, usual
+from memscope.text.tokens import ALL_UNSPACED, content_stems, fold, fold_variants, is_unspaced, pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +73,7 @@ def _topics_of_piece(piece: str, rules: WordRules) -> int:
 
 def topics_of_phrases(texts: Sequence[str]) -> list[int]:
     """Return the topics of texts without spaces, which are read as lines of one, by the longest word at each place."""
-    text, bits = usual("\n".join(texts)), [0] * len(texts)
+    text, bits = fold_variants("\n".join(texts)), [0] * len(texts)
     if not has_cjk(text):
         return bits
     ends = list(accumulate(len(one) + 1 for one in texts))

@@ -14,7 +14,7 @@ from memscope.imports import pattern
 from memscope.languages.name_rules import FoundName, NameKind, NameRules
 from memscope.languages.registry import known_kind
 from memscope.languages.zh import name_lists as lists
-from memscope.text.tokens import usual
+from memscope.text.tokens import fold_variants
 
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff"
 _BEFORE_PLACE = pattern(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_IDEOGRAPHS}]")
@@ -69,7 +69,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.plain = usual(text)
+        self.plain = fold_variants(text)
         self._taken = bytearray(len(text))
 
     def take(self, start: int, end: int, kind: NameKind, weight: int, role: str = "") -> Iterator[FoundName]:

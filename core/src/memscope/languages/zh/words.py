@@ -45,7 +45,7 @@ WORDS = WordRules(
         "|(?<=[周週])[一二三四五六日天](?:[、，和跟]?[周週][一二三四五六日天]){2})"
     ),
     secret_words=("密钥", "秘钥", "私钥"),
-    usual=FOLDER / "traditional.txt",
+    variants=FOLDER / "traditional.txt",
     topics=FOLDER / "topics.txt",
     vectors=FOLDER,
 )
