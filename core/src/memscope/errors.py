@@ -44,9 +44,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 C = TypeVar("C")
-VERSION = "0.2.0"  # of the package: here, so that what ``memscope`` itself imports can name it
+VERSION = "0.2.0"  # defined here because ``memscope/__init__`` and the modules it imports need it
 
-# Extras that are distributions of their own, with what a checkout installs beside ./core.
+# Extras that are separate distributions, with the folders that a checkout installs beside ./core.
 DISTRIBUTIONS = {
     "google-adk": "./adapters/google_adk",
     "llama-index": "./adapters/llama_index",
@@ -68,7 +68,7 @@ DISTRIBUTIONS = {
 def install_hint(extra: str) -> str:
     """Return the commands that install an extra, such as ``mcp``, from a checkout and from built wheels.
 
-    Never the bare name: a public index has an unrelated package called memscope, and resolvers step back to it.
+    Never suggest the bare name: a public index has an unrelated package called memscope, and pip may fall back to it.
     """
     checkout = f"./core {DISTRIBUTIONS[extra]}" if extra in DISTRIBUTIONS else f'"./core[{extra}]"'
     wheels = f'"memscope[{extra}]=={VERSION}" --find-links DIST'
@@ -235,11 +235,11 @@ class EmbeddingMismatch(EmbeddingError):
     code = "embedding_mismatch"
 
 
-OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError, BudgetSpent)  # no batch is parked for them
+OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError, BudgetSpent)  # such a failure never parks a batch
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Hint at an unknown name: the one that was probably meant, else all there are."""
+    """Hint at the right name for an unknown one: the closest match, else all valid names."""
     from difflib import get_close_matches
 
     names = sorted(known)
@@ -248,7 +248,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def hint_arguments(cls: type[C]) -> type[C]:
-    """Let every method say which argument was meant by one that it does not have, such as ``user_id``."""
+    """Class decorator: an unknown keyword argument such as ``user_id`` raises an error that names the right one."""
     for name, method in list(vars(cls).items()):
         if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
             setattr(cls, name, _hinting(method))

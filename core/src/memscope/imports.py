@@ -1,6 +1,6 @@
-"""Imports that cost little: a lock around what is imported late, in threads, and patterns compiled on first use.
+"""Keep imports cheap: a lock for late imports in threads, and regular expressions compiled on first use.
 
-A fork waits for the lock: a child whose parent was importing would wait for that module's own lock for ever.
+A fork waits for the lock: a child forked in the middle of an import would wait for that module's import lock forever.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Pattern:
-    """Stands for a compiled pattern; keeps the methods that were asked for."""
+    """Lazy proxy of a compiled pattern; caches each method once it is used."""
 
     def __init__(self, source: str, flags: int) -> None:
         self.pattern, self._flags = source, flags
@@ -29,8 +29,8 @@ class _Pattern:
 
 
 def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a regular expression that is compiled on first use: large ones take milliseconds, and few texts need all.
+    """Make a regular expression that is compiled on first use: large ones take milliseconds, and few texts need all.
 
-    One that is wrong raises ``re.error`` only then; the tests use each.
+    A syntax error is raised only then; the tests use each pattern.
     """
     return cast("re.Pattern[str]", _Pattern(source, flags))

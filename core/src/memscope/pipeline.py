@@ -1,9 +1,9 @@
 """Run the named steps of an operation. A worker is an async function from batch to batch; I/O goes through its
 ``Services``.
 
-A worker reads and writes the fields that it declares. Writes are checked for every worker; reads for those of plugins,
-which get a view of the batch without the other fields, and for the built-in ones in their tests: a view costs as much
-as some of them.
+A worker reads and writes only the fields that it declares. Writes are always checked. Reads are checked for plugins'
+workers, which get a view of the batch without the other fields; built-in workers get one in their tests only, since
+making the view costs as much as some of them take.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from memscope.errors import ConfigError, MemscopeError, PluginError, WorkerError
 from memscope.services import Services
 
 B = TypeVar("B")
-UNFINISHED = "unfinished"  # in the report of a saved change set: what an attempt had done when it ended
+UNFINISHED = "unfinished"  # report key in a saved change set: progress of an interrupted attempt
 
 
-@dataclass(frozen=True, eq=False)  # looked up by itself for each step of a retrieve: a hash of its fields costs more
+@dataclass(frozen=True, eq=False)  # a dictionary key on every step of a retrieve: hash by identity, not by fields
 class Worker(Generic[B]):
-    """A step with a name. ``reads`` and ``writes`` are fields of the batch; what it writes it may read too."""
+    """A named step. ``reads`` and ``writes`` are fields of the batch; a worker may also read what it writes."""
 
     name: str
     reads: tuple[str, ...]
@@ -39,7 +39,7 @@ class Worker(Generic[B]):
 
 
 def altered(value: B, /, **changes: Any) -> B:
-    """Copy a dataclass without slots, with some fields changed, ten times as fast as ``dataclasses.replace``."""
+    """Copy a dataclass without slots and change some fields: ten times as fast as ``dataclasses.replace``."""
     copied = object.__new__(type(value))
     vars(copied).update(vars(value), **changes)
     assert len(vars(copied)) == len(vars(value)), "no new fields"
@@ -117,7 +117,7 @@ async def run(steps: Sequence[Worker[B]], batch: B, ctx: Services) -> B:
 
 @lru_cache(maxsize=1 << 7)
 def _unwritten(batch: Hashable, step: Worker[Any]) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]:
-    """Return the fields that a step must leave as they are, and what reads all of them at once."""
+    """Return the fields that a step must not change, and a getter that reads them all at once."""
     names = tuple(column.name for column in fields(batch) if column.name not in step.writes)  # type: ignore[arg-type]
     return names, attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, name) for name in names)
 
@@ -152,5 +152,5 @@ async def _result(step: Worker[B], batch: B, ctx: Services) -> object:
         return await step(batch, ctx)
     except (MemscopeError, TimeoutError):
         raise
-    except Exception as error:  # its words may be those of a conversation
+    except Exception as error:  # its message may contain conversation text
         raise WorkerError(f"worker {step.name!r} failed: {type(error).__name__}") from error

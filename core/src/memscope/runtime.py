@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CLOCK_REMEDY = "give a function that returns a time with its zone, such as lambda: datetime.now(UTC)"
 MIN_CLOCK, MAX_CLOCK = datetime(1970, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
-SPAN_NAMES = {  # by the GenAI memory conventions of OpenTelemetry
+SPAN_NAMES = {  # named after OpenTelemetry's GenAI conventions for memory
     "add_turns": "create_memory",
     "add_memory": "create_memory",
     "import": "create_memory",
@@ -51,7 +51,7 @@ SPAN_NAMES = {  # by the GenAI memory conventions of OpenTelemetry
 
 @dataclass
 class Runtime:
-    """Made by ``assemble``, which opens nothing; the first operation opens the store."""
+    """The parts of one memory. ``assemble`` makes it; the first operation opens the store."""
 
     services: Services
     plugins: Plugins
@@ -95,21 +95,21 @@ class Runtime:
 
     @asynccontextmanager
     async def operation(self, name: str) -> AsyncIterator[Services]:
-        """The services of the open store within a span of telemetry; usage of models is counted for ``name``."""
+        """Open the store if needed; yield its services inside a telemetry span; count model usage under ``name``."""
         await self.open()
         with span(name), self.counting(name):
             yield self.services
 
     @contextmanager
     def counting(self, operation: str) -> Iterator[None]:
-        """Count usage of models in total and per operation, that of background tasks started inside included."""
+        """Count model usage in total and per operation, including background tasks started inside."""
         with self.services.usage.counting(), self.usage_by_operation.setdefault(operation, Usage()).counting():
             yield
 
     # ---- writing
 
     async def secret(self) -> bytes:
-        """The store's secret for turn keys, read once."""
+        """Read the store's secret for turn keys, once."""
         if self._secret is None:
             self._secret = await self.services.store.secret()
         return self._secret
@@ -127,7 +127,7 @@ class Runtime:
             turns, where, self.services.now(zone), zone or self.services.zone, self.services.limits
         )
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
-        same = len(hooked) == len(valid.turns)  # else a plugin left some out, and positions say nothing
+        same = len(hooked) == len(valid.turns)  # False if a plugin dropped turns: positions no longer match
         timed = valid.timed if same else [turn.time != turn.recorded for turn in hooked]
         drafted = inserts(await self.secret(), hooked, timed, replay=replay)
         report = valid.report(await self.services.store.append(where.user, drafted))
@@ -137,7 +137,7 @@ class Runtime:
     async def check_statement(
         self, statement: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
     ) -> tuple[Turn, bool]:
-        """Validate one statement and pass it through the hooks; also returns whether its time was given."""
+        """Validate one statement and pass it through the hooks; also return whether the caller gave its time."""
         limits = replace(self.services.limits, text=self.services.limits.memory)
         valid = validation.turns(
             [statement], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless
@@ -182,7 +182,7 @@ class Runtime:
         )
 
     def _speak(self, speak: Speak | None) -> Speak:
-        """Return what the call asks for; None is the setting."""
+        """Resolve ``speak``: the call's value, else the setting."""
         if speak is None:
             return self.services.settings.context.speak
         validation.choice("speak", speak, "when_needed", "always")
@@ -211,7 +211,7 @@ class Runtime:
     # ---- the back end
 
     def stage_jobs(self) -> tuple[StageJob, StageJob]:
-        """Consolidate and reflect with the workers of the settings: for a call, the background, or a process."""
+        """Build the jobs of consolidate and reflect with the workers that the settings name."""
         if self._stage_jobs is None:
             from memscope import consolidation, reflection
             from memscope.blocks.corrections import remove_outdated_lines
@@ -228,7 +228,7 @@ class Runtime:
         return self._stage_jobs
 
     async def run(self, *jobs: StageJob, user: str | None, preview: bool, zone: tzinfo | None) -> WorkReport:
-        """Work off what is pending of ``user``, or of every user, one stage after the other; returns one report."""
+        """Process all pending work of one user, or of all, stage by stage; return one report."""
         from memscope.jobs.runner import run_until_idle
 
         report = await run_until_idle(
@@ -247,7 +247,7 @@ def assemble(
     plugins: Sequence[object],
     clock: Callable[[], datetime] | None,
 ) -> Runtime:
-    """Put a memory together and open nothing yet. Raise ``ConfigError`` or ``PluginError``."""
+    """Assemble a memory without opening anything. Raise ``ConfigError`` or ``PluginError``."""
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
     from memscope.plugins.redaction import Redaction
@@ -279,7 +279,7 @@ def assemble(
 
 
 def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime]:
-    """Return the clock, the system's for None. ``ConfigError`` for a time without zone or of another age."""
+    """Return the clock, the system's for None. Raise ``ConfigError`` if its time has no zone or an implausible year."""
     if clock is None:
         return lambda: datetime.now(UTC)
     value: object = clock
@@ -297,9 +297,9 @@ def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime
 
 @contextmanager
 def span(operation: str) -> Iterator[None]:
-    """Make a span of an operation where the application has loaded the API of OpenTelemetry; it is not imported here.
+    """Open a telemetry span if the application has imported OpenTelemetry's API; this module never imports it.
 
-    It holds the operation's name and the error's code, never text.
+    The span holds the operation's name and the error's code, never text.
     """
     trace = sys.modules.get("opentelemetry.trace")
     name = SPAN_NAMES.get(operation)

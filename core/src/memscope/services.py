@@ -1,5 +1,5 @@
-"""Services: the one object that holds what every part of a memory works with; and the runtime, as blocks, entities and
-importers see it."""
+"""Services: the store, settings, clock and models that every part of a memory shares. Also the protocol through which
+blocks, entities and importers see the runtime."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from memscope.retrieval.features import Feature
     from memscope.stores import Store
 
-    # a protocol costs more at import than the rest of this file
+    # a Protocol class costs more at import than the rest of this file
     class MemoryOperations(Protocol):
-        """The part of the runtime that lower layers call: opens the store, validates input and runs plugins' hooks."""
+        """The runtime as lower layers call it: open the store, validate input, run plugins' hooks."""
 
         @property
         def services(self) -> Services: ...
@@ -52,11 +52,11 @@ M = TypeVar("M", bound="BaseModel")
 
 @dataclass(frozen=True)
 class Services:
-    """Store, settings, clock, models and prompts of a memory. A model is None where none is configured; ``zone``: the
-    user's where it is known, else that of the settings, None for the system's.
+    """Store, settings, clock, models and prompts of a memory. A model is None if none is configured. ``zone`` is the
+    user's if known, else that of the settings, else None for the system's.
 
-    Workers get a copy for their run. ``save``: keeps an ``UNFINISHED`` change set for the next attempt at a claim; None
-    where nothing is to be written.
+    Workers get a copy for their run. ``save`` stores an ``UNFINISHED`` change set for the next attempt at a claim; None
+    means write nothing.
     """
 
     store: Store
@@ -69,41 +69,41 @@ class Services:
     prompts: Prompts | None = None
     zone: tzinfo | None = None
     limits: Limits = field(default_factory=Limits)
-    features: tuple[Feature, ...] = ()  # of the ranking, by plugins
-    redact: Callable[[Any], Any] = lambda value: value  # masks secrets in a record or text, as the settings say
+    features: tuple[Feature, ...] = ()  # ranking features that plugins add
+    redact: Callable[[Any], Any] = lambda value: value  # masks secrets, as configured
     save: Callable[[ChangeSet], Awaitable[None]] | None = None
-    notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
-    counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # where the store keeps none
+    notes: list[str] = field(default_factory=list)  # degradations to mention in the result's reason
+    counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # in memory, for stores without counters
 
     def now(self, zone: tzinfo | None = None) -> datetime:
-        """The time in ``zone``, else in that of the settings, else in the system's."""
+        """Return the current time in ``zone``, else in the zone of the settings, else in the system's."""
         return self.clock().astimezone(zone or self.zone)
 
     def may_state(self, fact: Memory) -> bool:
-        """Tell a fact from a machine's note, which counts as one only where ``consolidation.roles`` has its role."""
+        """Return whether a record may count as a fact; a machine's only if ``consolidation.roles`` has its role."""
         return not fact.by_machine or fact.origin in self.settings.consolidation.roles
 
     async def import_operations(self) -> None:
-        """Import and read in a thread what the first calls need: an event loop may neither wait nor read files."""
+        """Import and read, in a thread, what the first calls need: an event loop must not block or read files."""
         names = ["memscope.retrieval", "memscope.search.candidates"]
         if self.chat is not None:
             names += ["memscope.jobs.background", "memscope.consolidation", "memscope.reflection"]
         await asyncio.to_thread(_import, names)
 
     async def prepare_models(self) -> None:
-        """Load what the first request of a query needs, which else counts towards its deadline."""
+        """Load models before the first query, so that loading does not count towards its deadline."""
         for model in (self.embedder, self.reranker):
             if prepare := getattr(model, "prepare", None):
                 await prepare()
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Shape [len(texts), dims], rows of length 1. Any error is a ``MemscopeError``, whoever wrote the embedder."""
+        """Embed texts: shape [len(texts), dims], unit rows. Turn any error of the embedder into a ``MemscopeError``."""
         if self.embedder is None:
             raise ConfigError("there is no embedder", hint="set embedding in the settings")
         return await _trusted(self.embedder.embed(texts), len(texts), self.embedder)
 
     async def embed_query(self, text: str) -> NDArray[np.float32] | None:
-        """The query's vector; None, and a note, without an embedder that answers: the words alone will do."""
+        """Embed the query. If there is no embedder or it fails, add a note and return None: words alone still work."""
         if self.embedder is None:
             return None
         try:
@@ -115,7 +115,7 @@ class Services:
             return None
 
     async def ask(self, prompt: str, texts: Sequence[str], data: Json, schema: type[M]) -> M:
-        """The chat model's answer to a prompt with its ``data``, in the language of the ``texts``, as a ``schema``.
+        """Ask the chat model with a prompt and its ``data``, in the language of the ``texts``; return a ``schema``.
 
         Raises as ``models.structured_output.ask``.
         """
@@ -126,7 +126,7 @@ class Services:
         return await ask(self.chat, (self.prompts or Prompts()).messages(prompt, texts, data), schema)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> list[float] | None:
-        """A score for each text; None, and a note, without a rerank model that answers: our own order will do."""
+        """Score each text. If there is no rerank model or it fails, add a note and return None: keep our own order."""
         if self.reranker is None:
             return None
         try:
@@ -150,12 +150,12 @@ async def _trusted(vectors: Awaitable[Any], count: int, embedder: Embedder) -> N
 
     from memscope.models.embedding_batches import normalised
 
-    dims = embedder.space.dims  # 0 where not known yet
+    dims = embedder.space.dims  # 0: not known yet
     try:
         rows = np.atleast_2d(np.asarray(await vectors, np.float32))
     except MemscopeError:
         raise
-    except Exception as error:  # its words may be those of a conversation
+    except Exception as error:  # its message may contain conversation text
         raise EmbeddingError(f"the embedder failed: {type(error).__name__}") from None
     if rows.ndim != 2 or len(rows) != count or not rows.size:
         raise EmbeddingError(f"{count} texts were to be embedded, and an array of shape {rows.shape} came back")

@@ -1,4 +1,4 @@
-"""A small file that several processes change: read, change and replace it under one lock, so that no change is lost."""
+"""Read, change and replace a small file under one lock, so that processes never lose each other's changes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LOCK_TIMEOUT_S = 30.0
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file against other processes and threads; ``StoreBusy`` after ``LOCK_TIMEOUT_S``.
+    """Lock a file against other processes and threads; raise ``StoreBusy`` after ``LOCK_TIMEOUT_S``.
 
-    The lock is a file beside it that stays: removing it would let two processes lock two different files.
+    The lock is a second file beside it, never removed: otherwise two processes could each lock a different file.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = open_lock(path.with_name(path.name + "-lock"))
@@ -35,7 +35,7 @@ def open_lock(path: Path) -> int:
 
 @contextmanager
 def held(file: int, path: Path) -> Iterator[None]:
-    """Hold the lock on an open file; ``StoreBusy``, which names ``path``, after ``LOCK_TIMEOUT_S``."""
+    """Lock an open file; after ``LOCK_TIMEOUT_S`` raise ``StoreBusy``, which names ``path``."""
     deadline, pause = time.monotonic() + LOCK_TIMEOUT_S, 0.0005
     while not try_lock(file):
         if time.monotonic() > deadline:
@@ -49,7 +49,7 @@ def held(file: int, path: Path) -> Iterator[None]:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Replace the content of a file, mode 0600. A reader, and a power cut, meet the old one or the new one."""
+    """Atomically replace the content of a file, mode 0600. After a power cut it is the old or the new content."""
     part = path.with_name(path.name + "-new")
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -65,7 +65,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Sync a file or, where the system can, a folder to the disk."""
+    """Sync a file to disk, or a folder where the system supports it."""
     if path.is_dir() and os.name == "nt":
         return
     file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

@@ -29,7 +29,7 @@ TIME_LIKE = re.compile(
 
 if TYPE_CHECKING:
     from pathlib import Path
-MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages without a text
+MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # their text may be empty
 MEMORY_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -39,7 +39,7 @@ PERIOD_EXAMPLE = 'for example period=("2026-03-01", "2026-03-31")'
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one call. Sizes are bytes of UTF-8: ``text`` of a turn, ``memory`` of a memory, metadata or data."""
+    """Limits of one call, in bytes of UTF-8: a turn's ``text``, a ``memory``'s text, ``metadata`` or data."""
 
     text: int = 1024 * 1024
     memory: int = 256 * 1024
@@ -52,17 +52,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedTurns:
-    """Turns as they will be stored, and counts of repairs."""
+    """Turns ready to be stored, with counts of repairs."""
 
     turns: tuple[Turn, ...]
-    timed: tuple[bool, ...]  # the caller gave the time
-    kept: tuple[bool, ...]  # per message given; those without text are left out
+    timed: tuple[bool, ...]  # per turn: the caller gave its time
+    kept: tuple[bool, ...]  # per input message: False for one without text, which is dropped
     repaired: int
     skipped_parts: int
     clock_suspect: int
 
     def report(self, appended: AppendResult) -> AddReport:
-        keys, whole = iter(appended.keys), len(appended.keys) == len(self.turns)  # fewer where a plugin left turns out
+        keys, whole = iter(appended.keys), len(appended.keys) == len(self.turns)  # fewer if a plugin dropped turns
         return AddReport(
             stored=appended.outcomes.count("stored"),
             duplicates=appended.outcomes.count("duplicate"),
@@ -79,7 +79,7 @@ class ValidatedTurns:
 
 
 def identifier(what: str, value: object) -> str:
-    """An opaque name: not empty, no blanks around it, nothing invisible in it, at most 256 bytes."""
+    """Validate an opaque name: not empty, no surrounding blanks, no invisible characters, at most 256 bytes."""
     if not isinstance(value, str):
         raise ScopeError(f"{what} must be a text that is not empty, got {type(value).__name__}")
     if not value:
@@ -108,7 +108,7 @@ def owner(user: object) -> str | None:
 
 
 def ids(what: str, value: object) -> tuple[str, ...]:
-    """Validate a list of ids. A text is refused: it would be read as a list of letters."""
+    """Validate a list of ids. Refuse a plain string, which would be read as a list of letters."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InputError(f"{what} must be a list of ids", hint=f"did you mean [{value!r}]?")
     return tuple(map(str, value))
@@ -118,7 +118,7 @@ def ids(what: str, value: object) -> tuple[str, ...]:
 
 
 def text(what: str, value: object, limit: int) -> str:
-    """Check a text's length in bytes; replace NUL and lone surrogates, which no store can keep, by U+FFFD."""
+    """Check a text's length in bytes; replace NUL and lone surrogates, which stores cannot hold, by U+FFFD."""
     if not isinstance(value, str):
         raise InputError(f"{what} must be text, got {type(value).__name__}")
     repaired = value.replace("\0", "\ufffd")
@@ -200,7 +200,7 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
 
 
 def json_object(what: str, value: object, limits: Limits) -> dict[str, Json]:
-    """Validate a dict of JSON values; returns a copy, which the caller cannot change."""
+    """Validate a dict of JSON values; return a copy that the caller cannot change."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -257,13 +257,13 @@ def choice(what: str, value: object, *allowed: str | bool) -> None:
 def path(value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or "\0" in str(value):
         raise InputError(f"not a path of a file: {str(value)[:200]!r}")
-    from pathlib import Path  # with what it imports, a tenth of the whole package
+    from pathlib import Path  # late: its imports take a tenth of the package's import time
 
     return Path(value)
 
 
 def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
-    """Validate a filter; returns None for an empty one."""
+    """Validate a filter; return None for an empty one."""
     check(value)
     return value or None
 
@@ -304,7 +304,7 @@ def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
 
 def turns(messages: object, where: Scope, now: datetime, default_zone: tzinfo | None = None,
           limits: Limits | None = None, *, textless: bool = False) -> ValidatedTurns:  # fmt: skip
-    """Check a whole call: all of it is taken, or ``InputError`` names the turn and nothing is."""
+    """Validate a whole call: accept every turn, or raise ``InputError`` naming the invalid one."""
     limits = limits or Limits()
     if isinstance(messages, str | bytes | Mapping | Turn) or not isinstance(messages, Sequence):
         raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
@@ -353,7 +353,7 @@ def _turn(
 
 
 def _time(path: str, message: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
-    """Return the time given as ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
+    """Read ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
     name = "timestamp" if message.get("time") is None else "time"
     value = message.get(name)
     if value is None:
@@ -383,7 +383,7 @@ def _role(path: str, value: object) -> Role:
 
 
 def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
-    """Return a message's text (of typed parts the text parts, "" for null) and the number of other parts."""
+    """Return a message's text (its text parts joined, "" for null) and the number of other parts."""
     content = message.get("content", message.get("text"))
     if isinstance(content, str):
         return content, 0

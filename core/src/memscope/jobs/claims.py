@@ -12,7 +12,7 @@ from memscope.errors import StoreError
 from memscope.records import ChangeSet, Claim, Stage
 from memscope.services import Services
 
-ANOTHER_WORKER = "another_worker"  # code in a report: another worker held the items for as long as a call waits
+ANOTHER_WORKER = "another_worker"  # report code: another worker held the items longer than a call waits
 HELD_REASON = "another worker (a background, memscope worker, another program) has what is left; call again later"
 MAX_HELD_WAIT_S = 300.0
 POLL_CLAIM_S = (0.02, 1.0)  # first and longest pause between two attempts
@@ -26,9 +26,10 @@ class HeldTooLong(Exception):
 class Claims:
     """Claims of one pass over a stage: of one user, or of all.
 
-    ``wait``: for what another worker holds, until it is done or the lease of one that died has run out. ``rest``: the
-    seconds for which a claim waits for more items; it is put back. ``over``: users that get no more in this pass;
-    ``alone``: users with a turn that a change set left over; it is claimed alone, since it may fail alone.
+    ``wait``: wait for items that another worker holds until they are done or its lease expires. ``rest``: computes how
+    many seconds a claim should wait for more items; it is put back until then. ``over``: users to leave out for the
+    rest of this pass. ``alone``: users with a turn that a change set left over: it is claimed alone, since it may fail
+    alone.
     """
 
     ctx: Services
@@ -44,7 +45,7 @@ class Claims:
     async def next(self) -> list[Claim]:
         """Return claims to work on, one per user; none when the pass is over.
 
-        Raises ``HeldTooLong`` once the number of items that another worker holds stayed the same for two leases.
+        Raises ``HeldTooLong`` if the number of items held by another worker has not changed for two leases.
         """
         returned: list[Claim] = []
         try:
@@ -52,7 +53,7 @@ class Claims:
                 due = [claim for claim in claims if await self._is_due(claim)]
                 returned += (
                     claim for claim in claims if claim not in due
-                )  # held until then: claimed, they hide others
+                )  # keep these leases for now: put back at once, they would be claimed again
                 if due or self.user is not None:
                     return due
             return []
@@ -74,7 +75,7 @@ class Claims:
         return claim.user not in self.over
 
     async def _once_free(self, returned: Sequence[Claim]) -> list[Claim]:
-        if not self.wait or returned:  # those are held by this pass
+        if not self.wait or returned:  # this pass holds those
             return []
         before, pause, wait_s = 0, POLL_CLAIM_S[0], min(2 * self.ctx.settings.lease_s, MAX_HELD_WAIT_S)
         until = time.monotonic() + wait_s
@@ -90,16 +91,16 @@ class Claims:
         return []
 
     async def _held(self) -> int:
-        """Return the number of pending items; to be asked when none can be claimed and so another worker has them.
+        """Count pending items. If none could be claimed, another worker holds them.
 
-        0 where a batch failed: what is behind it waits for the next attempt at that.
+        0 if a batch failed: the items behind it wait for its next attempt.
         """
         stats = await self.ctx.store.stats(self.user)
         return 0 if stats.failed[self.stage] else stats.pending[self.stage]
 
 
 async def put_back(ctx: Services, claim: Claim) -> None:
-    """Undo a claim that is not due; a batch that it formed is dissolved, so that later items can join."""
+    """Release a claim that is not due and dissolve the batch it formed, so that later items can join."""
     with suppress(StoreError):  # it runs out by itself then
         if claim.attempt > 1 or claim.change_set is not None:
             await ctx.store.give_back(claim)

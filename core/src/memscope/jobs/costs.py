@@ -1,7 +1,7 @@
 """Costs and budget of the back end, counted in the store after each call, so that no count is lost in a crash.
 
-Counters are numbers only: per user and operation under a keyed digest of the user, and for the whole store, with the
-current hour and day of the budget and the facts of each model. Without counters in the store, this process counts.
+Counters hold numbers only: per user (under a keyed digest) and operation, and for the whole store, with the budget's
+current hour and day and the number of facts per model. If the store has no counters, this process keeps them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from memscope.services import Services
 
 WHOLE_STORE = "whole"
-KEEP_WINDOWS = timedelta(days=2)  # more than a day, since processes may differ in their zones
+KEEP_WINDOWS = timedelta(days=2)  # more than a day, since processes may run in different time zones
 Counts = dict[str, Json]
 
 
 @runtime_checkable
 class CounterStore(Protocol):
-    """A store with counters by name, which contain no text and are not exported."""
+    """A store that keeps named counters, which contain no text and are not exported."""
 
     async def counters(self, name: str) -> Counts:
         """Read counters.
@@ -85,7 +85,7 @@ class MeteredChat:
             replies["unusable_replies"] = 1
             raise
         except ModelError:
-            replies = {}  # none came
+            replies = {}  # no reply: count the call alone
             raise
         finally:
             with suppress(StoreError):  # do not lose a paid reply over its count
@@ -158,7 +158,7 @@ def per_1000_turns(spent: Mapping[str, Mapping[str, int]], stats: Stats) -> Mapp
 
 
 async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
-    """Count the chat model's accepted facts, rejected ones by reason, and what else it told (``weaknesses``)."""
+    """Count the chat model's accepted facts, rejected facts by reason, and the other counts of ``weaknesses``."""
     assert ctx.chat is not None
     name = ctx.chat.name
 
@@ -170,13 +170,13 @@ async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
 
 
 async def facts(ctx: Services) -> tuple[Mapping[str, int], str]:
-    """Return the counts of the chat model's facts, and a sentence for each kind of which many were refused."""
+    """Return the chat model's fact counts, and a sentence for each kind of output with many refusals."""
     counts = (await read_counters(ctx, WHOLE_STORE)).get("facts", {}).get(ctx.chat.name, {}) if ctx.chat else {}
     return counts, "; ".join(weaknesses(counts).values())
 
 
 def _windows(ctx: Services) -> dict[str, tuple[datetime, datetime]]:
-    """Return start and end of the current hour, and of the current day in the zone of the settings."""
+    """Return start and end of the current hour, and of the current day in the settings' time zone."""
     now = ctx.clock().astimezone(ctx.zone)
     hour = now.replace(minute=0, second=0, microsecond=0)
     day = hour.replace(hour=0)
@@ -193,7 +193,7 @@ def _add(counts: Counts, amounts: Mapping[str, int]) -> None:
 
 
 async def user_counters(ctx: Services, user: str) -> str:
-    """Return the name of a user's counters, a keyed digest."""
+    """Name a user's counters by a keyed digest."""
     digest = blake2b(user.encode("utf-8", "surrogatepass"), key=(await ctx.store.secret())[:64], digest_size=16)
     return f"user {digest.hexdigest()}"
 

@@ -1,4 +1,4 @@
-"""Embedding of stored units: after the acknowledgement, never before it."""
+"""Embed stored units, always after ``add_turns`` has acknowledged them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ log = logging.getLogger("memscope")
 TEXTS_PER_CALL = 128
 LEASE_S = 60.0
 RETRY_S = 5.0
-COALESCE_S = 0.02  # texts within it share a request
+COALESCE_S = 0.02  # texts that arrive within it share a request
 
 
 async def embed_batch(ctx: Services) -> int:
-    """Embed one batch per user of units without vectors; returns the number embedded.
+    """Embed one batch per user of units without vectors; return the number embedded.
 
-    A model that fails gives the batch back to be tried again later; ``EmbeddingMismatch`` when the store holds another
-    model's vectors.
+    If the model fails, the batch is released and tried again later. Raise ``EmbeddingMismatch`` if the store holds
+    another model's vectors.
     """
     if ctx.embedder is None:
         return 0
@@ -48,13 +48,13 @@ async def embed_batch(ctx: Services) -> int:
 
 
 async def declare(ctx: Services, *, replace: bool = False) -> None:
-    """Declare the vector space to the store, after asking the model once for the length of a vector."""
+    """Declare the vector space to the store, after probing the model for its number of dimensions."""
     if ctx.embedder is not None:
         await ctx.store.set_vector_space(await ctx.embedder.measure(), replace=replace)
 
 
 async def embed_all(ctx: Services, *, gather: Callable[[], Awaitable[None]] | None = None) -> None:
-    """Declare the vector space, then embed until no unit waits; ``gather`` waits for more after each batch."""
+    """Declare the vector space, then embed until no unit waits; ``gather`` waits after each batch for more texts."""
     await declare(ctx)
     while await embed_batch(ctx):
         if gather is not None:
@@ -62,7 +62,7 @@ async def embed_all(ctx: Services, *, gather: Callable[[], Awaitable[None]] | No
 
 
 async def _count_failed(ctx: Services) -> int:
-    """Return the number of units of failed batches."""
+    """Count the units in failed batches."""
     stats = await ctx.store.stats()
     return stats.failed["embed"] + stats.parked["embed"]
 
@@ -74,7 +74,7 @@ class Filler:
         self._wanted = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._awaited = asyncio.Event()  # somebody waits for the vectors: no more are waited for
+        self._awaited = asyncio.Event()  # set while a caller waits for the vectors: do not wait for more texts
         self._task: asyncio.Task[None] | None = None
         self.error: MemscopeError | None = None
 
@@ -102,11 +102,11 @@ class Filler:
                     self.error = None
             except MemscopeError as error:
                 self._failed(error)
-            except Exception as error:  # a third party's embedder; its words may be those of a conversation
+            except Exception as error:  # a third-party embedder: its message may contain conversation text
                 self._failed(EmbeddingError(f"the embedder failed: {type(error).__name__}"))
 
     async def _gather(self) -> None:
-        """Wait for more to embed in the same request."""
+        """Wait for more texts to embed in the same request."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._awaited.wait(), COALESCE_S)
 
@@ -116,7 +116,7 @@ class Filler:
         self.error = error
 
     async def drain(self, timeout_s: float | None) -> bool:
-        """Wait until no embedding runs; False on timeout."""
+        """Wait until no embedding runs; return False on timeout."""
         self._awaited.set()
         try:
             await asyncio.wait_for(self._idle.wait(), timeout_s)

@@ -1,7 +1,7 @@
-"""Work of a memory inside its process: vectors at once, facts and insights in a background.
+"""Work for a memory inside the caller's process: embed at once, extract facts and insights in the background.
 
-The background is started by ``start()`` for all users, or by itself with the first turn for the users that this process
-serves; again after a fork, and on another event loop where the one it was started on has ended.
+``start()`` starts the background for all users. Otherwise the first turn starts it, for the users that this process
+serves. It starts again after a fork, or on a new event loop if the old one has ended.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from memscope.services import Services
 
 log = logging.getLogger("memscope")
-_of_parents: list[object] = []  # tasks of a parent process: dropped in a child they would warn that they never ended
+_of_parents: list[object] = []  # a forked parent's tasks: freed in the child, they would warn
 
 
 def check_loop() -> None:
-    """Raise ``ClosedError`` in a child process that continues a coroutine of its parent."""
+    """Raise ``ClosedError`` in a forked child that continues a coroutine of its parent."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -36,7 +36,7 @@ def check_loop() -> None:
 
 
 class InProcessWork:
-    """``automatic``: works for the users that are read and written without being asked to, if the settings allow it."""
+    """The background of one memory. ``automatic``: it starts by itself for users that are read or written."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class InProcessWork:
         self._pid = os.getpid()
 
     def wake(self, user: str = "", turns: int = 0) -> None:
-        """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
+        """Schedule embedding, and consolidation if ``user`` added ``turns``."""
         self._leave_parent()
         self.filler.wake(self._ctx)
         if turns and self.automatic:
@@ -66,24 +66,24 @@ class InProcessWork:
         background.start()
 
     def work_by_itself(self) -> None:
-        """Be ``automatic`` where there is a chat model and the settings do not say no."""
+        """Become ``automatic`` if there is a chat model and the settings allow it."""
         self.automatic = self._ctx.settings.background and self._ctx.chat is not None
         if self.automatic:
-            self._jobs()  # import before a server forks; raise mistakes in the settings now
+            self._jobs()  # import before a server forks, and raise errors in the settings now
 
     def user_seen(self, user: str) -> None:
-        """Note that a user was read, so that the background finishes their work of earlier runs."""
+        """Note that a user was read, so that the background finishes work left by earlier runs."""
         if self.automatic:
             (self._usable() or self._make()).user_seen(user)
 
     def work_for(self, user: str, turns: int = 0) -> None:
-        """Work in the background for ``user``, who has ``turns`` new ones; not where the settings say no."""
+        """Work in the background for ``user``, who has ``turns`` new turns, if the settings allow it."""
         background, ctx = self._usable(), self._ctx
         if background is None and not (ctx.settings.background and ctx.chat is not None):
             return
         background = background or self._make()
         if not background.is_started:
-            Context().run(self._begin, background)  # nothing is charged to the operation that began it
+            Context().run(self._begin, background)  # empty context: no usage is charged to the caller
         background.turns_added(user, turns)
 
     async def stop(self, drain_s: float) -> None:
@@ -99,7 +99,7 @@ class InProcessWork:
         self._announced = True
 
     def _usable(self) -> Background | None:
-        """Return the background, if it is of this process and its event loop has not ended."""
+        """Return the background, if it belongs to this process and its event loop has not ended."""
         self._leave_parent()
         if self.background is not None and not self.background.is_usable():
             self.background = None
@@ -112,7 +112,7 @@ class InProcessWork:
         return self.background
 
     def _leave_parent(self) -> None:
-        """Start over in a child process, where the parent's tasks never run."""
+        """Start over in a forked child, where the parent's tasks never run."""
         if self._pid != os.getpid():
             _of_parents.append((self.filler, self.background))
             self.filler, self.background, self._announced, self._pid = Filler(), None, False, os.getpid()

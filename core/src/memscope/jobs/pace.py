@@ -1,6 +1,6 @@
-"""Pace of the back end: a batch waits until it is full or its user pauses, so that few calls read many turns.
+"""Pace the back end: a batch waits until it is full or its user pauses, so that one call reads many turns.
 
-Less than half a batch waits longer, for the next sitting: a call costs nearly as much for five turns as for twenty.
+Less than half a batch waits longer: a call costs nearly as much for five turns as for twenty.
 
 Explicit calls (``memory.consolidate()``, ``memory.reflect()``) do not wait.
 """
@@ -17,15 +17,15 @@ from memscope.jobs.runner import JobResult, StageJob, results_of
 from memscope.records import Claim
 from memscope.services import Services
 
-FEW_TURNS_WAIT = 8  # times ``idle_s``, counted from the first turn: less than half a batch waits for the next sitting
-LOOKS_PER_WAIT = 24  # checks of a user with few facts, until these are due
+FEW_TURNS_WAIT = 8  # times ``idle_s`` from the first turn: how long less than half a batch waits
+LOOKS_PER_WAIT = 24  # how often a user with few facts is checked until they are due
 
 
 async def rest_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """Return the seconds for which a claim waits for more items: 0 for one that is due.
+    """Return how many seconds a claim should still wait for more items, 0 if it is due.
 
-    Turns wait until nothing came for ``idle_s``, few turns ``FEW_TURNS_WAIT`` times as long; facts until the first is
-    ``reflection.wait_s`` old. A full batch is due, and so is one that was begun before.
+    Turns wait until the user is idle for ``idle_s``, few turns ``FEW_TURNS_WAIT`` times as long; facts wait until the
+    first is ``reflection.wait_s`` old. A full batch is due, and so is a batch that was started before.
     """
     if job.stage == "reflect":
         return await _rest(ctx, job, claim, claim.items[0], ctx.settings.reflection.wait_s)
@@ -40,7 +40,7 @@ def are_few(turns: int, limit: int) -> bool:
 
 
 async def rest_of_left_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """Return ``rest_s``, but turns are also due where the first was left by a process that ended before ``idle_s``."""
+    """Like ``rest_s``, but turns are also due if a process ended without waiting ``idle_s`` for them."""
     if job.stage == "reflect":
         return await rest_s(ctx, job, claim)
     return await _rest(ctx, job, claim, claim.items[0], ctx.settings.idle_s)
@@ -50,17 +50,17 @@ async def _rest(ctx: Services, job: StageJob, claim: Claim, id: str, wait_s: flo
     if len(claim.items) >= job.limit or claim.attempt > 1 or claim.change_set is not None:
         return 0.0
     age = wait_s
-    with suppress(StoreError, KeyError):  # forgotten since
+    with suppress(StoreError, KeyError):  # forgotten meanwhile
         recorded = (await ctx.store.fetch(claim.user, [id])).records[id].recorded
         age = (ctx.clock() - recorded).total_seconds()
-    return wait_s - age if 0 <= age < wait_s else 0.0  # a clock that was set back keeps nobody waiting
+    return wait_s - age if 0 <= age < wait_s else 0.0  # if the clock was set back, do not wait
 
 
 @dataclass
 class Rounds:
-    """Looks at all users of a store: at pending turns each time, at facts of users who have new ones.
+    """Check all users of a store: pending turns each time, facts only for users who have new ones.
 
-    Users with few facts are looked at ``LOOKS_PER_WAIT`` times until these are due: there may be many of them.
+    A user with few facts is checked ``LOOKS_PER_WAIT`` times until they are due, since there may be many such users.
     """
 
     ctx: Services

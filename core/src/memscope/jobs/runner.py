@@ -1,10 +1,10 @@
-"""Runner of a stage: claims, leases, failures, the report. ``jobs/background.py`` runs it by itself.
+"""Run one stage: claims, leases, failures, the report. ``jobs/background.py`` schedules it.
 
-    claim ──▶ make a change set ──▶ save_reply ──▶ complete     that of a worker that died is only completed
-       │           └─ lease extended at a third of it; lost: what was made is thrown away
-       └──▶ fail(code, not before)                              every item stays: pending, failed or parked
+    claim ──▶ make a change set ──▶ save_reply ──▶ complete     a dead worker's saved set is only completed
+       │           └─ extend the lease at each third of it; if it is lost, discard the change set
+       └──▶ fail(code, not before)                              no item is lost: pending, failed or parked
 
-A ``StageJob`` computes the change set of a claim; consolidation and reflection bring theirs.
+A ``StageJob`` computes the change set of a claim; consolidation and reflection each provide one.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Make = Callable[[Services, Claim], Awaitable[ChangeSet]]
 
 log = logging.getLogger("memscope")
 OUTAGE_S = 30.0
-RETRY_FIRST_ITEM_ALONE = "alone"  # in the report of a change set: its first item is to be claimed by itself
+RETRY_FIRST_ITEM_ALONE = "alone"  # report key of a change set: claim its first item by itself next time
 
 
 class Hooks(Protocol):
-    """The plugins' part in an operation (``plugins.Plugins``)."""
+    """Plugins' hooks around an operation (``plugins.Plugins`` implements it)."""
 
     async def before(self, operation: str, value: T, **context: Any) -> T: ...
     async def after(self, operation: str, value: object, **context: Any) -> None: ...
@@ -51,9 +51,9 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True)
 class StageJob:
-    """Work of a stage: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing.
+    """A stage's work: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing.
 
-    ``finish`` is called for a user once nothing more can be claimed; it returns actions for the report.
+    ``finish`` runs once per user when nothing more can be claimed, and returns actions for the report.
     """
 
     stage: Stage
@@ -65,9 +65,9 @@ class StageJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """Result of one claim. ``moved``: some of its items are done, so that another claim makes sense.
+    """Result of one claim. ``moved``: some of its items are done, so another claim makes sense.
 
-    ``rest_s``: seconds until a claim that was put back is due.
+    ``rest_s``: seconds until a claim that was put back becomes due.
     """
 
     user: str
@@ -83,11 +83,11 @@ Rest = Callable[[Services, StageJob, Claim], Awaitable[float]]
 
 
 async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None, preview: bool = False) -> WorkReport:
-    """Work until nothing more can be claimed (of one user, or of all), one stage after the other.
+    """Work until nothing more can be claimed for one user or for all, one stage after the other.
 
     Failed items stay pending and are in the report, which is named after the last stage. ``preview`` makes the change
-    sets of one batch per user and stage and writes nothing. What another worker holds is waited for, at most for two
-    leases without progress; the report then has the code ``ANOTHER_WORKER``.
+    sets of one batch per user and stage and writes nothing. Items that another worker holds are waited for; after two
+    leases without progress the report gets the code ``ANOTHER_WORKER``.
     """
     stages = [job.stage for job in jobs]
     if ctx.chat is None:
@@ -97,7 +97,7 @@ async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None
     with usage.counting():
         for job in jobs:
             results += await results_of(ctx, job, user, preview=preview, wait=True)
-            if any(result.code == ANOTHER_WORKER for result in results):  # its lease is for both stages
+            if any(result.code == ANOTHER_WORKER for result in results):  # its lease covers both stages
                 break
     report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))
     return replace(
@@ -119,8 +119,8 @@ async def results_of(
     wait: bool = False,
     rest: Rest | None = None,
 ) -> list[JobResult]:
-    """Work off a stage, of one user or of all; a user whose claim did not move gets no other. For ``wait`` and ``rest``
-    see ``Claims``.
+    """Process a stage for one user or for all. A user whose claim made no progress gets no other. For ``wait`` and
+    ``rest`` see ``Claims``.
     """
     results: list[JobResult] = []
     claims = Claims(ctx, job.stage, job.limit, user, wait, partial(rest, ctx, job) if rest else None)
@@ -150,7 +150,7 @@ async def _next(claims: Claims, results: list[JobResult]) -> list[Claim]:
 async def _finish(ctx: Services, finish: Finish, user: str) -> JobResult:
     try:
         actions = await finish(replace(ctx, chat=MeteredChat(ctx, user, "blocks")), user)
-    except MemscopeError as error:  # done again the next time
+    except MemscopeError as error:  # ``finish`` is repeated next time
         return JobResult(user, code=error.code)
     return JobResult(user, ChangeSet(report={"actions": list(actions)}))
 
@@ -180,7 +180,7 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
 
 
 async def _with_pending(ctx: Services, stages: Sequence[Stage], user: str | None, report: WorkReport) -> WorkReport:
-    """Add pending items, each once, and their errors, including batches that failed before and wait."""
+    """Add the number of pending items and their errors, including earlier failed batches that wait."""
     stats = await ctx.store.stats(user)
     waiting = sum(stats.failed[stage] + stats.parked[stage] for stage in stages)
     errors = report.errors or (stats.errors if waiting else {})
@@ -191,7 +191,7 @@ async def _with_pending(ctx: Services, stages: Sequence[Stage], user: str | None
 
 
 async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool = False) -> JobResult:
-    """Process one claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
+    """Process one claim: complete it, or fail it with a code and a retry time. Raise nothing but a cancellation."""
     began = time.monotonic()
     try:
         change_set = await _plan(ctx, job, claim, preview)
@@ -223,7 +223,7 @@ async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool =
 
 
 def process_is_ending() -> bool:
-    """Return whether the interpreter shuts down, when executors refuse work and errors do not count."""
+    """Return whether the interpreter is shutting down: executors refuse work, so errors do not count."""
     executor = ThreadPoolExecutor(1)
     try:
         executor.submit(int)
@@ -235,7 +235,7 @@ def process_is_ending() -> bool:
 
 
 async def _plan(ctx: Services, job: StageJob, claim: Claim, preview: bool) -> ChangeSet:
-    """Return the saved change set, else a new one, made while the lease is kept."""
+    """Return the saved change set, else make one while extending the lease."""
     if claim.change_set is not None and UNFINISHED not in claim.change_set.report:
         return claim.change_set
     save = None if preview else partial(ctx.store.save_reply, claim)
@@ -265,7 +265,7 @@ def _checked(ctx: Services, claim: Claim, change_set: ChangeSet) -> ChangeSet:
 
 
 async def _keep(ctx: Services, claim: Claim) -> ChangeSet:
-    """Extend the lease after each third of it, so that one failure of the store is harmless; end by ``LeaseLost``."""
+    """Extend the lease at each third of it, so that one failed attempt is harmless; end by raising ``LeaseLost``."""
     while True:
         await asyncio.sleep(ctx.settings.lease_s / 3)
         try:
@@ -288,7 +288,7 @@ async def _fail(ctx: Services, claim: Claim, error: Exception, seconds: float) -
 
 
 def pause(ctx: Services, claim: Claim, error: Exception) -> float:
-    """Return the seconds until the next attempt: the server's ``retry_after``, else exponential backoff."""
+    """Seconds until the next attempt: the server's ``retry_after``, else exponential backoff."""
     requested = error.retry_after if isinstance(error, ModelError) else None
     retry_s = ctx.settings.retry_s
     usual = min(OUTAGE_S, retry_s * 6) if isinstance(error, OUTAGES) else float(retry_s * 4 ** (claim.attempt - 1))
@@ -296,7 +296,7 @@ def pause(ctx: Services, claim: Claim, error: Exception) -> float:
 
 
 def _where(error: Exception) -> str:
-    """Return type and line of an error, without its message, which may quote a conversation."""
+    """Describe an error by type and line, without its message, which may quote a conversation."""
     cause = error.__cause__ or error
     frame = extract_tb(cause.__traceback__)[-1]
     return f"{type(cause).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"

@@ -30,8 +30,8 @@ AND, OR, NOT = "$and", "$or", "$not"
 ABOUT_FIELD, KEYWORD_FIELD = "$about", "$keyword"
 IN, NOT_IN, EXISTS = "$in", "$nin", "$exists"
 MAX_CONDITIONS = 50
-MAX_FILTER_VALUES = 1000  # in all conditions, entries of lists and objects included
-MAX_CHARACTERS = 256 * 1024  # in all keys and texts
+MAX_FILTER_VALUES = 1000  # over all conditions, counting entries of lists and objects
+MAX_CHARACTERS = 256 * 1024  # over all keys and texts
 MAX_FILTER_NESTING = 8  # of $and, $or and $not
 MAX_VALUE_DEPTH = 8  # of a compared value
 _MISSING = object()
@@ -136,7 +136,7 @@ def _check_condition(key: str, operator: str, value: Json) -> None:
 
 
 def _check_value(key: str, value: Json, size: Counter[str], depth: int, *, plain: bool) -> None:
-    """Check a value. ``plain``: without ``$eq``, so that an operator inside is a mistake."""
+    """Check a value. ``plain``: it stands without ``$eq``, so an operator inside it is a mistake."""
     size["values"] += 1
     if isinstance(value, str):
         size["characters"] += len(value)
@@ -254,7 +254,7 @@ def _among(have: Json, wanted: Json) -> bool:
 
 
 def _order(value: Json) -> str | None:
-    """Return the kind of values that a value is ordered with: "number", "text" or ""."""
+    """Return the kind of values that a value compares with: "number", "text", or "" for none."""
     if isinstance(value, bool):
         return None
     return "number" if isinstance(value, int | float) else "text" if isinstance(value, str) else None

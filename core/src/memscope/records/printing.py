@@ -1,4 +1,4 @@
-"""Printing of results: as text in a shell, as a table in a notebook."""
+"""Print results: as text in a shell, as a table in a notebook."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _STYLE = "text-align: left; vertical-align: top"
 
 
 def as_text(retrieval: Any) -> str:
-    """Return the hits as numbered, dated lines with their channels, the profile, and the reason, if any."""
+    """Format the profile, the hits as numbered, dated lines with their channels, and the reason, if any."""
     return "\n".join(_lines(retrieval)) or "nothing found"
 
 
 def work_text(report: Any) -> str:
-    """Return what a consolidate or reflect did, as a sentence."""
+    """Summarise a consolidate or reflect in one sentence."""
     if report.model == "none" and not report.done:
         thing = "turn" if report.operation == "consolidate" else "record"
         return f"no chat model: {report.pending} {thing}{'s' * (report.pending != 1)} kept, searchable"
@@ -28,7 +28,7 @@ def work_text(report: Any) -> str:
 
 
 def as_html(retrieval: Any) -> str:
-    """Return the hits as a table; every text is escaped."""
+    """Format the hits as an HTML table; every text is escaped."""
     from html import escape  # its table of names takes a millisecond
 
     head = "".join(f'<th style="{_STYLE}">{name}</th>' for name in ("", "said", "what was found", "why"))

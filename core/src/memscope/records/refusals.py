@@ -1,12 +1,12 @@
-"""Sentences about what of a model's work the rules refused: signs that it is too small for the task."""
+"""Describe which parts of a model's output the rules refused: signs that it is too small for the task."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-MUCH_REFUSED = 0.1  # share that suggests a model too small for the task, or of another language; a strong one has none
-MANY_REFUSED_VERDICTS = 0.25  # a strong model has up to 0.12, since the rules are careful; one that guesses 0.5
-MIN_JUDGED = 10  # verdicts, dates or replies: of fewer, one that is wrong says nothing of the model
+MUCH_REFUSED = 0.1  # share that suggests a model too small or weak in the language; a strong model has none
+MANY_REFUSED_VERDICTS = 0.25  # a strong model has up to 0.12, since the rules are careful; a guessing one 0.5
+MIN_JUDGED = 10  # verdicts, dates or replies: with fewer, a single error says nothing about the model
 _REFUSED = frozenset(
     "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed".split()
 )
@@ -18,9 +18,9 @@ _JUDGED: Mapping[str, tuple[float, tuple[str, ...], str]] = {
 
 
 def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
-    """Return "38 % of the facts were refused: no_quote" above ``MUCH_REFUSED``, else "".
+    """Report refused facts above ``MUCH_REFUSED``, as "38 % of the facts were refused: no_quote", else "".
 
-    Facts of unwanted levels, and placements that reflect could not use, do not count as refused.
+    Facts of unwanted levels and unusable placements of reflect do not count as refused.
     """
     refused = {reason: number for reason, number in rejected.items() if reason in _REFUSED}
     total = accepted + sum(refused.values())

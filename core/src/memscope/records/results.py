@@ -43,7 +43,7 @@ class LeftOut(NamedTuple):
 
 
 class Repeats(NamedTuple):
-    """The number of conversations in which a memory was said, and the last time."""
+    """In how many conversations a memory was stated, and when last."""
 
     times: int
     last: datetime
@@ -54,12 +54,12 @@ class Hit:
     """A turn with the current observations derived from it, or an insight.
 
     ``found_by`` names the search's channels, or "supersedes" beside a changed hit. ``matched`` are the ``observations``
-    that the line prints, in the place of the turn's words or, with ``beside``, behind them; ``repeats`` maps their ids
-    to how often they were said; ``superseded`` no longer hold. ``changed``: the turn's content was superseded or
+    that the line prints instead of the turn's words or, with ``beside``, after them; ``repeats`` maps their ids to how
+    often they were stated; ``superseded`` no longer hold. ``changed``: when the turn's content was superseded or
     corrected.
-    ``part`` says which of ``search.units.chunks`` fits best; ``words``, where set, is all that is printed of the turn;
-    ``zone`` is the query's, ``asked`` its ``as_of``, else its time. In a profile, ``category`` is what the entry is
-    about ("home", "pets"); ``recent``: a plan or the moment, not what lasts.
+    ``part`` is the best matching chunk of a long turn (``search.units.chunks``); ``words``, if set, replaces the turn's
+    text when printed. ``zone`` is the query's; ``asked`` is its ``as_of``, else its time. In a profile, ``category``
+    says what the entry is about ("home", "pets"); ``recent`` marks plans and passing states.
     """
 
     turn: Turn | None
@@ -82,20 +82,20 @@ class Hit:
 
     @property
     def id(self) -> str:
-        """Return the key of the turn or the id of the insight; of a statement the id of its memory."""
+        """The key of the turn, the id of the insight or, for a statement, the id of its memory."""
         memories = (*self.observations, *self.superseded) if self.turn and self.turn.statement else ()
         return memories[0].id if memories else self.turn.key if self.turn else self.insight.id if self.insight else ""
 
     @property
     def text(self) -> str:
-        """Return the text of a line: the insight, or the turn's own words, the observations, or both."""
+        """The line's text: the insight, the turn's own words, the observations, or words and observations."""
         facts = " ".join(memory.text for memory in self.matched)
         words = self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
         return f"{words}{FACT_SEPARATOR}{facts}" if facts and self.beside else facts or words
 
     @property
     def time(self) -> datetime:
-        """Return the time it was said, in the zone of the query."""
+        """When it was said, in the zone of the query."""
         moment = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
         return in_zone(moment, self.zone) if self.zone else moment
 
@@ -108,8 +108,8 @@ class Retrieval(Sequence[Hit]):
 
     ``why``: the code of the reason why there are none, for programs; None with hits.
 
-    ``notes`` name failures on the way (of an embedder, say). ``profile`` summarizes the user, what lasts before what is
-    recent: filled when the query asks for it, or when a question or a request finds nothing. ``left_out``: not shown.
+    ``notes`` name degradations, such as a failed embedder. ``profile`` summarizes the user, lasting entries before
+    recent ones; it is filled if the query asks for it, or if a question or request finds nothing.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -156,8 +156,8 @@ class AddReport:
 class ForgetReport:
     """A receipt without content. ``physical`` is "wiped", or "pending" with the ``reason`` until ``compact``.
 
-    ``blocks`` counts the blocks that were removed or lost lines; ``may_hold`` names blocks with lines of unknown
-    source, which may repeat what was forgotten.
+    ``blocks`` counts blocks that were removed or lost lines; ``may_hold`` names blocks with lines of unknown source,
+    which may repeat forgotten text.
     """
 
     turns: int = 0
@@ -210,7 +210,7 @@ class WorkReport:
     milliseconds: float = 0.0
     preview: bool = False
     proposed: int = 0
-    reason: str = ""  # why items are left without a failure
+    reason: str = ""  # why items are still pending although nothing failed
     __str__ = printing.work_text
 
 

@@ -27,7 +27,7 @@ class TurnInsert:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """Closing of memory ``id``, by another or without successor (``by=None``). ``said``: see ``Memory.closed_said``."""
+    """Close memory ``id``, with a successor or without (``by=None``). ``said``: see ``Memory.closed_said``."""
 
     id: str
     by: str | None
@@ -38,7 +38,7 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A memory with new content under its old id; refused unless the store still has version ``expected``."""
+    """New content for a memory under its id; refused unless the store still has version ``expected``."""
 
     memory: Observation | Insight
     expected: int
@@ -46,7 +46,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Writes, decided before they are applied; applying them is idempotent.
+    """A set of writes, decided before any is applied; applying it twice changes nothing more.
 
     ``done`` are the claim's finished items; ``vectors`` maps unit ids to float32 vectors (stage embed).
     """
@@ -64,7 +64,7 @@ class Claim:
     """Work leased to one worker until ``until`` (store time).
 
     ``items`` are turn keys (consolidate), observation ids (reflect) or unit ids (embed, with their ``texts``).
-    ``change_set`` was saved by an earlier worker: apply it instead of asking the model again.
+    If an earlier worker saved a ``change_set``, apply it instead of asking the model again.
     """
 
     id: str
@@ -88,12 +88,12 @@ class AppendResult:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A condition on a user's records. Unset means all; conditions are joined by "and".
+    """A condition on a user's records. An unset field selects all; set fields are combined by "and".
 
-    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` selects records that wait for
-    consolidate or reflect (leased, failed and parked ones included; none for embed, where units wait); ``live_at``
-    leaves out records expired by then. ``block`` selects the block of core memory with this label, the agent's own or
-    the shared one, and no record.
+    ``period`` is when a turn was said, or when a memory was said or happened. ``pending`` selects records waiting for
+    consolidate or reflect, including leased, failed and parked ones (none for embed, where units wait). ``live_at``
+    excludes records expired by then. ``block`` selects no record but the core memory block of this label, the agent's
+    own or the shared one.
     """
 
     user: str
@@ -119,7 +119,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """``records`` by handle, without unknown ones; ``derived``: the memories with it as a source."""
+    """``records`` by handle, unknown handles left out; ``derived``: by handle, the memories derived from it."""
 
     records: Mapping[Handle, Record]
     derived: Mapping[Handle, tuple[Observation | Insight, ...]]
@@ -139,7 +139,7 @@ class Search:
 
     ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics. With
     ``required``, groups of ``terms``, only turns and insights that have all terms of one of them are candidates.
-    ``instances``: terms of which any makes a unit a candidate, such as "leek" for a list of vegetables.
+    ``instances``: a unit with any of these terms is a candidate, such as "leek" for a list of vegetables.
     """
 
     scope: Scope
@@ -164,8 +164,8 @@ class Candidates:
     """A store's candidates as columns (n candidates, q query terms), the input of the ranking in ``retrieval/``.
 
     A candidate is a unit with its neighbours in the session. ``tf*`` are the query terms' frequencies in the unit and
-    in the one or two units before and after it, ``length*`` their lengths in terms; where current observations credit
-    terms to the unit, ``tf`` is the maximum. Missing neighbours are zeros.
+    in the two units before and after it, ``length*`` their lengths in terms. If current observations attribute terms
+    to the unit, ``tf`` is the maximum of both. Missing neighbours are zeros.
     """
 
     terms: tuple[int, ...]
@@ -173,7 +173,7 @@ class Candidates:
     units: int
     average_length: float
     average_session_length: float
-    handle: Sequence[Handle]  # [n] of the turn or insight, for ``fetch``; several units of one turn have the same
+    handle: Sequence[Handle]  # [n] of the turn or insight, for ``fetch``; units of one turn share it
     unit: NDArray[np.int64]  # [n] the unit's sequence number
     part: NDArray[np.uint16]  # [n] index into ``search.units.chunks`` of its turn
     tf: NDArray[np.float32]  # [n, q]
@@ -193,10 +193,10 @@ class Candidates:
     time: NDArray[np.int64]  # [n] microseconds since 1970: of the turn, or of the newest source of an insight
     period: NDArray[np.float32]  # [n] 1 inside a period of the query, 0.5 shortly after it, else 0
     event: NDArray[np.float32]  # [n] 1 about a period of the query, 0.5 about a longer overlapping time, else 0
-    dated: NDArray[np.bool_]  # [n] it, or a memory on it, mentions a day
+    dated: NDArray[np.bool_]  # [n] it, or a memory derived from it, mentions a day
     topic: NDArray[np.float32]  # [n] share of the query's topics in the unit, weighted by rarity
     meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN without one, or if ``cosine`` is known
     cosine: NDArray[np.float32]  # [n] NaN without a vector
-    attributed: NDArray[np.bool_]  # [n] an observation credited a term of the query to it
+    attributed: NDArray[np.bool_]  # [n] an observation attributes a query term to it
     channels: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic, 64 instance
-    brought: FetchResult | None = None  # records that came with the search, as ``fetch`` returns them
+    brought: FetchResult | None = None  # records the search returned already, in the form of ``fetch``

@@ -19,8 +19,8 @@ ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
 SUMMARY_NAMESPACE = "memscope.summary"
 CORRECTIONS = "memscope.entities"  # namespace of manual merges and splits of entities: never search results
 CORRECTED = "correction"  # origin of a memory that a person rewrote
-MACHINE_ROLES = frozenset({"assistant", "system", "tool"})  # whose words are no statement of a person
-INJECTED = "memscope_injected"  # metadata key of turns with injected memory: nothing is learned from them
+MACHINE_ROLES = frozenset({"assistant", "system", "tool"})  # their words never count as a person's statement
+INJECTED = "memscope_injected"  # metadata key of turns into which memory was injected: no facts are taken from them
 
 Author = Literal["person", "model", "backend", "operator"]
 AUTHORS: tuple[Author, ...] = ("person", "model", "backend", "operator")
@@ -31,7 +31,7 @@ BLOCK_LABEL = r"^\w[\w.-]{0,63}$"
 
 
 def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
-    """Return a time in a zone, None for the system's; as it is where the calendar ends within the difference."""
+    """Convert a time to a zone, None for the system's; leave it unchanged if the result would leave the calendar."""
     try:
         return when.astimezone(zone)
     except OverflowError:
@@ -108,7 +108,7 @@ class Memory:
     closed_said: datetime | None = None
     superseded_by: str | None = None
     version: int = 1
-    origin: str = "consolidate"  # of a fact: the role of who said it; what else made it, CORRECTED by hand
+    origin: str = "consolidate"  # a fact's speaker role, or what else made it; CORRECTED by hand
     proposed: bool = False
     name: str | None = None
     namespace: str | None = None
@@ -118,7 +118,7 @@ class Memory:
 
     @property
     def by_machine(self) -> bool:
-        """Return whether no person said it: the model noted it by a tool, or a machine's role may state facts."""
+        """True if no person said it: a model noted it with a tool, or it comes from a machine's turn."""
         return self.origin in MACHINE_ROLES
 
     @property
@@ -126,7 +126,7 @@ class Memory:
         return self.closed is None and not self.proposed
 
     def ended(self, now: datetime) -> bool:
-        """Return whether its announced end has passed; a memory of the past has none."""
+        """Return whether its announced end has passed; a memory about the past has none."""
         return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now
 
 
@@ -153,7 +153,7 @@ class Sentence:
 class Insight(Memory):
     """A summary of several observations about one subject. ``sources`` are observation ids.
 
-    ``text`` is the subject and the ``sentences``; without any it is a person's own, or of an earlier version.
+    ``text`` is composed of the subject and the ``sentences``. Without sentences a person wrote it, or an old version.
     """
 
     subject: str

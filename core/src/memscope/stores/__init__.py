@@ -42,10 +42,10 @@ MAX_ATTEMPTS = 5  # failed attempts after which a batch is parked
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A store that gains from knowing what ``append`` will get."""
+    """A store that can prepare for an ``append`` in advance."""
 
     async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
-        """Begin what ``append`` of this very sequence needs; it is called soon."""
+        """Start preparing for an ``append`` of this very sequence, which follows soon."""
 
 
 class RecordKey(NamedTuple):

@@ -20,7 +20,7 @@ from memscope.records.serialization import (
 )
 
 T = TypeVar("T")
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # ``dumps`` makes one in each call
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # shared: ``dumps`` makes one per call
 
 
 def encode(value: Record | Block | Receipt | ChangeSet) -> str:

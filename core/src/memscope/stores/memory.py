@@ -74,7 +74,7 @@ class UserData:
     embedded: dict[VectorSpace, dict[int, tuple[int, bytes]]] = field(default_factory=dict)  # unit -> revision, vector
     pending: dict[Stage, set[int]] = field(default_factory=lambda: {stage: set() for stage in STAGES})
     work: list[Work] = field(default_factory=list)
-    done: set[tuple[str, str]] = field(default_factory=set)  # id and token, so that complete() twice is once
+    done: set[tuple[str, str]] = field(default_factory=set)  # id, token: ``complete`` is idempotent
 
     @property
     def space(self) -> VectorSpace | None:

@@ -1,7 +1,7 @@
 """Temporary files ("parts") of a backup, an export or a recovery.
 
-They contain conversation, so parts of dead processes must not stay: opening a store removes parts beside it that are a
-day old; ``forget`` and ``compact`` also those without a living writer.
+They contain conversation text, so parts of dead processes must not stay. Opening a store removes parts beside it that
+are a day old; ``forget`` and ``compact`` also remove parts whose writer is dead.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 PART_SUFFIX = ".memscope-part"
 STALE_AFTER_S = 24 * 3600.0
-_started = time.time() - 2  # the resolution of a file's time, at worst
+_started = time.time() - 2  # file times are at worst this coarse
 
 
 def part_of(path: Path) -> Path:

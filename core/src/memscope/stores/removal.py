@@ -1,4 +1,4 @@
-"""Plan of a removal, and its receipt."""
+"""The plan of a removal and its receipt."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
 
 def check_user(user: str, inserts: Iterable[TurnInsert], change_set: ChangeSet | None) -> None:
-    """Refuse the whole call if one of its records belongs to another user."""
+    """Refuse the whole call if any of its records belongs to another user."""
     records = [(insert.turn.key, insert.turn.scope) for insert in inserts]
     if change_set is not None:
         records += [(memory.id, memory.scope) for memory in change_set.new]
@@ -256,7 +256,7 @@ SomeRecord = TypeVar("SomeRecord", bound=HasRecord)
 
 
 def cascade(derived: Iterable[SomeRecord], sources: Iterable[SomeRecord]) -> list[SomeRecord]:
-    """Return the records that fall with removed ones: memories derived from them, and statements among ``sources``."""
+    """Return what is removed along with records: memories derived from them, and statements among ``sources``."""
     statements = [row for row in sources if isinstance(row.record, Turn) and row.record.statement]
     return [*derived, *statements]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spaces:
-    """The active vector space, and the one that is being filled to replace it."""
+    """The active vector space, and the space being filled to replace it."""
 
     serving: VectorSpace | None = None
     filling: VectorSpace | None = None

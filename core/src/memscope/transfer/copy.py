@@ -50,7 +50,7 @@ class Copied:
 async def digest(store: Store, user: str) -> Digest:
     total = Digest()
     async for line in user_lines(store, user):
-        if line.kind == "receipt":  # the target has its own for repeated forgets
+        if line.kind == "receipt":  # the target writes its own receipts for repeated forgets
             continue
         content = as_object(line)
         if line.kind == "turn":

@@ -23,11 +23,11 @@ from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_l
 from memscope.transfer.export_lines import LINE_KINDS, STAGE_OF_KIND, ExportLine, Redact, encoded, parsed, redacted
 from memscope.validation import Limits
 
-LINES_PER_WRITE = 200  # another user waits for one write
-WRITES_PREPARED = 4  # whose units are made while the one before is written
+LINES_PER_WRITE = 200  # bounds how long another user waits for one write
+WRITES_PREPARED = 4  # writes whose units are made in advance
 MAX_LINE_TURNS = 64  # length of a line, in longest turns: a memory comes with all its versions
 MAX_WRITE_ATTEMPTS = 5
-UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)  # for lines of this process
+UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)  # for lines that this process wrote
 FRAME_LINES = ("header", "end")
 
 
@@ -165,8 +165,8 @@ class ImportWriter:
         self._store, self._counts = store, counts
         self._user = self._kind = ""
         self._lines: list[ExportLine] = []
-        self._size = 0  # bytes of these lines
-        self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # turns whose units are being made
+        self._size = 0  # bytes of ``_lines``
+        self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # writes whose units are being made
         # waiting here, done in the export
         self._done_before: dict[str, set[str]] = {kind: set() for kind in STAGE_OF_KIND}
         self._forgotten: set[str] = set()
@@ -260,13 +260,13 @@ class ImportWriter:
             self._done_before[self._kind].add(id)
 
     async def _settle(self) -> None:
-        """Finish a user: take records that are done in the export off the waiting list."""
+        """Finish a user: records that are done in the export no longer wait for their stage."""
         done = [
             id
             for kind, ids in self._done_before.items()
             for id in await waiting(self._store, self._user, kind, frozenset(ids))
         ]
-        whole = not self._counts["broken"]  # a broken line may be a memory of theirs
+        whole = not self._counts["broken"]  # a broken line may hold a memory of these records
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
             for start in range(0, len(done), LINES_PER_WRITE):
                 await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + LINES_PER_WRITE])))

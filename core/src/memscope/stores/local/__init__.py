@@ -138,16 +138,16 @@ class LocalStore(LocalSearch):
         return await self._write_user(user, lambda tx: records.append(tx, inserts, change_set, units))
 
     async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
-        """Begin to make the units of turns that ``append`` gets as the same sequence, in further processes."""
+        """Start making units in helper processes for turns that ``append`` will get as this very sequence."""
         turns = await self._new(user, inserts)
         if sum(len(turn.text.encode("utf-8", "surrogatepass")) for turn in turns if turn) > MIN_BYTES_PREPARED:
             parts = (turns[start : start + TURNS_PER_PART] for start in range(0, len(turns), TURNS_PER_PART))
-            if len(self._prepared) == MAX_SEQUENCES_PREPARED:  # what an import left that failed
+            if len(self._prepared) == MAX_SEQUENCES_PREPARED:  # leftovers of failed imports
                 del self._prepared[next(iter(self._prepared))]
             self._prepared[id(inserts)] = inserts, [self._makers.submit(part) for part in parts]
 
     async def _new(self, user: str, inserts: Sequence[TurnInsert]) -> list[Turn | None]:
-        """Return the turns that may not be stored yet, None in the place of others."""
+        """Return the turns that may not be stored yet, and None for each of the others."""
         keys = [insert.turn.key for insert in inserts if insert.base is None]
         known: dict[str, int] = await self._read_user(user, lambda tx: tx.known(keys), {})
         return [None if insert.base is None and insert.turn.key in known else insert.turn for insert in inserts]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TURNS_PER_WRITE = 500
 ORIGIN = "import"  # origin of memories whose text is not that of their source
-MAX_COUNTED_REASONS = 100  # further ones are counted together
+MAX_COUNTED_REASONS = 100  # further reasons are counted together
 ITEMS = (ImportedTurn, ImportedMemory, ImportedBlock, NotTaken)
 
 
