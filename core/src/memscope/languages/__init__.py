@@ -1,7 +1,7 @@
-"""Languages: one ``Language`` object each, registered by plugins, and what is asked of a text's language.
+"""Language support: one ``Language`` object per language, registered by plugins, and the lookup of a text's language.
 
-A text is in one language by its script and its function words; a user may mix them. Text in a language that nobody
-registered is treated by its script alone.
+A text's language is detected from its script and function words; a user may write in several. Text in an unregistered
+language is handled by its script alone.
 """
 
 from memscope.imports import importing
@@ -44,9 +44,9 @@ __all__ = [
 
 
 def load_tables() -> None:
-    """Read the languages, the tables of word vectors, synonyms, topics, signs and names, once per process.
+    """Load the languages and their tables (word vectors, synonyms, topics, score signs, names), once per process.
 
-    Blocks for some 60 ms. An event loop may forbid reading files: whoever uses them there calls this in a thread first.
+    Blocks for about 60 ms. Before using languages on an event loop that must not read files, call this in a thread.
     """
     with importing:
         from memscope.text import topics, vectors

@@ -1,4 +1,4 @@
-"""Classes of things and their instances: "Which vegetables did I plant?" asks for "the leeks are in"."""
+"""Classes of things and their instances, so that "Which vegetables did I plant?" finds "the leeks are in"."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from memscope.text.tokens import fold, pieces
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """The instances of a class: words in all their forms, and what is more than a word, or stands in words.
+    """Instances of a class: single ``words`` in all their forms, and ``phrases`` (several words, or CJK).
 
-    ``terms``: a search term of each; of a longer one its last, such as "pudding" of "rice pudding".
+    ``terms``: one search term per instance; for several words the last one, such as "pudding" for "rice pudding".
     """
 
     words: frozenset[str]
@@ -27,13 +27,13 @@ class Instances:
     terms: tuple[int, ...]
 
     def are_in(self, text: str) -> bool:
-        """Say whether a text names one of them.
+        """Test whether a text names an instance.
 
         Args:
-            text: a line that may be an item of a list.
+            text: A line that may answer a list question.
 
         Returns:
-            True if it does.
+            True if an instance occurs in it.
         """
         folded = fold(text)
         return not self.words.isdisjoint(pieces(folded)) or bool(self.phrases.search(folded))
@@ -44,9 +44,9 @@ class Classes:
     """The classes that a language knows.
 
     Args:
-        file: a line "names of the class: instances" each; "+class" among them stands for the instances of that class.
-        asking: the words before a class that is asked for ("which").
-        forms: yields a word in all its forms ("berry", "berries").
+        file: one line per class, "names of the class: instances"; "+class" includes the instances of another class.
+        asking: words that precede the class in a question ("which").
+        forms: gives all forms of a word ("berry", "berries").
     """
 
     file: Path
@@ -54,16 +54,16 @@ class Classes:
     forms: Callable[[str], Sequence[str]] = lambda word: (word,)
 
     def __post_init__(self) -> None:
-        _lists(self)  # read with the language, not on the event loop of the first question
+        _lists(self)  # load with the language: the first question may be asked on an event loop
 
     def asked(self, question: str) -> Instances | None:
-        """Find the class that a question for a list asks for.
+        """Find the class that a list question asks for.
 
         Args:
-            question: the question.
+            question: The question.
 
         Returns:
-            The instances of the first class behind a word that asks, else of the first in the question; None without.
+            The instances of the first class after an ``asking`` word, else of the first class at all; None without one.
         """
         names, folded = _names(self), fold(question)
         asking = self.asking.search(folded)
@@ -78,7 +78,7 @@ def _lists(classes: Classes) -> Mapping[tuple[str, ...], Sequence[str]]:
 
 @lru_cache(maxsize=1 << 4)
 def _names(classes: Classes) -> re.Pattern[str]:
-    """Return a pattern with one group per class, which matches its names."""
+    """Build a pattern with one group per class, in which its names match."""
     return pattern("|".join(f"({'|'.join(_bordered(classes, names))})" for names in _lists(classes)))
 
 
@@ -93,17 +93,17 @@ def _instances(classes: Classes, number: int) -> Instances:
     words = {fold(form) for word in _members([*_lists(classes).values()][number], of) for form in classes.forms(word)}
     phrases = {word for word in words if has_cjk(word) or pieces(word) != [word]}
     bordered = (word if has_cjk(word) else rf"\b{re.escape(word)}\b" for word in sorted(phrases))
-    searched = {_last_term(word) for word in words if terms(word)}  # "got a" has none
+    searched = {_last_term(word) for word in words if terms(word)}  # "got a" consists of stop words
     return Instances(frozenset(words - phrases), pattern("|".join(bordered) or "(?!)"), tuple(sorted(searched)))
 
 
 def _last_term(word: str) -> int:
     its_terms = terms(word)
-    return its_terms[-2] if has_cjk(word) and len(its_terms) > 1 else its_terms[-1]  # in CJK the last pair
+    return its_terms[-2] if has_cjk(word) and len(its_terms) > 1 else its_terms[-1]  # CJK: the last pair of characters
 
 
 def _members(words: Sequence[str], of: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the words of a line; those of a class in the place of "+class"."""
+    """Yield the words of a line; "+class" yields the class's name and then its words."""
     for word in words:
         yield word.removeprefix("+")
         if word.startswith("+"):

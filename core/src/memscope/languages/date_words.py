@@ -1,4 +1,4 @@
-"""The words and figures with which a language of a plugin tells dates."""
+"""The date vocabulary of a plugin's language: words of time, and the order of day and month in figures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DateWords:
-    """Dates of a language with spaces between its words.
+    """The date vocabulary of a language that separates words by spaces.
 
     Args:
-        file: words of time in lower case, a space standing for an apostrophe or a hyphen too, and rows of rules that
-            precede the common ones; ``dates/data/README.md`` explains both.
-        day_first: 3/5 is the 3rd of May.
+        file: lower-case words of time, in which a space also matches an apostrophe or a hyphen, and rules that run
+            before the shared ones; ``dates/data/README.md`` explains the format of both.
+        day_first: whether 3/5 is the 3rd of May.
     """
 
     file: Path

@@ -1,7 +1,7 @@
-"""Find lasting statements about oneself, the contents of a profile, by the rules of each sentence's language.
+"""Find lasting statements of speakers about themselves ("I'm a nurse", 我住在成都), the contents of a profile.
 
-Each kind of statement has a weight. Units of the user's turns carry a term per kind (``durable_terms``), so that one
-search in any store finds them.
+The rules of each sentence's language decide. Each kind of statement has a weight. Units of the user's turns carry one
+term per kind (``durable_terms``), so that one search in any store finds them.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ KIND_WEIGHTS = {
     "name": 5.0, "person": 3.0, "home": 3.0, "work": 3.0, "people": 3.0, "health": 4.0, "taste": 3.0, "habit": 2.0,
     "have": 2.0, "wish": 1.5,
 }  # fmt: skip
-MOMENTARY_PENALTY = 1.5  # subtracted from a weight for a word of the moment
-MIN_STATEMENT_SCORE = 0.0  # log odds from which a sentence is marked when it is written
-GRADED_SCORES = (-2.0, 4.0)  # log odds of a durability of 0, and of the greatest
-MAX_DURABILITY = 7  # what three bits of a unit's flags hold
-KIND_TERMS = {kind: term(f"\0{kind}") for kind in KIND_WEIGHTS}  # NUL: no word of a text has it
-TOLD_TERM = term("\0told")  # by ``FactRules.score``, of whatever kind
-IMPORTANT_TERM = term("\0serious")  # an observation of level 3, an insight
-DURABLE_TERM = term("\0lasting")  # beside any other of them
-WISH_TERMS = {about: term(f"\0wish {about}") for about in ("manner", "measure", "content")}  # of standing wishes
-TASTE_TERMS = (KIND_TERMS["health"], KIND_TERMS["taste"])  # of what a choice for the user has to heed
+MOMENTARY_PENALTY = 1.5  # subtracted from the weight of a sentence about the moment ("tonight")
+MIN_STATEMENT_SCORE = 0.0  # log odds from which a sentence counts as a lasting statement
+GRADED_SCORES = (-2.0, 4.0)  # log odds that map to durability 0 and to MAX_DURABILITY
+MAX_DURABILITY = 7  # fits three bits of a unit's flags
+KIND_TERMS = {kind: term(f"\0{kind}") for kind in KIND_WEIGHTS}  # NUL keeps these apart from terms of words
+TOLD_TERM = term("\0told")  # a statement by its score alone, without a kind
+IMPORTANT_TERM = term("\0serious")  # observations of level 3, and insights
+DURABLE_TERM = term("\0lasting")  # added to any of the terms above, so that one term finds them all
+WISH_TERMS = {about: term(f"\0wish {about}") for about in ("manner", "measure", "content")}  # standing wishes
+TASTE_TERMS = (KIND_TERMS["health"], KIND_TERMS["taste"])  # what a recommendation to the user must respect
 PROFILE_TERMS: tuple[int, ...] = (*KIND_TERMS.values(), TOLD_TERM, IMPORTANT_TERM)
 
 
 def kinds(sentence: str) -> tuple[str, ...]:
-    """Return the kinds of lasting statement that one sentence makes about its speaker; none for a question."""
+    """List the kinds of lasting statement that one sentence makes about its speaker; none for a question."""
     return _stated(sentence)[0]
 
 
 def asked_kinds(question: str) -> frozenset[str]:
-    """Return the kinds of lasting statement that would answer a question: "Where do I live?" is about a home."""
+    """List the kinds of lasting statement that would answer a question: "home" for "Where do I live?"."""
     rules = of_sentence(question).facts
     return frozenset(kind for sentence in sentences(question) for kind in rules.asked(sentence))
 
 
 def statement_weight(sentence: str) -> float:
-    """Return the weight of a sentence's lasting statements about its speaker; 0 for none."""
+    """Weigh the lasting statements of a sentence about its speaker; 0 without any."""
     if not (stated := kinds(sentence)):
         return 0.0
     return max(0.5, weight_of(stated) - MOMENTARY_PENALTY * of_sentence(sentence).facts.is_momentary(sentence))
 
 
 def weight_of(kinds: Sequence[str]) -> float:
-    """Return the weight of kinds together; 0 for none."""
+    """Add up the weights of kinds, all but the highest halved; 0 without kinds."""
     if not kinds:
         return 0.0
     strongest, *others = sorted((KIND_WEIGHTS[kind] for kind in kinds), reverse=True)
@@ -62,9 +62,9 @@ def weight_of(kinds: Sequence[str]) -> float:
 
 
 def statement_score(sentence: str) -> float | None:
-    """Return the log odds that a sentence tells something lasting of its speaker; -inf for a question.
+    """Return the log odds that a sentence says something lasting about its speaker; -inf for a question.
 
-    None: its language is read by kinds alone.
+    None if its language has no scores and decides by kinds alone.
     """
     return _stated(sentence)[1]
 
@@ -80,23 +80,23 @@ def _stated(sentence: str) -> tuple[tuple[str, ...], float | None]:
 
 
 def _read(parts: Sequence[str], rules: FactRules) -> Iterator[tuple[tuple[str, ...], float | None]]:
-    """Yield the kinds and the log odds of sentences of one language as if none were a question."""
+    """Yield the kinds and the log odds of sentences of one language; questions are not excluded here."""
     stated = [tuple(dict.fromkeys(rules.kinds(part))) for part in parts]
     return zip(stated, rules.scores(parts, stated) or repeat(None), strict=False)
 
 
 def is_durable(sentence: str) -> bool:
-    """Return whether the log odds of a sentence mark it as a lasting statement."""
+    """Test the score of a sentence against ``MIN_STATEMENT_SCORE``; False in a language without scores."""
     score = statement_score(sentence)
     return score is not None and score >= MIN_STATEMENT_SCORE
 
 
 def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
-    """Return the terms under which a text's lasting statements are found, and its durability, 0 to ``MAX_DURABILITY``.
+    """Return the search terms of a text's lasting statements, and its durability, 0 to ``MAX_DURABILITY``.
 
-    The terms are those of its kinds, else the one of what is told; the durability grades the log odds of its likeliest
-    sentence, and is 0 in a language that is read by kinds alone. Without built-in vectors the score is less sure: in
-    Chinese it brings a statement into the profile, and is no mark of a lasting one.
+    The terms are those of its kinds, or ``TOLD_TERM`` if only the score marks it. The durability grades the highest
+    score of its sentences; it is 0 in a language without scores. In CJK text a score without a kind is less reliable:
+    it adds ``TOLD_TERM``, which brings the text into the profile, but not ``DURABLE_TERM``.
     """
     best, kinds_stated = GRADED_SCORES[0], dict[str, None]()
     for language, every in _by_language(text):
@@ -114,7 +114,7 @@ def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
 
 
 def _by_language(text: str) -> Iterator[tuple[Language, list[str]]]:
-    """Yield the sentences of a text in order, together where one language reads them."""
+    """Yield runs of consecutive sentences of one language, with that language."""
     if text.isascii() and is_usual(text):
         yield of_sentence(text), list(sentences(text))
     else:

@@ -1,4 +1,4 @@
-"""Rules of a language on lasting statements about oneself, the contents of a profile."""
+"""Rules of a language for lasting statements of speakers about themselves, the contents of a profile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 class FactRules:
-    """The defaults find no kind. A kind is a key of ``durable_facts.KIND_WEIGHTS``: "home", "work", "people", ..."""
+    """Classify statements by kind, a key of ``durable_facts.KIND_WEIGHTS`` such as "home"; by default there is none."""
 
     def kinds(self, sentence: str) -> Iterable[str]:
         """Classify what a sentence states or asks about its speaker.
@@ -15,7 +15,7 @@ class FactRules:
             sentence: One sentence.
 
         Returns:
-            The kinds; one may come more than once.
+            The kinds, possibly with repetitions.
         """
         return ()
 
@@ -26,29 +26,29 @@ class FactRules:
             question: One sentence.
 
         Returns:
-            The kinds; one may come more than once.
+            The kinds, possibly with repetitions.
         """
         return self.kinds(question)
 
     def is_momentary(self, sentence: str) -> bool:
-        """Tell whether a sentence is of the moment ("tonight"), or repeats what somebody else said.
+        """Detect sentences about the moment ("tonight"), or about what somebody else said.
 
         Args:
             sentence: One sentence.
 
         Returns:
-            True for a sentence that tells nothing lasting.
+            True if the sentence says nothing lasting.
         """
         return False
 
     def scores(self, sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> Sequence[float] | None:
-        """Judge how likely each sentence, no question, tells something lasting of its speaker.
+        """Score how likely each sentence says something lasting about its speaker.
 
         Args:
-            sentences: Sentences of one text.
-            kinds: Of each sentence, as the method ``kinds`` gives them.
+            sentences: Sentences of one text; the caller handles questions.
+            kinds: The result of the method ``kinds`` for each sentence.
 
         Returns:
-            The log odds of each; None where the language is read by kinds alone.
+            The log odds of each; None if the language decides by kinds alone.
         """
         return None

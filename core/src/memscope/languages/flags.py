@@ -1,6 +1,6 @@
-"""Classify a unit's statement when it is written: question, instruction, lasting fact about oneself, empty answer.
+"""Flag a unit's statement when it is stored: question, instruction, lasting fact about the speaker, empty answer.
 
-Rules of wording of the text's languages. A flag is evidence for the ranking, never a verdict on the statement.
+The rules of the text's languages decide by its wording. A flag is evidence for the ranking, never a verdict.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ class Flag(IntEnum):
     INSTRUCTION = 8
     GREETING = 16
     CLOSED = 32  # a superseded memory
-    PROPOSED = 64  # or a session's summary, a correction of an entity: no search finds it
-    PRIMARY = 128  # the one of an insight's units that stands for it
+    PROPOSED = 64  # a proposal, a session's summary or a correction of an entity: excluded from every search
+    PRIMARY = 128  # the unit that represents its insight
     STATEMENT = 256
     CJK = 512  # the text is in Chinese, Japanese or Korean
     PERSONAL = 1024  # a lasting statement about oneself: "I am, have, like, never do ..."
-    ASKING = 2048  # nothing but questions and greetings, or courtesies of the assistant
+    ASKING = 2048  # only questions and greetings, or only courtesies of the assistant
     UNKNOWING = 4096  # an assistant's answer that only says it does not know
 
 
-DURABILITY_SHIFT = 13  # the bits above the flags grade how surely a unit is a lasting statement about the user
+DURABILITY_SHIFT = 13  # bits above the flags: the durability of ``durable_facts.durable_terms``
 
 
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
-_OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # tried once, not behind each mark
-# Members of an enum take long to look up.
+_OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # possessive, so that it is tried once, not after each leading mark
+# Plain integers, since members of an enum are slow to look up.
 _QUESTION, _FIRST_PERSON, _DIGIT_PATTERN, _INSTRUCTS = map(
     int, (Flag.QUESTION, Flag.FIRST_PERSON, Flag.DIGIT, Flag.INSTRUCTION)
 )
@@ -48,7 +48,7 @@ _GREETS, _IS_CJK, _ASKING, _KNOWS_NOT = map(int, (Flag.GREETING, Flag.CJK, Flag.
 
 
 def flags(text: str, words: Sequence[str], role: str) -> int:
-    """Return the flags of wording, those of a memory's state being the caller's; ``words``: its ``tokens.pieces``."""
+    """Compute a text's flags, without those of a memory's state; ``words``: the text's ``tokens.pieces``."""
     spoken = [one.statements for one in of(text)]
     about_oneself = any(_speaks_of_oneself(one, text, words) for one in spoken)
     bits = _FIRST_PERSON * about_oneself | _IS_CJK * (language(text) in CJK_LANGUAGES)
@@ -65,15 +65,15 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
 
 
 def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Return what the standing wishes of a text are about: "measure", "manner", else the "content" of answers."""
+    """Classify the standing wishes of a text: about units ("measure"), style ("manner"), or else ("content",)."""
     signs = {sign for one in of(text) for sign in _forms_wanted(one.statements, text, words)}
     return tuple(sign for sign in ("measure", "manner") if sign in signs) or ("content",)
 
 
 def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterator[str]:
-    """Yield the forms in which a sentence wants all answers: "Three sentences tops, please", not "Cut this short"."""
+    """Yield the kinds of wishes about all answers: "Three sentences tops, please", but not "Cut this short"."""
     forms = {"measure": rules.measures, "manner": rules.manner}
-    named: Collection[str]  # words of a form; "" stands in any sentence
+    named: Collection[str]  # the form words in the text; "" matches any sentence
     if rules.form_words:
         parts = [part for word in words if "'" in word for part in word.split("'")]
         named = rules.form_words.intersection(words) | rules.form_words.intersection(parts)

@@ -1,6 +1,6 @@
-"""The text of an insight, and how it reads on a later day: without what has ended, with a plan of the past marked.
+"""Compose the text of an insight, and adapt it to the day it is read: leave out ended facts, mark past plans.
 
-Looked at when it is read, since the day that ends something comes without any news to reflect on.
+This happens on reading, since a fact can end without any new turn that would trigger reflection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def headed(subject: str, value: str) -> str:
 
 
 def composed(subject: str, sentences: Sequence[Sentence]) -> str:
-    """Return the text of an insight; behind a sentence without a mark stands a comma."""
+    """Join sentences to the text of an insight, with a separator after a sentence that has no punctuation mark."""
     texts = [one.text for one in sentences]
     phrases = languages.main(" ".join(texts)).phrases
     parts = [part for one in texts for part in (one, phrases.separator if one[-1:].isalnum() else phrases.space)]
@@ -28,17 +28,17 @@ def composed(subject: str, sentences: Sequence[Sentence]) -> str:
 
 
 def told_as_ahead(text: str) -> bool:
-    """Return whether a text tells a plan or what is to come."""
+    """Detect the wording of a plan or a future event: "plans to move", 打算搬家."""
     return worded("plan", text) or worded("future", text)
 
 
 def past_plan(fact: Observation, when: datetime) -> bool:
-    """Return whether a fact tells as ahead what is over by then."""
+    """Test whether a fact is worded as a plan or future event but its date is over at ``when``."""
     return fact.happened is not None and fact.happened.end <= when and told_as_ahead(fact.text)
 
 
 def as_read(insight: Insight, facts: Mapping[str, Observation], when: datetime) -> Insight | None:
-    """Return the insight as it reads then; None if nothing of it holds. ``facts``: those it rests on, by id."""
+    """Adapt an insight to the day ``when``; None if nothing of it still holds. ``facts``: its sources by id."""
     if not any(fact.ended(when) or past_plan(fact, when) for id in insight.sources if (fact := facts.get(id))):
         return insight
     if not insight.sentences:
@@ -61,7 +61,7 @@ def as_read(insight: Insight, facts: Mapping[str, Observation], when: datetime) 
 
 
 def _outlived(insight: Insight, sentence: Sentence, facts: Mapping[str, Observation], when: datetime) -> bool:
-    """Return whether the sentence says what has ended by then, and was not written in knowledge of the end."""
+    """Test whether a sentence rests on a fact that ended after the insight was written, or repeats an ended fact."""
     ended = [fact for id in sentence.sources if (fact := facts.get(id)) and fact.ended(when)]
     folded = fold(sentence.text)
     return any(fact.valid_to and (fact.valid_to > insight.recorded or fold(fact.text) in folded) for fact in ended)
@@ -75,7 +75,7 @@ def _with_mark(sentence: Sentence, facts: Mapping[str, Observation], when: datet
 
 
 def _marked(insight: Insight, facts: Mapping[str, Observation], when: datetime) -> Insight:
-    """Return an insight without sentences, of a person or an earlier version, with one mark for the whole."""
+    """Mark the whole text of an insight without sentences, as written by a person or an earlier version."""
     phrases = languages.main(insight.text).phrases
     sources = [facts[id] for id in insight.sources if id in facts]
     ends = [fact.valid_to for fact in sources if fact.ended(when) and fact.valid_to]

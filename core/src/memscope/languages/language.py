@@ -1,4 +1,4 @@
-"""One language, as one object: all that memscope knows of it."""
+"""One language as one object, with everything that memscope knows about it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Language:
-    """A part that is left out treats text by its script alone.
+    """Everything about one language; a part that is left out handles text by its script alone.
 
     Args:
-        words: how words become terms, and which of them name topics and times.
-        statements: rules on sentences.
+        words: how words become search terms, and which of them name topics and times.
+        statements: tells statements from questions, requests and standing wishes.
         questions: what the wording of a question says about its answer.
-        facts: rules on lasting statements about oneself.
-        names: rules on names.
-        dates: words of time; None for a language whose words are among the common ones, or that has none.
-        requests: what a message needs of memory.
+        facts: recognises lasting statements of speakers about themselves.
+        names: recognises names.
+        dates: words of time; None if they are in the shared tables, or if the language has none.
+        requests: what a message needs from memory.
         wording: how facts are worded.
         phrases: the texts that memscope prints.
-        prompts: the folder of its prompts for models, as ``memscope/prompts/README.md`` lists them; one that is left
-            out is taken from the first language.
-        topic_names: names of the topics of ``text/data/topics.txt``, by the English one.
+        prompts: folder of the prompts that ``memscope/prompts/README.md`` lists; missing ones are taken from the
+            first registered language.
+        topic_names: names of the topics of ``text/data/topics.txt``, by their English names.
     """
 
     words: WordRules
@@ -68,4 +68,4 @@ class Language:
         return self.topic_names.get(topic, topic)
 
 
-NEUTRAL = Language(words=NO_RULES)  # for text in a language that nobody registered
+NEUTRAL = Language(words=NO_RULES)  # for text in an unregistered language

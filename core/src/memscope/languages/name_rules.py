@@ -1,4 +1,4 @@
-"""Rules of a language on names of people, places, organisations, things and topics."""
+"""Rules of a language for names of people, places, organisations, things and topics."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 
 
 class FoundName(NamedTuple):
-    """A name in a text: ``start`` in characters.
+    """A name in a text, beginning at character ``start``.
 
-    ``weight``: 3 the words beside it tell its kind, 2 it is in a table, 1 a guess, 0 no name unless it is one
-    elsewhere. ``role``: who the person is to the user, as they say it ("my sister").
+    ``weight``: 3 if the words beside it show its kind, 2 if it is in a table, 1 for a guess, 0 if it counts only when
+    another text confirms it. ``role``: the person's relation to the user, in the user's words ("my sister").
     """
 
     text: str
@@ -24,10 +24,10 @@ class FoundName(NamedTuple):
 
 
 class NameRules:
-    """The defaults find no name."""
+    """Find names in the texts of a language; by default there are none."""
 
     role_forms: tuple[str, ...] = ()
-    """How texts name whom the user calls by a role: by the user ("my {}") first, then by facts ("the user's {}")."""
+    """How texts mention a role ("sister"): the formats of the user first ("my {}"), then of facts ("the user's {}")."""
 
     def find(self, text: str) -> Iterable[FoundName]:
         """Find the names in a text.
@@ -41,7 +41,7 @@ class NameRules:
         return ()
 
     def known(self) -> Mapping[str, NameKind]:
-        """Read the known names, on first use.
+        """Load the table of known names, on first use.
 
         Returns:
             The kind of each casefolded name.
@@ -55,12 +55,12 @@ class NameRules:
             form: The name as ``names.name_form`` gives it.
 
         Returns:
-            What the person may be called; nothing for a name that is short already.
+            Short forms of the name; nothing for a name that is already short.
         """
         first, *others = form.split() or [""]
         return (first,) if others else ()
 
 
 def kinds_of_names(lists: Mapping[str, Iterable[str]]) -> dict[str, NameKind]:
-    """Return the kind of each name in the lists that are named by a kind; the last one counts."""
+    """Map names to kinds, from the lists that are named after a kind; for a name in several the last list counts."""
     return {name: head for head, names in lists.items() if head in NAME_KINDS for name in names}

@@ -2,7 +2,7 @@
 
     "My sister Kim moved to Lisbon." ──▶ Kim (person, the user's sister), Lisbon (place)
 
-A text is read by the rules of its language, one in two scripts by those of both. Time is linear in the text. A
+The rules of the text's language decide; for text in two scripts, those of both. Time is linear in the length. A
 stop word, a day, a month or the first word of a sentence is not a name merely because it is capitalised.
 """
 
@@ -20,7 +20,7 @@ from memscope.languages import registry
 from memscope.languages.name_rules import NAME_KINDS, FoundName, NameKind
 from memscope.text.language import depends_on_languages, has_cjk
 
-MAX_TEXT_CHARS = 20_000  # characters of a text that are read
+MAX_TEXT_CHARS = 20_000  # the rest of a longer text is not searched for names
 MAX_ENTITY_NAME_CHARS = 80
 
 
@@ -31,7 +31,7 @@ log = logging.getLogger("memscope")
 
 
 def register(name: str, what: object, plugin: str) -> None:
-    """Take up a recogniser of names, or the place of one, "module:function", for every text of the process.
+    """Register a name recogniser for the whole process: a function, or its import path "module:function".
 
     Raises:
         ConfigError: another recogniser has this name.
@@ -41,9 +41,9 @@ def register(name: str, what: object, plugin: str) -> None:
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 4)  # a retrieve asks several times for the names of its query
+@lru_cache(maxsize=1 << 4)  # one retrieve reads the names of its query several times
 def names(text: str) -> tuple[FoundName, ...]:
-    """Return the names in a text in order, with those of weight 0, which are names only if they are so elsewhere."""
+    """List the names in a text in order, including those of weight 0, which another text must confirm."""
     text = text[:MAX_TEXT_CHARS]
     main = registry.main(text)
     mentions = [*main.names.find(text)]
@@ -58,7 +58,7 @@ def names(text: str) -> tuple[FoundName, ...]:
 
 
 def _recognised(name: str, text: str) -> list[FoundName]:
-    """Return what a plugin's recogniser finds; nothing, and one warning, where it fails."""
+    """Run a plugin's recogniser; if it fails, find nothing and log one warning per recogniser."""
     recogniser = _recognisers[name]
     try:
         find: Recogniser = resolve_name(recogniser) if isinstance(recogniser, str) else recogniser  # type: ignore[assignment]
@@ -71,14 +71,14 @@ def _recognised(name: str, text: str) -> list[FoundName]:
 
 
 def _overlaps(name: FoundName, taken: list[tuple[int, int]]) -> bool:
-    """Return whether a name lies on one of those taken, which are in order."""
+    """Test whether a name overlaps one of the spans in ``taken``, which are sorted."""
     at = bisect_right(taken, (name.start, MAX_TEXT_CHARS + 1))
     before = at > 0 and taken[at - 1][1] > name.start
     return before or (at < len(taken) and taken[at][0] < name.start + len(name.text))
 
 
 def name_form(name: str) -> str:
-    """Return the form in which names are compared: compatibility forms, case, spaces and possessives folded."""
+    """Normalise a name for comparison: fold compatibility forms, case, dots and spaces, drop the possessive."""
     folded = unicodedata.normalize("NFKC", name).casefold().replace("’", "'").removesuffix("'s")
     return " ".join(folded.replace(".", " ").split())
 

@@ -1,7 +1,7 @@
-"""Words of a turn that are its speaker's own, and those that they only show: quoted, pasted, forwarded, brought along.
+"""Tell a speaker's own words in a turn from words they only show: quoted, pasted, forwarded or attached text.
 
-What is shown has the rank of a tool's words: people have to state a fact themselves, or add to it what is not shown
-("My sign says ...").
+Shown words count no more than a tool's output: a fact rests on a person only if they state it themselves, or add words
+of their own to it ("My sign says ...").
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from memscope.languages.statements import sentences
 from memscope.records import Turn
 from memscope.text.language import depends_on_languages, has_cjk
 
-MIN_STATED_SHARE = 0.5  # share of a fact's words that people have to say where it rests on the words of others too
-MIN_QUOTED_WORDS, MIN_QUOTED_CHARACTERS = 3, 5  # between quotation marks; what is shorter is a name, or a title
-MAX_BEFORE_QUOTATION = 120  # characters that are searched for who is quoted
-# Code, what stands between tags, a mail's quoted lines, a table, CSV with a head, an indented block, lines of a log or
-# of a chat with their time.
+MIN_STATED_SHARE = 0.5  # share of a fact's words that people must say themselves if shown text has them too
+MIN_QUOTED_WORDS, MIN_QUOTED_CHARACTERS = 3, 5  # shorter quotations are names or titles
+MAX_BEFORE_QUOTATION = 120  # characters searched for the person who is quoted
+# Code, text between tags, quoted lines of a mail, tables, CSV with a header, indented blocks, lines of a log or chat
+# with timestamps.
 _PASSAGE = re.compile(
     r"(```|\"\"\").*?(?:\1|\Z)|<([a-z][\w-]*)(?: [^<>\n]*)?>.*?(?:</\2>|\Z)|^[ \t]*>[^\n]*|^[ \t]*\|[^\n]*\|[ \t]*$"
     r"|^(?:[^\s,;]+(?:[,;][^\s,;]+)+|[^\t\n]+(?:\t[^\t\n]+)+)\n(?:[^\n]*[,;\t][^\n]*(?:\n|\Z))+"
@@ -45,7 +45,7 @@ _SPOKEN_LINE = re.compile(r"^[ \t]*([^\W\d_][\w .'-]{0,24})(?: \([^)\n]*\))?[:ï¼
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Words of a turn, as they stand in it; ``place``: of the turn among the lines."""
+    """Verbatim words of a turn; ``context``: the turn is only context; ``place``: its position among the lines."""
 
     turn: Turn
     words: str
@@ -54,7 +54,7 @@ class Citation:
 
 
 def is_shown(text: str, cited: Sequence[Citation]) -> bool:
-    """Return whether a fact stands in what people only show, and not in words of their own."""
+    """Test whether a fact rests on shown words, and people neither state it nor add words of their own to it."""
     parts = [_parted(one) for one in cited if not one.context]
     spoken, shown = (" ".join(part) for part in zip(*parts, strict=True))
     if not shown.strip():
@@ -65,12 +65,12 @@ def is_shown(text: str, cited: Sequence[Citation]) -> bool:
 
 
 def own_text(text: str) -> str:
-    """Return what of a turn its speaker does not only show."""
+    """Return the text of a turn without the words that its speaker only shows."""
     return _divided(text, 0, len(text), _shown_spans(text))[0]
 
 
 def parted(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sentences of a turn, each with what of it is its speaker's own, and what is shown."""
+    """Yield each sentence of a turn with its part in the speaker's own words, and its shown part."""
     spans, at = _shown_spans(text), 0
     for sentence in sentences(text):
         start = max(text.find(sentence, at), at)
@@ -79,7 +79,7 @@ def parted(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _parted(one: Citation) -> tuple[str, str]:
-    """Return what of a quote is its speaker's own, and what is shown; of several places the one that is own."""
+    """Split a quote into own and shown words; if it occurs several times, at the place with the fewest shown words."""
     spans, text = _shown_spans(one.turn.text), one.turn.text
     places = [match.start() for match in re.finditer(re.escape(one.words), text)]
     parted = [_divided(text, start, start + len(one.words), spans) for start in places]
@@ -94,9 +94,9 @@ def _divided(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) 
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 4)  # asked for each fact of a turn
+@lru_cache(maxsize=1 << 4)  # called for each fact of a turn
 def _shown_spans(text: str) -> list[tuple[int, int]]:
-    """Return where a text shows words of others, in order and apart."""
+    """Return the spans of a text that show other people's words, sorted and merged."""
     spans = [match.span() for match in _PASSAGE.finditer(text)]
     spans += [*_json(text), *_bracketed(text), *_quotations(text), *_spoken_lines(text)]
     begun = [match.start() for one in registered() for match in one.requests.shows.finditer(text)]
@@ -114,13 +114,13 @@ def _shown_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _json(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the span from the first key to the last brace. One search for each: a pattern would try every key."""
+    """Yield the span from the first key to the last brace; two searches, as one pattern would be tried at each key."""
     if (first := _JSON_BEGINS.search(text)) and (last := text.rfind("}", first.end())) >= 0:
         yield first.start(), last + 1
 
 
 def _bracketed(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands between "[page ...]" and "[/page]"."""
+    """Yield spans from a bracket such as "[page ...]" to its "[/page]"."""
     ends: dict[str, list[int]] = {}
     for close in _BRACKET_CLOSES.finditer(text):
         ends.setdefault(close[1], []).append(close.end())
@@ -131,7 +131,7 @@ def _bracketed(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Return the sentences between quotation marks, but for those that the speaker says are their own."""
+    """Return spans between quotation marks, without words that speakers quote from themselves (I said "...")."""
     spans = []
     for match in _QUOTATION.finditer(text):
         least = MIN_QUOTED_CHARACTERS if has_cjk(match[0]) else MIN_QUOTED_WORDS
@@ -143,7 +143,7 @@ def _quotations(text: str) -> list[tuple[int, int]]:
 
 
 def _spoken_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the lines of a chat between several, but for the speaker's: a label comes back, or what is said asks."""
+    """Yield other people's lines of a pasted chat ("Ann: ..."), in which a label repeats or a line asks."""
     lines = list(_SPOKEN_LINE.finditer(text))
     labels = [line[1].casefold() for line in lines]
     asks = any(line[0].rstrip().endswith(("?", "ï¼Ÿ")) for line in lines)

@@ -1,4 +1,4 @@
-"""Rules of a language on questions, and on the answers that they ask for."""
+"""Rules of a language for questions, and for the answers that they ask for."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ MATCHES_NOTHING = pattern(r"(?!)")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Questions:
-    """Patterns are searched in the question as it was asked, those with a mark * in its folded form.
+    """Patterns searched in a question: those marked * in its folded form, the others in the original.
 
     Args:
         number*: asks for a number ("how many").
         when*: asks for a day or a time ("when", "which year").
-        day_words: words of such a question that say nothing else ("date").
+        day_words: words of a ``when`` question that add nothing to it ("date").
         past, ahead: looks back ("did"), or forward ("plans").
         choosing: asks what to do at a time, not what happens then ("shall we").
-        named_time: words of a time that statements have as well ("weekend", 节), beside capitals and digits.
-        assistant*: asks for what the assistant said ("you recommended").
+        named_time: words of a time that statements contain too ("weekend", 节), besides capitals and digits.
+        assistant*: asks what the assistant said ("you recommended").
         talk*: is about the conversation itself ("did we discuss").
-        personal*: is about the user, or a request of theirs ("my", "recommend").
-        definite*: names one thing that both know of ("the").
+        personal*: is about the user, or asks for something for them ("my", "recommend").
+        definite*: names one thing that both speakers know ("the").
         contentless: phrases without content ("at the moment").
-        list: asks for all of a class ("which books").
+        list: asks for every instance of a class ("which books").
         works: asks for books, films and the like.
-        title: the title of one of these, or another name, in an answer.
-        classes: classes of other things, and what belongs to them; None for none.
-        deeds: what was done, and the words of lines that say so, for questions that ask for nothing else ("What have I
-            bought?"); None for none.
-        own: describes somebody or something of the user's without a name; group 1 holds the describing words, where the
+        title: a title of such a work, or another name, in an answer.
+        classes: classes of other things with their instances, or None.
+        deeds: verbs with the words of lines that report the deed, for questions without a noun ("What have I
+            bought?"), or None.
+        own: describes a person or thing of the user without a name; group 1 holds the describing words, if the
             language has spaces.
         subject: the subject of a question: in a script with spaces group 1 holds its noun ("the bins") and group 2
-            nothing; in one without, groups 1 and 2 hold its first two characters.
-        refers*: refers back to what was said before ("he", "and which"), and names nothing itself.
-        referents: what a message speaks of without a name, for a question that refers back to it ("my apprentice").
+            is empty; without spaces, groups 1 and 2 hold its first two characters.
+        refers*: refers to an earlier message ("he", "and which") and names nothing itself.
+        referents: people and things that a message mentions without a name ("my apprentice"), for ``refers``.
         fillers: words about the conversation, not its content ("tell").
-        open_words: words of a question for whatever happens at a time ("plan").
-        stop_characters, open_characters: the same in a script without spaces: characters without content of their own,
-            and characters of such a question.
-        soon: the time that is meant where a question for whatever happens names none ("in the next 30 days").
-        me, my: the user, in the place of their name and of their name's possessive.
+        open_words: words of a question about whatever happens at a time ("plan").
+        stop_characters, open_characters: for a script without spaces, characters without content, and characters of a
+            question about whatever happens at a time.
+        soon: the time to assume if such a question names none ("in the next 30 days").
+        me, my: words that replace the user's name and its possessive.
     """
 
     number: re.Pattern[str] = MATCHES_NOTHING

@@ -1,4 +1,4 @@
-"""Read a question: whether it asks for a list, and whom it means by the user's own name."""
+"""Detect list questions and what they ask for, and put questions that name the user into the first person."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from memscope.languages.registry import of, registered
 from memscope.text.language import CJK_CHARACTER, usual_rules
 from memscope.text.tokens import ends_of, fold
 
-LIST_EXPANSION = 2.5  # times as many hits for such a question, as far as the caller's tokens reach
-MAX_LIST_HITS = 100  # hits
-QUESTION_EDGE_CHARS = 200  # characters at each end of a longer query, where its question stands
-MAX_FIRST_NAME_CHARS = 40  # characters of a name
+LIST_EXPANSION = 2.5  # factor on the number of hits for a list question, within the caller's token budget
+MAX_LIST_HITS = 100
+QUESTION_EDGE_CHARS = 200  # read at each end of a longer query, where its question usually is
+MAX_FIRST_NAME_CHARS = 40  # a longer user id is not taken for a name
 
 _LETTERS_ONLY = re.compile(r"[^\W\d_]{2,}")
 
 
 def asks_for_list(query: str) -> bool:
-    """Return whether a question asks for all of a class: "Which pets do we have?", 我今年看了哪些书？"""
+    """Detect list questions, which ask for every instance of a class: "Which pets do we have?", 我今年看了哪些书？"""
     ends = ends_of(query, 2 * QUESTION_EDGE_CHARS)
     return any(one.questions.list.search(ends) for one in of(ends))
 
 
 def item_signs(query: str) -> list[Callable[[str], object]]:
-    """Return functions of which one is true of a line that names an instance of the class asked for, or a title where
-    that class is books, films or the like.
+    """Return tests for lines that answer a list question, any of which may match: the line names an instance of the
+    class, or a title if the class is books, films or the like.
     """
     titled = any(one.questions.works.search(query) for one in of(query))
     titles = [one.questions.title.search for one in registered()] if titled else []
@@ -36,7 +36,7 @@ def item_signs(query: str) -> list[Callable[[str], object]]:
 
 
 def instance_terms(query: str) -> tuple[int, ...]:
-    """Return search terms of the instances of the class asked for."""
+    """Return search terms for the instances of the class that a list question asks for."""
     return tuple(dict.fromkeys(term for one in _instances_asked(query) for term in one.terms))
 
 
@@ -48,15 +48,15 @@ def _instances_asked(query: str) -> list[Instances]:
 
 
 def max_list_hits(k: int) -> int:
-    """Return how many hits a context takes in the place of ``k`` for such a question."""
+    """Return the number of hits that a context takes instead of ``k`` for a list question."""
     return min(int(LIST_EXPANSION * k), max(k, MAX_LIST_HITS))
 
 
 def in_first_person(query: str, user: str) -> str:
-    """Return the query with the user's name, where the id is one, replaced by the first person.
+    """Replace the user's name in a query by the first person, if the user id is a name.
 
-    Asked of alice's memory, "Where does Alice live?" means "Where do I live?". In scripts with capitals only a
-    capitalised name counts, and at the beginning only with "'s": "Will it rain?".
+    For the user "alice", "Where does Alice live?" means "Where do I live?". In scripts with capitals the name must be
+    capitalised; at the beginning of the query it also needs "'s", as "Will it rain?" is not about the user "will".
     """
     if (
         len(user) > MAX_FIRST_NAME_CHARS

@@ -1,4 +1,4 @@
-"""Languages by their code, one registry per process: a text must be read the same way whoever asks."""
+"""The registry of languages by code; one per process, so that every caller reads a text in the same way."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from memscope.text.language import (
 )
 
 _places: dict[str, object] = {}
-_owners: dict[tuple[str, str], str] = {}  # plugins by the kind and the name of what they registered
+_owners: dict[tuple[str, str], str] = {}  # the plugin that registered (kind, name)
 _languages: dict[str, Language] = {}
 
 
 def register(name: str, what: object, plugin: str = "") -> None:
-    """Take up a language by its code, or the place of one, "module:NAME", imported when the first text is read.
+    """Register a language: the object, or its import path "module:NAME", imported when the first text is read.
 
     Raises:
         ConfigError: another language has this code.
@@ -36,9 +36,9 @@ def register(name: str, what: object, plugin: str = "") -> None:
 
 
 def take_up(registry: dict[str, object], name: str, what: object, kind: str, plugin: str) -> None:
-    """Register what a plugin brings for the whole process, or the place of it, "module:name".
+    """Register a plugin's object, or its import path "module:name", for the whole process.
 
-    A plugin may replace what it registered itself: the cell of a notebook that defines it was run again.
+    A plugin may replace its own registration, as when a notebook cell that defines it is run again.
 
     Raises:
         ConfigError: another plugin registered the name.
@@ -50,7 +50,7 @@ def take_up(registry: dict[str, object], name: str, what: object, kind: str, plu
 
 
 def named_places() -> list[tuple[str, str]] | None:
-    """Return the registered languages by code and place, for another process; None if one has no place."""
+    """List code and import path of the registered languages, for another process; None if one has no import path."""
     named = [(name, place) for name, place in _places.items() if isinstance(place, str)]
     return named if len(named) == len(_places) else None
 
@@ -69,7 +69,7 @@ def _load(code: str) -> None:
 
 
 def get(code: str) -> Language:
-    """Return the language with this code; ``NEUTRAL`` if nobody registered it."""
+    """Return the language with this code; ``NEUTRAL`` if it is not registered."""
     load_rules()
     return _languages.get(code, NEUTRAL)
 
@@ -80,14 +80,14 @@ def registered() -> tuple[Language, ...]:
 
 
 def main(text: str) -> Language:
-    """Return the language that most of a text is in; ``NEUTRAL`` for one that nobody registered."""
+    """Return the language of most of a text; ``NEUTRAL`` if it is not registered."""
     return get(language(text))
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
+@lru_cache(maxsize=1 << 4)  # called several times for each text that is stored
 def of(text: str) -> tuple[Language, ...]:
-    """Return the languages of a text, which may mix scripts; none of those that nobody registered."""
+    """Return the registered languages of a text; several if it mixes scripts."""
     wide = cjk_count(text)
     spaced = not wide or wide < sum(map(str.isalpha, text))
     return _of(wide > 0, spaced_language(text) if spaced else "")
@@ -100,13 +100,13 @@ def _of(wide: bool, code: str) -> tuple[Language, ...]:
 
 
 def of_sentence(sentence: str) -> Language:
-    """Return the language whose rules a sentence is read by: with characters of a script without spaces, one of it."""
+    """Return the language whose rules read a sentence: with any CJK character the one of script "han"."""
     if has_cjk(sentence):
         return next((one for one in _of(True, "") if one.words.script == "han"), NEUTRAL)
     return get(spaced_language(sentence))
 
 
 def known_kind(name: str) -> NameKind | None:
-    """Return the kind of a name in the tables of the registered languages, of several the first one's."""
+    """Look up the kind of a name in the tables of the registered languages; the first table that has it counts."""
     folded = name.casefold()
     return next((kind for one in registered() if (kind := one.names.known().get(folded))), None)

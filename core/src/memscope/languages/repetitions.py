@@ -1,7 +1,7 @@
-"""Terms of repeated days: "choir every Tuesday" is found by "this week", a birthday by its day of any year.
+"""Search terms of recurring days: "this week" finds "choir every Tuesday", and a day of any year finds a birthday.
 
-A unit has a term per weekday or day of the year that its text repeats, a query one per day it asks for, so that one
-search in any store brings the two together.
+A unit has one term per weekday or day of the year on which its text recurs, a query one per day it asks for, so that
+one search in any store matches the two.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from memscope.languages.registry import of
 from memscope.records import Interval
 from memscope.text.terms import term
 
-MIN_WEEKLY_PERIOD = timedelta(days=8)  # a longer time has every day of the week
+MIN_WEEKLY_PERIOD = timedelta(days=8)  # a longer time contains every weekday, so its weekdays select nothing
 MAX_REPETITION_GAP = timedelta(days=31)
 
 
 def repeated_days(text: str, reference: datetime) -> tuple[int, ...]:
-    """Return the terms of the days that a text repeats; none for what happens every day, or every month."""
+    """Return the terms of the days on which a text recurs; none for "every day" or "every month"."""
     patterns = [one.words.repetition for one in of(text) if one.words.repetition]
     if not any(one.search(text) for one in patterns):
         return ()
@@ -39,7 +39,7 @@ def _of_rule(weekdays: Iterable[int], month: int | None, day: int | None) -> Ite
 
 
 def days_asked(times: Iterable[Interval]) -> tuple[int, ...]:
-    """Return the terms of the days in times of at most a month."""
+    """Return the terms of the days in the times of a query; a time of more than a month has none."""
     return tuple(
         dict.fromkeys(term for time in times if time.end - time.start <= MAX_REPETITION_GAP for term in _of_time(time))
     )
@@ -59,5 +59,5 @@ def _weekday(number: int) -> int:
 
 
 def _day(month: int, day: int) -> int:
-    """Return the term of a day of the year, or with month 0 of every month."""
+    """Return the term of a day of the year; with month 0, of that day in every month."""
     return term(f"\0day {month} {day}")

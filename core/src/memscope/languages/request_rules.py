@@ -1,4 +1,4 @@
-"""Rules on what a message asks for in a language."""
+"""Rules of a language for what a message asks for."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from memscope.languages.question_rules import MATCHES_NOTHING
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Requests:
-    """Patterns are searched in the folded message, without what it quotes and without pasted material.
+    """Patterns searched in the folded message, without its quotations and pasted material.
 
     Args:
         small_talk: words of greetings, thanks and remarks on the last answer; a message of nothing else needs no
             memory.
-        small_talk_message: the same for a language without spaces: matches such a message whole.
-        courtesy: the beginning of thanks, a greeting or a yes, which may go on a little ("thanks, you saved me").
-        asks_something: words of a request or a question, by which such a message is more than courtesy.
+        small_talk_message: the same for a language without spaces: matches such a message as a whole.
+        courtesy: begins thanks, a greeting or a yes, perhaps with a few more words ("thanks, you saved me").
+        asks_something: words of a request or a question, which make such a message more than a courtesy.
         addressing: phrases to the assistant ("could you tell me"), whose pronouns say nothing about the user.
-        material: works on words that the message brings along: translation, rewriting, a summary of what follows.
-        brings: points at something that the message quotes ("this review").
-        shows: the beginning of others' words, which go on to the end of the message: a mail's head, "Here is the
-            article"; in the message as it was written, as the next.
+        material: asks for work on text in the message: translation, rewriting, a summary of what follows.
+        brings: points at text that the message quotes ("this review").
+        shows: begins other people's words, which extend to the end of the message: the header of a mail, "Here is the
+            article"; searched in the original message, like the next.
         quotes_oneself: ends right before a quotation of the speaker's own words ("I told him").
-        task: needs nothing but itself: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
-        reckons: asks for an amount; with numbers in the message itself, a task.
-        numbers: group 1 holds a number that is no part of a date ("240", "three").
+        task: needs no memory: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
+        reckons: asks for an amount, which makes the message a task if it contains the numbers.
+        numbers: group 1 holds a number that is not part of a date ("240", "three").
         asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
         news: asks for the weather, the news and the like.
-        possessive: something or somebody of the user's ("my", "our").
-        own: the user is meant, a possessive included ("I", "we").
+        possessive: something or somebody of the user ("my", "our").
+        own: mentions the user, possessives included ("I", "we").
         affairs: asks for work on the user's affairs ("remind", "schedule").
-        general: asks about all of a kind, not about one the user has ("how does a boiler work").
-        advice: asks for a choice or an idea, which depends on who asks ("recommend", "tonight").
-        looks_up: asks for what was ("what did I buy") or when something is, which is no choice.
-        measures: asks for a length, a weight, a temperature, a recipe, which units matter for.
+        general: asks about a kind of thing in general, not about the user's ("how does a boiler work").
+        advice: asks for a recommendation or an idea, which depends on the user ("recommend", "tonight").
+        looks_up: asks about the past ("what did I buy") or for a date, not for a recommendation.
+        measures: asks for a length, weight, temperature or recipe, where the user's units matter.
         tells: asks for an answer of several sentences ("why", "explain").
-        explains: asks to explain or to state a fact without a question's form ("explain").
-        remark: an interjection before a sentence, or the end of a statement.
+        explains: asks for an explanation or a fact, as a question or a request ("which", "explain").
+        remark: an interjection at the beginning, or the end of a statement.
     """
 
     small_talk: frozenset[str] = frozenset()

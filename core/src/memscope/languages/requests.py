@@ -1,4 +1,4 @@
-"""Decide what a message needs of memory: something about the user, about the world, wishes for a task, or nothing."""
+"""Decide what a message needs from memory: facts about the user, little, only wishes for a task, or nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memscope.text.tokens import fold, pieces
 
 Need = Literal["user", "world", "kind", "task", "nothing"]
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
-MAX_COURTESY_CHARS = 60  # of thanks or a greeting with some more words
-MIN_NUMBERS = 2
+MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
+MIN_NUMBERS = 2  # in a message that brings the numbers of a calculation
 MIN_SCENE_CHARS = 4
-MAX_INSTRUCTION_CHARS = 400  # of a longer message the beginning and the end are read
+MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
 _IN_QUOTES = r"(?:[\"“”«][^\"“”»\n]{1,400}[\"”»]|「[^」]{1,400}」|『[^』]{1,400}』|(?<!\w)['‘][^'’\n]{3,400}['’](?!\w))"
@@ -36,12 +36,12 @@ _ARITHMETIC = pattern(r"\d\s*(?:[+*×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[x
 
 
 def need(message: str) -> Need:
-    """Return what a message needs of memory: "task" may need standing wishes, "world" little, "nothing" none.
+    """Classify what a message needs from memory.
 
-    "kind" is asked about all of a kind ("How does a boiler work?") and needs less than "world": what memory knows of
-    one boiler does not answer how boilers work.
-
-    A language without rules, or a message that no rule knows, needs the "user".
+    "user": facts about the user; the default, also in a language without rules. "world": a question of general
+    knowledge, which needs little. "kind": a question about a kind of thing ("How does a boiler work?"), which needs
+    less still: facts about one boiler do not answer it. "task": standing wishes at most ("Translate this"). "nothing":
+    small talk.
     """
     rules = of_sentence(message).requests
     folded = fold(message).strip()
@@ -62,7 +62,7 @@ def need(message: str) -> Need:
     if rules.own.search(bare):
         return "user"
     if rules.news.search(bare):
-        return "task"  # whichever day it names, it is nobody's
+        return "task"  # weather and news do not depend on the user
     if rules.advice.search(bare) or rules.affairs.search(bare):
         return "user"
     if rules.general.search(bare) and not any(name.kind == "person" for name in names(message)):
@@ -76,7 +76,7 @@ def need(message: str) -> Need:
 
 
 def remarks(message: str) -> bool:
-    """Return whether a message tells of something and asks for nothing: "Ugh, the wifi dropped again."."""
+    """Detect remarks, which report something and ask for nothing: "Ugh, the wifi dropped again."."""
     rules, folded = of_sentence(message).requests, fold(message).strip()
     if _MARKED_QUESTION.search(folded) or not rules.remark.search(folded) or rules.explains.search(folded):
         return False
@@ -84,7 +84,7 @@ def remarks(message: str) -> bool:
 
 
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
-    """Return which standing wishes matter for a message, by what they are about; all for a choice or an idea."""
+    """List the kinds of standing wishes that apply to a message; all kinds if it asks for a recommendation."""
     rules, folded = of_sentence(message).requests, _QUOTED.sub(" ", _instruction(fold(message)))
     chooses = wanted != "task" and rules.advice.search(rules.addressing.sub(" ", folded))
     if chooses and not rules.looks_up.search(folded):
@@ -95,18 +95,18 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
 
 
 def _reckons(bare: str, rules: Requests) -> bool:
-    """Return whether a message asks for a number and brings the numbers to reckon with."""
+    """Detect calculations: the message asks for an amount and contains the numbers ("split 240 three ways")."""
     return rules.reckons.search(bare) is not None and sum(map(bool, rules.numbers.findall(bare))) >= MIN_NUMBERS
 
 
 def _sets_a_scene(bare: str, rules: Requests) -> bool:
-    """Return whether a clause that asks nothing stands first: "The gym wants a weight, how many kilos?"."""
+    """Test whether the first clause is no question: "The gym wants a weight, how many kilos?"."""
     first = next((one for one in _CLAUSE_BREAK.split(bare) if len(one.strip()) >= MIN_SCENE_CHARS), "")
     return first.strip() != "" and len(first) < len(bare.rstrip()) - 1 and not rules.explains.search(first)
 
 
 def is_courtesy(text: str) -> bool:
-    """Return whether a text has nothing but words of greetings, thanks and remarks: "Sure, happy to help!"."""
+    """Detect texts that consist of greetings, thanks and remarks: "Sure, happy to help!"."""
     return len(text) <= MAX_SMALL_TALK_CHARS and _has_only_small_talk(fold(text).strip(), of_sentence(text).requests)
 
 
@@ -128,19 +128,19 @@ def _is_small_talk(folded: str, rules: Requests) -> bool:
 
 
 def brought_along(message: str) -> str:
-    """Return the text that a message brings to be worked on, what follows "Summarise this:"; "" for none."""
+    """Return the text that the instruction of a message works on, after "Summarise this:"; "" without any."""
     pasted = _PASTED.search(message)
     if pasted is None:
         return ""
     instruction = message[: pasted.end()]
     if instruction.count("[") > instruction.count("]"):
-        return ""  # the colon stands in a caption: "[shared image: ...]"
+        return ""  # the colon is part of a caption: "[shared image: ...]"
     rules, folded = of_sentence(instruction).requests, fold(instruction)
     return message[pasted.end() :] if rules.material.search(folded) and rules.brings.search(folded) else ""
 
 
 def _instruction(folded: str) -> str:
-    """Return the message without the text that it brings along behind a colon or an empty line."""
+    """Cut off the text after a colon or an empty line; reduce a long message to its beginning and its end."""
     pasted = _PASTED.search(folded)
     if pasted is not None:
         return folded[: pasted.start() + 1]

@@ -1,7 +1,7 @@
 """Similarity of two sentences by their words, computed before any model call: equal, or close enough to judge.
 
-``same`` is strict, because nobody looks at it again: the same words but for articles, particles and order.
-``closeness`` only nominates pairs that a model judges.
+``same`` is strict, since no model checks it: equal words, apart from articles, particles and their order.
+``closeness`` only nominates pairs for a model to judge.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from memscope.languages.wording import every, wordings
 from memscope.text.language import CJK_LANGUAGES, clear_language, depends_on_languages, has_cjk, language
 from memscope.text.tokens import fold, words
 
-SAME_ORDER = 0.5  # of the neighbouring words
+SAME_ORDER = 0.5  # share of the pairs of neighbouring words that equal sentences have in common
 MIN_SIMILARITY = 0.3
-SHARED_KEYWORD_BONUS = 0.3  # what a common keyword adds
+SHARED_KEYWORD_BONUS = 0.3
 _SIMILARITY_TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 
 
@@ -35,7 +35,7 @@ class Form(NamedTuple):
 def form(text: str) -> Form:
     tokens = tuple(token for piece in _SIMILARITY_TOKEN.findall(fold(text)) for token in _tokens(piece))
     content = text
-    for one in wordings(text):  # half of all facts begin with the user
+    for one in wordings(text):  # "the user" begins half of all facts
         content = one.user.sub(" ", content)
     topics = frozenset(word for word in words(content) if len(word) > 1 or not has_cjk(word))
     return Form(tokens, frozenset(pairwise(tokens)), topics)
@@ -54,7 +54,7 @@ def _particles() -> frozenset[str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Return whether the words agree, in about the same order. "No", numbers, names and tenses count as words."""
+    """Test for equal words in about the same order; "no", numbers, names and tenses count as words."""
     a, b = form(one), form(other)
     if a.tokens == b.tokens:
         return True
@@ -62,9 +62,9 @@ def same(one: str, other: str) -> bool:
 
 
 def closeness(one: str, other: str, *, without: str = "", topics: bool = False) -> float:
-    """Share (0 to 1) of the shorter text's content in the other; ``SHARED_KEYWORD_BONUS`` is added for shared keywords.
+    """Measure the share (0 to 1) of the shorter text's content in the other, plus the bonus for shared ``topics``.
 
-    ``without``: the subject's name, which both contain.
+    ``without``: the subject's name, which both contain and which does not count.
     """
     subject = form(without).topics
     a, b = form(one).topics - subject, form(other).topics - subject
@@ -73,7 +73,7 @@ def closeness(one: str, other: str, *, without: str = "", topics: bool = False) 
 
 
 def translated(text: str, sources: Sequence[str]) -> bool:
-    """Return whether the text is in another script than its sources, or plainly in another European language."""
+    """Test whether a text is in another script than its sources, or clearly in another European language."""
     if has_cjk(text):
         return not any(map(has_cjk, sources))
     if CJK_LANGUAGES.issuperset(map(language, sources)):

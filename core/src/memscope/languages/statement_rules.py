@@ -1,4 +1,4 @@
-"""Rules on the sentences of a language."""
+"""Rules of a language for sentences: questions, statements, requests, standing wishes."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ YEAR_DIGITS = pattern(r"\d{4}")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statements:
-    """A rule that is unsure calls a text a statement. Patterns are matched with texts as ``plain`` gives them.
-    Each of the alternatives begins with a letter.
+    """If unsure, a rule treats a text as a statement. Patterns are searched in the result of ``plain``. Alternatives
+    are joined with those of the other languages, and each begins with a letter.
 
     Args:
-        question: begins, or is in, a question without a mark; ``asks`` decides.
-        no_question: looks like one and is none ("what a day", 没什么).
-        longest_question: characters of a question without a mark.
-        shortest_clause: words, in a script without spaces characters, from which a clause says something by itself.
+        question: the words of a question without a question mark, where ``asks`` looks for them.
+        no_question: looks like a question but is not ("what a day", 没什么).
+        longest_question: maximum characters of a question without a question mark.
+        shortest_clause: minimum ``length`` of a clause that states something by itself.
         suggests: a suggestion with a question mark ("how about").
-        filling: alternatives of a pattern; sentences of nothing else say nothing ("hi", "quick question").
-        unknowing: the answer of an assistant that does not know.
-        but: alternatives of a pattern; such an answer with one of them says something all the same.
-        sorry: alternatives of a pattern; sentences of nothing else are left out of an answer.
-        recap: alternatives of a pattern at the beginning of a repetition ("as I said").
-        continues: goes on about somebody or something that was named right before ("she's 74").
-        final_particles: particles at the end of a clause that change nothing.
-        articles: words that make no difference between two statements.
+        filling: alternatives; a sentence of nothing else has no content ("hi", "quick question").
+        unknowing: an assistant's answer that it does not know.
+        but: alternatives; such an answer with one of them has content nevertheless.
+        sorry: alternatives; a sentence of nothing else is ignored in an answer.
+        recap: alternatives at the beginning of a repetition ("as I said").
+        continues: continues about somebody or something named right before ("she's 74").
+        final_particles: particles at the end of a clause that do not change its meaning.
+        articles: words that are ignored when two statements are compared.
         about_user: asks for everything known about the user.
         request: asks for something to be done.
-        shortest_request: words of a request.
-        greeting: alternatives of a pattern at the beginning of a greeting.
-        instruction: alternatives of a pattern at the beginning of a standing wish ("always").
+        shortest_request: minimum ``length`` of a request.
+        greeting: alternatives at the beginning of a greeting.
+        instruction: alternatives at the beginning of a standing wish ("always").
         wish: a wish for how the assistant behaves ("I'd like you to").
-        manner: the form of answers ("sentences", "emojis"), in lower case; beside ``insists`` in a sentence, a standing
-            wish.
-        measures: the same of units ("metric").
-        form_words: words as ``tokens.pieces`` gives them, one of which is in each match of ``manner`` and ``measures``,
-            looked up before these are searched; where there are none, every text is searched.
-        insists: forbids, limits or prefers something, or says that it holds always ("no", "at most", "with me").
-        once: works on something now ("write a", "this"), so that such a sentence is no standing wish.
-        birth: tells of a birth, whose year is hardly that of the saying.
+        manner: names the form of answers ("sentences", "emojis"), in lower case; together with ``insists`` in one
+            sentence, a standing wish.
+        measures: the same for units ("metric").
+        form_words: a quick test before ``manner`` and ``measures``, each match of which contains one of these words of
+            ``tokens.pieces``; without any, every text is searched.
+        insists: forbids, limits or prefers something, or says that it always holds ("no", "at most", "with me").
+        once: asks for one answer now ("write a", "this"), so that the sentence is not a standing wish.
+        birth: mentions a birth, whose year is rarely the year in which it is mentioned.
         numeral: a number written in words.
-        either: between two times of which one is meant ("or maybe in"); matched with all that stands between them.
+        either: joins two times of which one is meant ("or maybe in"); matched with the whole text between them.
         year: a time with its year.
-        first_person: words by which somebody speaks of themselves, as ``tokens.pieces`` gives them.
+        first_person: first-person words, as ``tokens.pieces`` gives them.
         wide: the language is written without spaces.
     """
 
@@ -84,7 +84,7 @@ class Statements:
     wide: bool = False
 
     def plain(self, text: str) -> str:
-        """Fold case and accents, for the patterns.
+        """Fold case and accents before patterns are searched.
 
         Args:
             text: A sentence or a whole text.
@@ -106,19 +106,19 @@ class Statements:
         return len(pieces(text))
 
     def asks(self, sentence: str) -> bool:
-        """Tell whether a sentence without a question mark asks.
+        """Detect a question without a question mark.
 
         Args:
             sentence: As ``plain`` gives it.
 
         Returns:
-            False where the rules are unsure.
+            True for a question; False if the rules are unsure.
         """
         short = len(sentence) <= self.longest_question and not sentence.endswith((".", "!"))
         return short and not self.no_question.match(sentence) and self.question.match(sentence) is not None
 
     def asks_about_user(self, query: str) -> bool:
-        """Tell whether a question asks for everything known about the user.
+        """Detect a question for everything known about the user.
 
         Args:
             query: The words of the question.

@@ -1,8 +1,8 @@
-"""Tell statements from questions, requests and answers without knowledge; compare texts by content.
+"""Tell statements from questions, requests and "I don't know" answers; compare texts by content.
 
-A sentence with characters of a script without spaces is read by the rules of a language in that script, any other by
-those of its own. In doubt a text is a statement: a question taken
-for a statement costs a line, a statement taken for a question is hidden.
+A sentence with any CJK character is read by the rules of a language of script "han", any other sentence by those of its
+own language. In doubt a text is a statement: a question mistaken for a statement costs a line, but a statement mistaken
+for a question is hidden.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from memscope.languages.statement_rules import Statements
 from memscope.text.language import depends_on_languages
 from memscope.text.tokens import fold, has_words, pieces
 
-MAX_ABSTENTION_CHARS = 300  # characters of an answer that only says it does not know
+MAX_ABSTENTION_CHARS = 300  # a longer answer says more than that it does not know
 
 
 def rules_on(text: str) -> Statements:
-    """Return the rules for a sentence: those of its script without spaces, if it has such characters."""
+    """Return the statement rules of a sentence's language."""
     return of_sentence(text).statements
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def pattern_of_all(alternatives: str, form: str) -> re.Pattern[str]:
-    """Return one pattern of the alternatives of all languages, which may stand side by side in a sentence.
+    """Compile one pattern from the alternatives of all languages, since a sentence may mix languages.
 
-    ``form``: the pattern, with ALL in their place.
+    ``form``: the pattern, with ALL where the alternatives go.
     """
     every = "|".join(filter(None, (getattr(one.statements, alternatives) for one in registered())))
     return pattern(form.replace("ALL", every or "(?!)"))
 
 
-@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
+@lru_cache(maxsize=1 << 4)  # called several times for each text that is stored
 def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text with their marks; a line break ends one too."""
+    """Split a text into sentences, with their punctuation marks; a line break ends a sentence too."""
     parts, start = list[str](), 0
     for match in _BOUNDARY.finditer(text):
         parts.append(text[start : match.start() + (match[0][0] != "\n")])
@@ -57,7 +57,7 @@ _FILLING = r"^\W*+(?:(?:ALL)\W*)+$"
 
 
 def asks(text: str) -> bool:
-    """Return whether a text only asks: every sentence is a question or filling, and there is a question."""
+    """Detect texts that only ask: every sentence is a question or filling, and at least one is a question."""
     asked = False
     for sentence in sentences(text):
         kind = _kind(sentence)
@@ -72,17 +72,17 @@ def is_question(sentence: str) -> bool:
 
 
 def is_marked_question(sentence: str) -> bool:
-    """Return whether a sentence is a question with a question mark; quick to tell for one without a mark."""
+    """Detect questions with a question mark; a sentence without one is rejected quickly."""
     return ("?" in sentence or "？" in sentence) and _kind(sentence) == "question"
 
 
 def is_filling(sentence: str) -> bool:
-    """Return whether a sentence has no content of its own: "Hi!", "Thanks."."""
+    """Detect sentences without content of their own: "Hi!", "Thanks.", 你好！"""
     return _kind(sentence) == "filling"
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 6)  # asked several times for the sentences of the text that is being written
+@lru_cache(maxsize=1 << 6)  # called several times for each sentence that is stored
 def _kind(sentence: str) -> str:
     rules = rules_on(sentence)
     folded = rules.plain(sentence).strip()
@@ -94,7 +94,7 @@ def _kind(sentence: str) -> str:
 
 
 def _states_first(folded: str, rules: Statements) -> bool:
-    """Return whether a clause before the question states ("I moved to Lisbon, do you know it?") or suggests."""
+    """Test whether a question also states something ("I moved to Lisbon, do you know it?"), or is a suggestion."""
     if rules.suggests.match(folded) or len(pieces(folded)) > _MOST_ASKED:
         return True
     clauses = _CLAUSES.split(folded)[:-1]
@@ -111,7 +111,7 @@ def _states(clause: str) -> bool:
 
 
 def unknowing(answer: str) -> bool:
-    """Return whether an answer only says that it does not know, apart from an apology or advice beside it."""
+    """Detect an answer that only says it does not know, perhaps with an apology or advice: "Sorry, no idea."."""
     if len(answer) > MAX_ABSTENTION_CHARS:
         return False
     rules = rules_on(answer)
@@ -128,9 +128,9 @@ _STATEMENT_WORD = pattern(r"[^\W_]+(?:[.:/'-][^\W_]+)*|[$€£¥%°+\-](?=\d)|(?
 
 
 def content_words(text: str, most: int | None = None) -> tuple[str, ...]:
-    """Return the words of a text in order, without case, accents, marks and fillers; ``most``: the first ones.
+    """List the words of a text in order, without case, accents, punctuation and fillers; at most the first ``most``.
 
-    Texts with equal content words say the same. Numbers, names, tenses, persons and negations are kept: texts that
+    Texts with equal content words say the same. Numbers, names, tenses, persons and negations remain: texts that
     differ in one of these never have equal content words.
     """
     folded = fold(text).strip()
@@ -154,12 +154,12 @@ def _articles() -> frozenset[str]:
 
 
 def about_user(query: str) -> bool:
-    """Return whether a question asks for everything known about the user."""
+    """Detect a question for everything known about the user: "What do you know about me?", 你了解我吗？"""
     return any(one.statements.asks_about_user(query) for one in of(query))
 
 
 def requests(text: str) -> bool:
-    """Return whether a text of more than one word asks or bids for something."""
+    """Detect texts of more than one word that contain a question or a request: "Suggest a film", 帮我订票."""
     rules = rules_on(text)
     folded = rules.plain(text)
     if len(text.strip()) < 3 or rules.length(folded) < rules.shortest_request:

@@ -14,16 +14,16 @@ _ENTRY = pattern(r'"([^"]+)"|(\S+)')
 
 
 def read_lists(file: Path) -> Mapping[str, tuple[str, ...]]:
-    """Return the lists of a file with a line "name: words" each; an entry of several words stands in quotes."""
+    """Read a file with one list per line, "name: entries"; an entry of several words is quoted."""
     lines = (line.partition(": ") for line in file.read_text(encoding="utf-8").splitlines() if line)
     return {name: entries(words) for name, _, words in lines}
 
 
 def entries(text: str) -> tuple[str, ...]:
-    """Split a list at its blanks; an entry of several words stands in quotes."""
+    """Split a list at its spaces; an entry of several words is quoted."""
     return tuple(quoted or word for quoted, word in _ENTRY.findall(text))
 
 
 def read_alternatives(folder: Path, name: str) -> str:
-    """The lines of a file as the alternatives of a pattern."""
+    """Join the lines of a file as alternatives of a pattern."""
     return f"(?:{'|'.join((folder / f'{name}.txt').read_text(encoding='utf-8').splitlines())})"

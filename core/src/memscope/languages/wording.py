@@ -1,4 +1,4 @@
-"""Ask the languages of a fact how it is worded."""
+"""Test the wording of facts by the rules of their languages."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ def wordings(text: str) -> list[Wording]:
 
 
 def worded(sign: str, text: str) -> bool:
-    """Return whether a pattern of the text's languages is in it."""
+    """Search a text for the pattern ``sign`` of its languages, an attribute of ``Wording`` such as "plan"."""
     return any(getattr(one, sign).search(text) for one in wordings(text))
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 10)  # asked for the same known facts in every call of a batch
+@lru_cache(maxsize=1 << 10)  # called for the same known facts in every model call of a batch
 def tells_state(text: str) -> bool:
-    """Return whether a fact tells what a person has one of, or how they live: a home, a job, an age."""
+    """Detect facts about how a person lives, or about something they have only one of: a home, a job, an age."""
     return worded("state", text) or any(kind.search(text) for one in wordings(text) for kind in one.single)
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def every(field: str) -> frozenset[str]:
-    """Return the words, or characters, of all languages in a field."""
+    """Collect the words, or characters, that all languages have in a field of ``Wording``."""
     values = (getattr(one.wording, field) for one in registered())
     return frozenset(word for value in values for word in (value.split() if isinstance(value, str) else value))
 
 
 def calls_user(name: str) -> bool:
-    """Return whether facts call the user so."""
+    """Test whether a name is what facts call the user: "the user", 用户."""
     return any(one.wording.user.fullmatch(name) for one in registered())

@@ -1,4 +1,4 @@
-"""Rules of a language on the wording of facts, which a model writes in the third person."""
+"""Rules of a language for the wording of facts, which a model writes in the third person."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from memscope.languages.question_rules import MATCHES_NOTHING
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Wording:
-    """Patterns are searched in a fact, or where noted in a quote of a turn, as it is written.
+    """Patterns searched in the original text of a fact or, where noted, of a turn.
 
     Args:
-        plan: a plan, wish, fear or possibility, which ends no fact that holds.
-        future: what is to come.
-        told_as_past: tells of a time that was over ("lived in", 曾).
-        formerly: the same where no date is told ("used to").
-        still_holds: began in the past and holds ("has worked", 至今).
-        state: a state told by verbs without a tense.
-        state_words: words of such states as ``tokens.words`` gives them; alone they make no two facts alike.
+        plan: a plan, wish, fear or possibility, which does not end a current fact.
+        future: a future event.
+        told_as_past: describes a time that is over ("lived in", 曾).
+        formerly: the same for facts without a date ("used to").
+        still_holds: began in the past and still holds ("has worked", 至今).
+        state: a state, in a language whose verbs have no tense.
+        state_words: words of states, as ``tokens.words`` gives them; sharing only these does not make two facts alike.
         not_so: says that something is not so.
-        denial: says that something did not happen, or that there is none.
-        denies: the words that turn a fact into its opposite.
-        negation: one word of a quote that turns its meaning; the whole word must match.
-        named_day: days that a model may know and the rules of dates do not ("birthday"); in quotes too.
-        time_word: other words for a time of day, year or life; in quotes too.
+        denial: says that something did not happen or does not exist.
+        denies: words that turn a fact into its opposite.
+        negation: a negating word; matched with each whole word of a quote.
+        named_day: days that a model may know but the date rules do not ("birthday"); also searched in quotes.
+        time_word: other words for a time of day, year or life; also searched in quotes.
         half: half a unit of time, in a time expression.
-        state_verb: what is so, not what happened.
-        timeless: tastes and traits, which no day is that of.
-        changing: tells of a home, work, health or money as it is now, whatever else is said.
-        hearsay: begins with who says or believes it, a group "source".
-        affirms: an answer that says yes to a question; in answers.
-        confirms: the same to what was only supposed; in answers.
-        supposes: draws from what was said how it is with the listener ("so you moved"); in turns.
-        takes_up: does something with what was just spoken of ("I read it"), a group "deed"; in turns.
-        over: tells that something came to its end ("quit"); beside ``denial`` it denies what was.
-        instruction: tells an assistant what to do, in the place of a fact.
-        user: how facts call the user.
-        user_named: gives the user's name in a group.
+        state_verb: a verb of a state, not of an event.
+        timeless: tastes and traits, which have no date.
+        changing: describes the current home, work, health or money, which may change.
+        hearsay: begins with the person who says or believes the fact, in group "source".
+        affirms: says yes to a question; searched in answers.
+        confirms: says yes to a supposition; searched in answers.
+        supposes: a supposition about the listener ("so you moved"); searched in turns.
+        takes_up: acts on something just mentioned ("I read it"), with the verb in group "deed"; searched in turns.
+        over: says that something ended ("quit"), which like ``denial`` contradicts an earlier fact.
+        instruction: tells an assistant what to do instead of stating a fact.
+        user: what facts call the user.
+        user_named: gives the user's name, in group 1.
         possession: groups "owner" and "thing" ("Ann's dentist").
-        single: what a person has one of: a home, a job, an age; group "rest" tells which.
-        joint: alternatives of a pattern between two names ("and").
-        articles: words that make no difference between two facts.
+        single: things a person has only one of (home, job, age), with their value in group "rest".
+        joint: joins two names ("and").
+        articles: words that are ignored when two facts are compared.
         particles: the same in a script without spaces, as characters.
         digits: characters that are numbers, in a script without spaces.
-        assistant_names: what assistants among people are called, casefolded.
-        basics, other: as the prompts call the subject of lone lasting facts, and the keyword of what is in no list.
+        assistant_names: casefolded names of assistants that take part as people.
+        basics, other: the prompts' names for the subject of lone lasting facts, and the keyword of facts in no list.
     """
 
     plan: re.Pattern[str] = MATCHES_NOTHING
