@@ -1,4 +1,4 @@
-"""Lasting statements about oneself in English: by the verb after "I", the noun after "my", the words after "I am"."""
+"""Recognise a speaker's lasting statements about themselves by the verb after "I", the noun after "my", or "I am"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memscope.languages.fact_rules import FactRules
 
 
 def _words(group: str) -> dict[str, str]:
-    """Return the kind of each word in the lists of a group ("verbs_home")."""
+    """Map the words in the lists of a group to kinds: those of the list "verbs_home" to "home"."""
     lists = (
         (name.removeprefix(f"{group}_"), words) for name, words in FACT_LISTS.items() if name.startswith(f"{group}_")
     )
@@ -37,7 +37,7 @@ _VERBS = _words("verbs")
 _NOUNS = _words("nouns")
 _STATE_WORDS = _words("states")
 _TOPICS = _words("topics")
-_BEING = _words("being")  # by topic: belief, descent or diet
+_BEING = _words("being")  # kinds by the topic of the word after "I am": belief, descent or diet
 _STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words("alone")
 _REFUSALS = _words("refusals")
@@ -47,17 +47,17 @@ _FACT_WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
 _I_AM_NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
 _LEFT_EMPLOYER = re.compile(
     r"\bI(?:'ve|’ve| have)?(?: just| finally| recently)? left (?=[A-ZÀ-Þ])"
-)  # a firm or a place
+)  # a company or a place
 _PET_CALLED = re.compile(  # "my staffy Biscuit"
     r"\b(?:[Mm]y|[Oo]ur) (?!whole|last|next|first|usual|favou?rite|new|old)[a-z]+ "
     r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-ZÀ-Þ][a-zß-ÿ]+\b"
 )
-_FEELING = (  # verbs of feeling with the one who feels as their object, and causatives
+_FEELING = (  # causatives, and verbs whose object has the feeling
     "give|make|put|keep|send|drive|annoy|bore|bother|calm|confuse|depress|disgust|disturb|drain|exhaust|fascinate"
     "|finish|freak|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger"
     "|unnerve|upset|wreck"
 )
-_AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no request such as "give me a word"
+_AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill", but not "give me a word"
     rf"(?:(?<!\bthi)(?<![ui'])s|\bpeople|\bchildren) (?:{_FEELING}|terrify|worry) me\b"
     rf"|(?<!\bit )(?<!\bthat )(?<!\bthis )(?<!\bwhich )(?<!\bwho )\b(?:(?:{_FEELING})s|terrifies|worries) me\b"
     r"|^\W*(?!(?:it|that|this|you|who|which|what|how|i|we|he|she|they|one|can|could|would|will)\b)[\w' -]{2,40}?"
@@ -66,12 +66,12 @@ _AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no reques
 _BEFORE_ME = re.compile(r"([a-z]+) me\b")
 _AFFECTING = frozenset(
     ("terrify", "terrifies", "worry", "worries", *(f"{verb}{end}" for verb in _FEELING.split("|") for end in ("", "s")))
-)  # what stands before "me" in each match
+)  # the words before "me" in matches of _AFFECTS, for a quick test
 _BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as an? ")  # "first week as an apprentice"
 _PASSING = frozenset(FACT_LISTS["passing"])
 
 
-_MAY_HAVE = re.compile(  # asks what one's health allows
+_MAY_HAVE = re.compile(  # asks what the speaker's health allows: "can I still eat grapefruit"
     r"(?:^|[,.;:!?]\W*)(?:so |and |then )?can (?:my )?\w+ (?:still |also )?(?:take|eat|drink|have) \w"
 )
 _BARE_CONTRACTION = re.compile(r"\b(i)(m|ve)\b")
@@ -92,9 +92,7 @@ _REGULAR = frozenset(FACT_LISTS["regular"])
 
 
 def _elided(folded: str) -> str:
-    """Return the kind of a statement that leaves its subject out: "Retired last Friday.", "Can't do heights.", "No wool
-    for me.", "Stent put in last May."; "" for none.
-    """
+    """Return the kind of a statement without a subject: "Retired last Friday.", "Can't do heights."; "" for others."""
     if match := _ELLIPTIC.match(folded):
         return _VERBS.get(match[1] or "", "habit")
     if match := _REFUSES.match(folded):
@@ -106,8 +104,8 @@ def _elided(folded: str) -> str:
 
 
 _END_OF_OPENING = re.compile(r"[,.;:!?()]")
-_LED_BY = frozenset(FACT_LISTS["led_by"])  # what may stand after a state or a noun that is the whole statement
-_PLACED_BY = frozenset(FACT_LISTS["placed_by"])  # what stands after a verb that tells what one does for good
+_LED_BY = frozenset(FACT_LISTS["led_by"])  # words that may follow a state or a noun that is the whole statement
+_PLACED_BY = frozenset(FACT_LISTS["placed_by"])  # words that follow a verb of a lasting activity: "work from home"
 _COUNTS = frozenset(FACT_LISTS["counts"])
 _OF_TODAY = frozenset(FACT_LISTS["of_today"])
 _AILING = frozenset(FACT_LISTS["ailing"])
@@ -120,7 +118,7 @@ _PARENT = re.compile(
 
 
 def _openers() -> Iterator[str]:
-    """Yield the words by which the rules on statements without "I" begin."""
+    """Yield the words with which the rules for statements without "I" begin."""
     yield from (*_AILING, *_COUNTS, *_ALONE, *(_STATE_WORDS.keys() - _NO_STATES_ALONE), "got", "have", "own")
     yield from "big huge massive lifelong not no".split()
     yield from "single full-time stay proud working mum mom dad mother father parent".split()
@@ -130,12 +128,12 @@ def _openers() -> Iterator[str]:
 
 
 OPENERS = frozenset(_openers())
-MAX_OPENING_WORDS = 5  # two adverbs, and the three words that the rules begin with
+MAX_OPENING_WORDS = 5  # two adverbs, and three words with which a rule may begin
 
 
 def _without_i(words: list[str]) -> str:
-    """Return the kind of an opening without "I", "I'm" or "I've": "Bad back", "Pregnant", "Two kids", "Live above a
-    bar"; "" for none, and for what is of today.
+    """Return the kind of the opening of a statement without "I", "I'm" or "I've": "Bad back", "Pregnant", "Two kids",
+    "Live above a bar"; "" for others, and for statements about today.
     """
     if OPENERS.isdisjoint(words[:MAX_OPENING_WORDS]) or not _OF_TODAY.isdisjoint(words):
         return ""
@@ -152,7 +150,7 @@ def _without_i(words: list[str]) -> str:
 
 
 def _owned(words: list[str], whole: list[int]) -> str:
-    """Return the kind of what one has: "Got two kids", "Three cats", "Own a van", "Bad knees"."""
+    """Recognise possessions, family and ailments: "Got two kids", "Three cats", "Own a van", "Bad knees"."""
     ailing = next((at for at, word in enumerate(words) if word not in _AILING), 0)
     if ailing and ailing in whole and words[ailing] in BODY:
         return "health"
@@ -164,14 +162,14 @@ def _owned(words: list[str], whole: list[int]) -> str:
 
 
 def _stated(words: list[str], whole: list[int]) -> str:
-    """Return the kind of what one is: "Pregnant", "Lactose intolerant", "Married to a Finn"."""
+    """Recognise states: "Pregnant", "Lactose intolerant", "Married to a Finn"."""
     if whole[0] < 3 and words[whole[0]] in _ALONE:
         return _ALONE[words[whole[0]]]
     return _STATE_WORDS.get(words[0], "") if whole[0] == 0 and words[0] not in _NO_STATES_ALONE else ""
 
 
 def _done(words: list[str]) -> str:
-    """Return the kind of what one does: "Grew up in Cork", "Work from home", "Hate coriander", "Run a bakery"."""
+    """Recognise activities and tastes: "Grew up in Cork", "Work from home", "Hate coriander", "Run a bakery"."""
     first, following, third = (*words, "", "")[:3]
     if f"{first}-{following}" in _VERBS and first != "used":
         return _VERBS[f"{first}-{following}"] if third and third not in _NOT_LIKED else ""
@@ -193,7 +191,7 @@ def _done(words: list[str]) -> str:
     return kind if placed and kind not in ("wish", "person") and verb != "train" else ""
 
 
-_THEY = re.compile(  # somebody of the user's as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"
+_THEY = re.compile(  # one of the user's people as the subject: "Dad can't", "My youngest won't", "Rohan hates", "She's"
     r"\W*+(?:(?:and|but|so|also|actually|oh)\W+)*"
     r"(?:(?:my|our) (?:[\w-]+ )??[\w-]+|(?P<kin>KIN)|the (?:THEIRS)|s?he|they|(?!(?:NO)\b)(?-i:[A-Z])[a-zß-ÿ]+)"
     r"(?:(?P<is>['’](?:s|re)| is| are)\b|(?= (?:\w+ )?(?:\w+s|\w*n['’]t|never|cannot)\b))"
@@ -205,7 +203,7 @@ _THIRD_PERSON = {"doesn't": "don't", "doesnt": "dont", "won't": "don't", "wont":
 
 
 def _of_theirs(subject: re.Match[str]) -> Iterator[str]:
-    """Yield the kinds of what somebody of the user's cannot do, is, likes or not; of what else they do, none."""
+    """Yield "people" for a relative, and the health and tastes of any of the user's people: "Rohan hates fish"."""
     if subject["kin"]:
         yield "people"
     folded = subject.string[subject.end() :].lower().replace("’", "'")
@@ -217,6 +215,7 @@ def _of_theirs(subject: re.Match[str]) -> Iterator[str]:
 
 
 def _after(oneself: str, following: list[str]) -> Iterator[str]:
+    """Yield the kinds of a statement by the words that follow "I", "my", "I'm" or "I've" (``oneself``)."""
     if oneself in ("my", "our"):
         ill = not BODY.isdisjoint(following[:2]) and ails(following)
         yield from ["health"] if ill else [kind for word in following[:3] if (kind := _noun(word))][:1]
@@ -247,16 +246,16 @@ def _after(oneself: str, following: list[str]) -> Iterator[str]:
 
 
 def _limit(words: Sequence[str]) -> str:
-    """Return the kind of "I can't wear wool", "I don't do heights"; "" for "I can't wait", "I don't know"."""
+    """Recognise what speakers cannot or do not do: "I can't wear wool", "I don't do heights"; not "I can't wait"."""
     kind = _REFUSALS.get(words[0], "")
-    if kind == "health" and words[1:2] == ["have"]:  # what one must not eat, unlike "I can't have him over"
+    if kind == "health" and words[1:2] == ["have"]:  # a food, unlike "I can't have him over"
         return kind if words[2:] and words[2] not in _NOT_LIKED else ""
     refused = len(words) > 1 and _REFUSED_IN_PASSING.isdisjoint(words[1:3])
     return kind if refused else ""
 
 
 def _trade(oneself: str, words: Sequence[str]) -> bool:
-    """Return whether one says what one is by profession: "I'm now a triage nurse", "I've started as a paramedic"."""
+    """Recognise a profession: "I'm now a triage nurse", "I've started as a paramedic"."""
     articles = [at for at, word in enumerate(words) if word in ("a", "an")][:1]
     named = any((at == 0 and oneself in ("i'm", "we're")) or words[at - 1 : at] == ["as"] for at in articles)
     return named and any("professions" in word_topics(word) for at in articles for word in words[at + 1 : at + 4])
@@ -264,14 +263,14 @@ def _trade(oneself: str, words: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _noun(word: str) -> str:
-    """Return the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
+    """Return the kind of a noun after "my": "people" for "brother's" and "greyhound", "" for most nouns."""
     bare = word.removesuffix("'s")
     topics = word_topics(bare)
     return _NOUNS.get(bare) or next((kind for topic, kind in _TOPICS.items() if topic in topics), "")
 
 
 def _ailment(words: list[str]) -> str:
-    """Return the kind of "I get travel-sick", "I get bad migraines"."""
+    """Recognise ailments: "I get travel-sick", "I get bad migraines"."""
     ill = any(word.endswith("sick") or (_noun(word) == "health" and word != "doctor") for word in words)
     return "health" if ill else ""
 
@@ -301,7 +300,7 @@ def _introduced(part: str) -> Iterator[str]:
         yield kind
 
 
-_OCCUPATION = re.compile(  # behind a name: "I tune pianos", "and I mostly shear sheep"
+_OCCUPATION = re.compile(  # after a name: "I tune pianos", "and I mostly shear sheep"
     r"(?:and )?I (?:mostly |mainly |usually |now |also )?"
     r"(?!(?:am|was|had|can|could|would|will|just|got|did|do|hurt|miss)\b)([a-z]+(?<!ed))(?: an?)? "
     r"(?!(?:to|you|that|it|this|what|how|my|our|the|with|in|on|at|if|when)\b)[\w-]+"

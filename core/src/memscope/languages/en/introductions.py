@@ -1,5 +1,5 @@
-"""Read what people say of themselves in apposition or a chain: "I'm Nora, a vet in Bristol", "Tom here, plumber"; and
-what they cannot or will not do: "I've sworn off sugar", "I have to avoid salt", "my hands shake".
+"""Recognise introductions, in which speakers describe themselves in a chain of parts: "I'm Nora, a vet in Bristol"; and
+statements of what they avoid or suffer from: "I've sworn off sugar", "I have to avoid salt", "my hands shake".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOT_MINE = re.compile(  # "crowds aren't my thing"
     r"(?:n['’]?t|\bnot)(?: really)? (?:my (?:thing|scene|cup of tea|bag|jam)|for me)\b(?! to\b)"
 )
 _FORMS = frozenset(FACT_LISTS["forgoing"])
-FORGOING = frozenset(form.partition("-")[0] for form in _FORMS)  # the words by which ``forgoes`` begins
+FORGOING = frozenset(form.partition("-")[0] for form in _FORMS)  # first words of ``_FORMS``, for a quick test
 _NOT_FORGONE = frozenset((*FACT_LISTS["not_liked"], *FACT_LISTS["placed_by"], *FACT_LISTS["not_forgone"]))
 _VERBS_OF_LIFE = frozenset((*FACT_LISTS["verbs_home"], *FACT_LISTS["verbs_work"]))
 ADVERBS = frozenset(FACT_LISTS["adverbs"])
@@ -54,10 +54,10 @@ MAX_TRADE_WORDS = 4  # "a long-distance lorry driver"
 
 
 def introduction(sentence: str) -> list[str]:
-    """Return the parts of a sentence in which its speaker introduces themselves; none of another.
+    """Split an introduction into its parts; any other sentence has none.
 
-    A name alone opens an introduction if an age or a trade follows it: "Tom, plumber, two kids". Behind a trade a place
-    may stand alone: "accountant, Leicester".
+    A name alone opens an introduction if an age or a trade follows it: "Tom, plumber, two kids". Beside a trade, a
+    place alone counts as a home: "accountant, Leicester".
     """
     opening = _OPENING.match(sentence)
     if opening is None or _DATED.match(sentence):
@@ -74,7 +74,7 @@ def introduction(sentence: str) -> list[str]:
 
 
 def is_trade(part: str) -> bool:
-    """Return whether a part names what somebody is by profession: "primary school teacher up in Aberdeen"."""
+    """Recognise a profession: "primary school teacher up in Aberdeen"."""
     bare = _TAIL.split(_LEADING.sub("", part), maxsplit=1)[0].lower().split()
     if not bare or len(bare) > MAX_TRADE_WORDS or not _NO_TRADE.isdisjoint(bare):
         return False
@@ -82,7 +82,7 @@ def is_trade(part: str) -> bool:
 
 
 def introduces_home(part: str) -> bool:
-    """Return whether a part names a place, as introductions do: "from Cork", "based out of Casablanca"."""
+    """Recognise a home in a part of an introduction: "from Cork", "based out of Casablanca"."""
     return _PLACED.search(part) is not None
 
 
@@ -93,8 +93,8 @@ def word_topics(word: str) -> frozenset[str]:
 
 
 def forgoes(words: Sequence[str]) -> bool:
-    """Return whether one keeps to something or from it: "I've sworn off sugar", "I've decided to stop flying", "I only
-    drink decaf", "I avoid lifts"; not "I stopped at a shop", "I gave up waiting".
+    """Recognise what speakers avoid or limit themselves to: "I've sworn off sugar", "I've decided to stop flying", "I
+    only drink decaf", "I avoid lifts"; not "I stopped at a shop", "I gave up waiting".
     """
     at = next((at for at, word in enumerate(words) if word not in ADVERBS or word == "only"), 0)
     if list(words[at : at + 2]) == ["decided", "to"]:
@@ -107,13 +107,13 @@ def forgoes(words: Sequence[str]) -> bool:
 
 
 def is_forbidden(words: Sequence[str]) -> bool:
-    """Return whether one must not: "I have to avoid salt", "I'm not supposed to lift anything"."""
+    """Recognise what speakers must not do: "I have to avoid salt", "I'm not supposed to lift anything"."""
     opening = " ".join(words)
     return opening.startswith(_FORBIDDEN) or any(f"to {one}" in opening for one in ("avoid", "steer clear", "watch my"))
 
 
 def ails(words: Sequence[str]) -> bool:
-    """Return whether a part of one's body is ill, what is said behind "my": "hands shake", "left shoulder's frozen"."""
+    """Recognise an ailing part of the body after "my": "hands shake", "left shoulder's frozen"."""
     at = next((at for at, word in enumerate(words) if word.removesuffix("'s") in BODY), 2)
     if at > 1:
         return False

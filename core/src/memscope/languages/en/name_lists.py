@@ -1,4 +1,4 @@
-"""Word lists by which names in English text are told."""
+"""Word lists for recognising names in English text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Names in English text: runs of capitalised words, their kind from the words beside them, titles in quotes, topics.
+"""Find names in English text: runs of capitalised words, with their kind by the words beside them, titles, topics.
 
-The first word of a sentence is capitalised whatever it is: alone it is a name only if it is in the table, if a verb of
-people follows, or if it is a name elsewhere (weight 0; the reader of all texts decides).
+Since the first word of every sentence is capitalised, alone it is a name only if it is in the table, if a verb of
+people follows, or if another text confirms it (weight 0).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _OBJECTS = frozenset("him her it them".split())
 _CAPITALS = pattern("^[A-Z]{2,}$|[a-z][A-Z]{2,}$")  # MIT, NeurIPS
 _HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
 _ABBREVIATED = lists.TITLES | {"st"}
-_NOUN_DISTANCE = 3  # words: "boat is called Aurora"
-_SHORTEST_CUT, _LONGEST_CUT = 3, 4 / 7  # letters, and the part of a name: Mel, Matt and Chris, not Ann or Carol
-_HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
+_NOUN_DISTANCE = 3  # words from a noun to its name: "boat is called Aurora"
+_SHORTEST_CUT, _LONGEST_CUT = 3, 4 / 7  # short forms of first names: Mel, Matt and Chris, not Ann or Carol
+_HEADING = 5  # a line of so many words, nearly all capitalised, is a heading
 
 
 class _NameToken(NamedTuple):
@@ -52,8 +52,8 @@ class _NameToken(NamedTuple):
     end: int
     owns: bool  # "Kim's"
     capital: bool
-    opens: bool  # the first of a sentence
-    near: bool  # only a blank, or a comma and a blank, between it and the one before
+    opens: bool  # begins a sentence
+    near: bool  # only a space, or a comma and a space, stands between it and the token before
 
 
 class _Run(NamedTuple):
@@ -77,7 +77,7 @@ class EnglishNames(NameRules):
         return lists.known_names()
 
     def short_forms(self, form: str) -> Sequence[str]:
-        """The name without its title, the first name, and that cut short: "Mel" for "Melanie", not "Ann" for "Anna"."""
+        """Drop a title, or give the first name and its short forms: "Mel" for "Melanie", but not "Ann" for "Anna"."""
         first, *others = form.split() or [""]
         if first in lists.TITLES:
             return (" ".join(others),)
@@ -128,7 +128,7 @@ def _is_topic(word: str) -> bool:
 
 
 def _qualifies(rest: str) -> bool:
-    """Return whether a word is followed by the one it qualifies: "acoustic guitar"."""
+    """Test whether a word only qualifies the next one, as in "acoustic guitar"; ``rest``: the line after the word."""
     after = _NAME_WORD.match(rest[1:])
     return rest[:1] == " " and after is not None and after[0].islower() and after[0] not in STOP_WORDS | lists.TIMES
 
@@ -150,7 +150,7 @@ def _tokens(line: str) -> list[_NameToken]:
 
 @lru_cache(1 << 14)
 def _word(piece: str) -> tuple[str, str, bool, bool]:
-    """Return a word without the possessive, in small letters, whether it had one, and whether it is capitalised."""
+    """Return a word without the possessive, in lower case, whether it had one, and whether it is capitalised."""
     word = _POSSESSIVE.sub("", piece)
     capital = word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
     return word, word.lower(), word != piece, capital
@@ -167,7 +167,7 @@ def _runs(line: str, tokens: Sequence[_NameToken]) -> Iterator[_Run]:
 
 
 def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
-    """Return the index of the token that belongs to the name as well, else ``last``."""
+    """Return the index of the next token of the same name, as in "Bank of England"; ``last`` without one."""
     after = tokens[last + 1 : last + 3]
     if not after or line[tokens[last].end : after[0].start].strip() not in ("", ".", "&", "'s", "’s"):
         return last
@@ -182,7 +182,7 @@ def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
 
 
 def _trimmed(tokens: Sequence[_NameToken], run: _Run) -> Iterator[_Run]:
-    """Yield the run without the words that are no names; where one stands between two names, both."""
+    """Yield the names in a run, which words that are never part of a name delimit."""
     if _known(tokens, run):
         yield run
         return
@@ -215,7 +215,7 @@ def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
 
 @lru_cache(1 << 14)
 def _common(low: str) -> bool:
-    """Return whether a word is one of everyday topics, or a filler."""
+    """Test for a stop word, a filler, or a word of an everyday topic."""
     return low in STOP_WORDS or low in lists.FILLERS or bool(topics_of_words([stem(low)], WORDS))
 
 
@@ -239,13 +239,13 @@ def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | No
 
 
 def _acts(tokens: Sequence[_NameToken], last: int) -> bool:
-    """Return whether a verb of people follows, or who it is: "Maribel, my neighbour,"."""
+    """Test whether a verb of people follows a name ("Kim said"), or a role ("Maribel, my neighbour,")."""
     near = [token.low for token in tokens[last + 1 : last + 3] if token.near and not token.opens]
     return bool(near) and (near[0] in lists.PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in lists.ROLE_NOUNS))
 
 
 def _is_label(tokens: Sequence[_NameToken], run: _Run) -> bool:
-    """Return whether it is like "Plan B" and "Option A", or an abbreviation that nothing says to be a name: ADHD."""
+    """Detect labels such as "Plan B" or "Option A", and abbreviations that name a thing in general: "has ADHD"."""
     last = tokens[run.last].text
     if run.first < run.last:
         return len(last) == 1 and _common_or_opens(tokens[run.first])
@@ -258,13 +258,13 @@ def _common_or_opens(token: _NameToken) -> bool:
 
 
 def _is_common_noun(tokens: Sequence[_NameToken], run: _Run) -> bool:
-    """Return whether a given name is none here: "a Christian", "Christmas Eve"."""
+    """Detect given names used as common nouns: "a Christian", "Christmas Eve"."""
     before = tokens[run.first - 1] if run.first and tokens[run.first].near else None
     return before is not None and (before.low in ("a", "an") or tokens[run.first].low == "eve")
 
 
 def _kind(tokens: Sequence[_NameToken], run: _Run) -> tuple[NameKind, int, str]:
-    """Return the kind, how sure it is, and the role of a person to the user."""
+    """Return the kind of a name, its weight, and a person's role to the user."""
     words = tokens[run.first : run.last + 1]
     several = len(words) > 1
     first, last = words[0].low, words[-1].low
@@ -310,12 +310,12 @@ def _role_before(tokens: Sequence[_NameToken], at: int) -> tuple[str, bool]:
 
 
 def _continues(token: _NameToken) -> bool:
-    """Return whether a token is of the same clause as the one before it."""
+    """Test whether a token belongs to the same clause as the token before it."""
     return token.near and not token.opens
 
 
 def _noun_before(tokens: Sequence[_NameToken], at: int) -> tuple[NameKind | None, bool]:
-    """Return what the noun before a name says of it, and whether it names it: "the novel Dune", "a car called Max"."""
+    """Return the kind of the noun before a name ("the novel Dune"), and whether it is named so ("a car called Max")."""
     first = at
     while at - first < _NOUN_DISTANCE and first > 0 and _continues(tokens[first]) and not tokens[first - 1].capital:
         first -= 1
@@ -326,7 +326,7 @@ def _noun_before(tokens: Sequence[_NameToken], at: int) -> tuple[NameKind | None
 
 
 def _noun_after(tokens: Sequence[_NameToken], run: _Run) -> NameKind | None:
-    """Return what the noun says that a name is called: "Octavia is my car", "Dune, a novel"."""
+    """Return the kind of the noun after a name: "Octavia is my car", "Dune, a novel"."""
     clause = takewhile(_continues, tokens[run.last + 1 : run.last + 7])
     after = [token.low for token in clause]
     if after[:1] == ["is"]:
@@ -370,14 +370,14 @@ def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> t
 
 
 def _guess(word: str) -> NameKind:
-    """Return the kind of a name that nothing stands beside: SUMIF is a thing, NeurIPS an organisation."""
+    """Guess the kind of a name by its form alone: SUMIF is a thing, NeurIPS an organisation, Kim a person."""
     if _CAPITALS.search(word):
         return "thing" if word.isupper() else "organisation"
     return "person"
 
 
 def _roles(tokens: Sequence[_NameToken]) -> Iterator[FoundName]:
-    """Yield "my sister": a mention of whoever was called so elsewhere."""
+    """Yield roles such as "my sister", with weight 0: they mention a person whom another text introduces."""
     for one, two in pairwise(tokens):
         if one.low == "my" and two.low in lists.ROLE_NOUNS and two.near:
             yield FoundName(f"my {two.low}", "person", one.start, 0, f"my {two.low}")

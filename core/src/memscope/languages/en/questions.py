@@ -1,4 +1,4 @@
-"""The wording of English questions."""
+"""Patterns of English questions: what a question asks for by its wording."""
 
 from memscope.imports import pattern
 from memscope.languages.classes import Classes
@@ -9,7 +9,7 @@ _SINGULAR = (
     r"(?:is|was|does|did|do|has|had|goes|makes|keeps|helps|causes|gives|brings|happens|matters|its|this|his|hers|us|as"
     r"|always|news|chess|tennis|\w+ss|\w+us|time)\b"
 )
-# after a verb: "What drives Jon?"; but "What books I read"
+# The object after a verb, as in "What drives Jon?", which is not a plural as in "What books I read".
 _OBJECT = r"(?:(?-i:[A-ZÀ-Þ][\w'’])(?<!I['’])|(?:me|him|her|us|them|you|my|our|your|his|their|most|people|somebody)\b)"
 
 
@@ -23,7 +23,7 @@ _PLURALS = (
 
 
 def _forms(noun: str) -> tuple[str, ...]:
-    """Return a noun's singular and plural, and what its plural may be."""
+    """Return a noun, its plural in -s, and its plural by ``_PLURALS`` or in -es."""
     irregular = (ending.sub(plural, noun) for ending, plural in _PLURALS if ending.search(noun))
     return (noun, f"{noun}s", next(irregular, f"{noun}es"))
 
@@ -37,7 +37,7 @@ QUESTIONS = Questions(
         r"\bwhens?\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
         r"|\bhow long ago\b"
     ),
-    day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # one may date, or have a day off
+    day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # not elsewhere: one may date, or have a day off
     past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b"),
     ahead=pattern(
         r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free"

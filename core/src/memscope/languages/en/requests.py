@@ -1,4 +1,4 @@
-"""Wording of English messages by what they need of memory."""
+"""Patterns of English messages: what a message needs from memory by its wording."""
 
 from memscope.imports import pattern
 from memscope.languages.en.words import HOUSEHOLD, alternatives, word_list
@@ -44,18 +44,18 @@ _DOCUMENT = (
 )
 _MAIL_FIELD = r"(?:from|sent|to|cc|bcc|date|subject|reply-to): ?[^\n]*"
 _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|winter|spring|autumn|fall|is|happen|work)"
-# Some of a kind, not all: "What do the girls eat?", "What do kids need on Friday?"
+# Particular ones, not a kind in general: "What do the girls eat?", "What do kids need on Friday?"
 _DETERMINER = (
     r"(?:the|this|that|these|those|your|his|her|its|their|they|you|he|she|it|all|both|kids|girls|boys|parents"
     r"|grandparents)"
 )
-# "best place to eat", "which is better?"; "which country makes the best chocolate" is a fact, and so is who is best.
+# "best place to eat", "which is better?", but not facts such as "which country makes the best chocolate".
 _BEST = (
     r"^\W*(?:the )?best\b|\b\w+est way to\b|\b(?<!who is the )(?<!who's the )(?<!who was the )(?:better|best)\b"
     r"(?=(?: (?!in\b)\w+){0,3} (?:to|for|near|nearby|around|in (?!the world\b|history\b|\d))\b"
     r"| (?:way home|one|idea|if|on|or|tomorrow|tonight|today|this|next)\b|\W*(?:$|[,:]))"
 )
-# Sentences that ask without a question's form: "The tax form wants my occupation.", "I wonder where the key is.".
+# Sentences that ask without being questions: "The tax form wants my occupation.", "I wonder where the key is.".
 _ASKS_INDIRECTLY = (
     r"(?s:.*)\b(?:(?:asks|wants|needs)\b(?: \w+){0,6}? (?:my|our|we|i)\b|let'?s\b"
     r"|(?:wonder|(?:not|don'?t|can'?t) (?:sure|know|remember)|no idea|forg[eo]t)\b[^.]{0,60}"

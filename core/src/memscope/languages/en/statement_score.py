@@ -1,9 +1,9 @@
-"""Score how likely an English sentence is to tell something lasting of its speaker, whatever its phrasing.
+"""Score how likely an English sentence says something lasting about its speaker, whatever its phrasing.
 
-The score is a sum of weights, the log odds: of grammatical signs (the speaker in it, a subject left out as in "Retired
-last Friday", durations, the past, names, numbers, quoted words), of the kinds of ``en.facts``, of two groups of topics,
-and of the direction of the built-in vector (``languages.statement_direction``). ``data/statement_score.json`` has the
-words of each sign and the weights, which ``benchmarks/fit_statement_score.py`` fits.
+The score is a sum of log odds: of grammatical signs (first person, a missing subject as in "Retired last Friday",
+durations, past tense, names, numbers, quotations), of the kinds of ``en.facts``, of two groups of topics, and of the
+built-in vector along ``languages.statement_direction``. ``data/statement_score.json`` has the words and the weight of
+each sign, which ``benchmarks/fit_statement_score.py`` fits.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from memscope.text.topics import names as topic_names
 from memscope.text.vectors import along
 
 _MOST_SIGNED_WORDS = 1 << 16
-MAX_COUNTED_WORDS = 30  # words; a longer sentence counts as so long
+MAX_COUNTED_WORDS = 30  # a longer sentence counts as one of this length
 
-MIN_WORDS = 2  # of a sentence of no kind that tells something
+MIN_WORDS = 2  # a shorter sentence without a kind says nothing lasting
 _FORBIDS = frozenset(("don't", "dont", "not"))
 
-_COUNTED = ("bias", "long", "kind")  # signs of any sentence, with a value
-_INNER_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a set of characters, by which ``re`` looks for it
+_COUNTED = ("bias", "long", "kind")  # signs that every sentence has, with a number as their value
+_INNER_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a character set, which ``re`` finds quickly
 _QUOTATION_MARK = re.compile(r"[\"“”]")
 _COEFFICIENTS_FILE = Path(__file__).parent / "data" / "statement_score.json"
 
 
 class _Table(NamedTuple):
-    bits: Mapping[str, int]  # of each sign
-    listed: Mapping[str, int]  # bits of a word, wherever it stands
-    openings: frozenset[str]  # first words of sentences that leave no subject out
+    bits: Mapping[str, int]  # one per sign
+    listed: Mapping[str, int]  # the signs of listed words, as bits
+    openings: frozenset[str]  # first words of sentences that have a subject
     fillers: frozenset[str]
-    groups: tuple[tuple[int, int], ...]  # of topics: their bits, and that of the sign
+    groups: tuple[tuple[int, int], ...]  # bits of the topics in a group, and bit of its sign
     weights: Mapping[str, float]
 
 
 def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[float]:
-    """Return the log odds of sentences of these kinds of lasting statement."""
+    """Return the log odds of sentences; ``kinds``: the kinds of lasting statement that each makes."""
     words = [pieces(fold(sentence)) for sentence in sentences]
     by_signs = map(_by_signs, sentences, words, kinds)
     known = _words().__getitem__
@@ -71,7 +71,7 @@ def _weight(signs: int) -> float:
 
 
 def signs(sentence: str, kinds: Sequence[str]) -> dict[str, float]:
-    """Return the value of each sign in a sentence of these kinds of lasting statement; "bias" is 1 in any."""
+    """Return the value of each sign in a sentence with these kinds of lasting statement; "bias" is always 1."""
     words = _without_fillers(pieces(fold(sentence)))
     had = _signs(sentence, words)
     values = {name: float(had & bit > 0) for name, bit in _table().bits.items()}
@@ -79,7 +79,7 @@ def signs(sentence: str, kinds: Sequence[str]) -> dict[str, float]:
 
 
 def _without_fillers(words: Sequence[str]) -> Sequence[str]:
-    """Return the words from the first that is no filler, all if each is one."""
+    """Drop the fillers at the beginning, unless all words are fillers."""
     fillers = _table().fillers
     if not words or words[0] not in fillers:
         return words
@@ -87,7 +87,7 @@ def _without_fillers(words: Sequence[str]) -> Sequence[str]:
 
 
 def _signs(sentence: str, words: Sequence[str]) -> int:
-    """Return a bit per sign but for those that are counted."""
+    """Return the signs of a sentence as bits, without those of ``_COUNTED``."""
     table, had = _table(), reduce(or_, map(_bits, map(_words().__getitem__, words)), 0)
     bits = table.bits
     if words and words[0].partition("'")[0] not in table.openings and not had & bits["own"]:
@@ -98,7 +98,7 @@ def _signs(sentence: str, words: Sequence[str]) -> int:
 
 
 class _SignedWords(dict[str, tuple[int, Sequence[int]]]):
-    """Signs and tokens of words, emptied when full."""
+    """A cache of the signs and vector tokens of words, emptied when full."""
 
     def __missing__(self, piece: str) -> tuple[int, Sequence[int]]:
         if len(self) >= _MOST_SIGNED_WORDS:
@@ -117,7 +117,7 @@ _bits, _tokens = itemgetter(0), itemgetter(1)
 
 
 def _signs_of(piece: str, topics: int) -> int:
-    """Return the signs of a word's lists, else that of its form, and those of its topics."""
+    """Return the signs of a word by its lists, or else by its form ("-ed", digits), and by its topics."""
     table = _table()
     had = table.listed.get(piece, 0)
     if not had:

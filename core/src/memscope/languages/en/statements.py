@@ -1,4 +1,4 @@
-"""Rules on English sentences."""
+"""Patterns of English sentences: questions, answers without knowledge, requests, standing wishes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class EnglishStatements(Statements):
 
 
 def _only_me(folded: str) -> bool:
-    """Return whether a question names nothing but its asker, what is known, and the talk between the two.
+    """Detect questions that name only the asker, knowledge about them, and the conversation.
 
     "Paint a picture of me from what we've discussed", but neither "Describe it to me" nor "Who am I meeting?".
     """
@@ -56,7 +56,7 @@ def _only_me(folded: str) -> bool:
 
 @cache
 def _about_words() -> tuple[frozenset[str], frozenset[str]]:
-    """Stems of words for what is known of a person, and of words about the talk that add nothing."""
+    """Return the stems of words for knowledge about a person, and of words about the conversation."""
     return frozenset(words(_KNOWING)), frozenset(words(_CONVERSING))
 
 
@@ -139,7 +139,7 @@ STATEMENTS = EnglishStatements(
     ),
     greeting=r"(?:hey|hi|hello|thanks|thank you|wow|great)\b",
     instruction=rf"(?:(?:please|and|so|btw|by the way|just)\W+)*{alternatives('standing_wishes')}",
-    wish=pattern(  # begins with a set of characters, by which ``re`` looks for it
+    wish=pattern(  # begins with a character set, which ``re`` finds quickly
         r"[iIıİ](?<!\w.)(?i:(?<=i)(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|(?<=i)(?:['’]d"
         r"| would) like you to\b)"
     ),

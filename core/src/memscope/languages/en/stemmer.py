@@ -20,7 +20,7 @@ Rules: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def _by_last_letter(rules: str) -> Rules:
-    """Return suffixes, and what takes their place, by the last letter: few are tried at a word."""
+    """Group suffixes and their replacements by last letter, so that few are tried per word."""
     table = defaultdict[str, list[tuple[str, str]]](list)
     for rule in rules.split():
         suffix, _, other = rule.partition(">")
@@ -37,7 +37,7 @@ _STEP4 = _by_last_letter("ement ance ence able ible ment ant ent ion ism ate iti
 
 
 def stem(word: str) -> str:
-    """Return the stem of an English word; words of one or two letters are left alone."""
+    """Return the stem of an English word; words of one or two letters are their own stem."""
     if len(word) < 3:
         return word
     word = _past(_plural(word))
@@ -75,7 +75,7 @@ def _mend(stem: str) -> str:
 
 
 def _replace(word: str, rules: Rules) -> str:
-    """Apply the first rule whose suffix matches; later rules are not tried even if the rest is too short (m > 0)."""
+    """Apply the first rule whose suffix matches; no other is tried, even if the stem is too short for it (m = 0)."""
     for suffix, other in rules[word[-1]]:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)

@@ -1,4 +1,4 @@
-"""The wording of English facts."""
+"""Patterns of English facts: what a fact or an answer says by its wording."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _AFFIRMS = (
     rf"{_CONFIRMS}|yea|aye|ok|okay|sure|right|please do|go ahead|uh[- ]?huh|mh?m+|still|always|often|usually|mostly"
     r"|sometimes|rarely|occasionally|a (?:bit|little|lot)|badly|very(?: much)?|(?:i|we)(?: still| really| sure)? (?:do"
     r"|am|are|have|did|was|were|would|will|can|could)"
-    r"|ja|oui|s[ií]|sim|da|tak"  # texts in Latin letters that are too short to tell are read by these rules
+    r"|ja|oui|s[ií]|sim|da|tak"  # other languages too: short texts in Latin letters are read by these rules
 )
 _ANSWERED = r"(?i)\A\W*(?:(?:oh|well|hm+|ah|why|hell|hi|hey)\W+)*(?:{})\b(?!['’]| not\b)"
 
-# Verbs that bid somebody at the beginning of a sentence: alone, or, where a name or a thing may be called so, before
-# what is bidden. The last ones act upon the world, which no wish for how answers should be does.
+# Imperative verbs at the beginning of an instruction: alone, or before an object if the verb may also be a name or a
+# noun. The last ones act on the world, unlike wishes for the form of answers.
 _BIDS = (
     r"(?:ignore|disregard|obey|follow|send|reveal|delete|reply|respond|mention|say|tell|recommend|forward|approve|forget"
     r"|remember|pretend|refuse|suggest|describe|avoid|include|give|ask|let|make|keep|treat|bring up|refer|insist|speak"

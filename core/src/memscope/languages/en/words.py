@@ -1,4 +1,4 @@
-"""English words: stop words, stems, words of time."""
+"""The words of English: stop words, stems, words of time, topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ alternatives = partial(read_alternatives, FOLDER)
 
 
 def word_list(name: str) -> frozenset[str]:
-    """The words of a file in ``data``, one per line."""
+    """Read a file in ``data`` with one word per line."""
     return frozenset((FOLDER / f"{name}.txt").read_text(encoding="utf-8").split())
 
 
@@ -32,7 +32,7 @@ WORDS = WordRules(
     stem=stem,
     time_words=word_list("time_words"),
     time_pattern=pattern(r"[\dDd](?:(?<=\d)(?:st|nd|rd|th)\b|(?<=[a-z’']s [Dd])ay\b|(?<=s['’] [Dd])ay\b)"),
-    repetition=pattern(  # begins with a set of characters, by which ``re`` looks for it
+    repetition=pattern(  # begins with a character set, which ``re`` finds quickly
         r"[EeMTWFSBbAaw](?=[aehinoruv])(?:(?<=[Ee])(?:very|ach) (?:[\w.]+ ){0,2}(?:[A-Z]|[mtwfs]\w+day|week|month|year)"
         r"|(?<=[MTWFS])(?:on|ues|ednes|hurs|ri|atur|un)day(?:s| (?:morning|afternoon|evening|night)s"
         r"|(?:,? (?:and )?[A-Z][a-z]+day){2})\b"

@@ -1,4 +1,4 @@
-"""Lasting statements about oneself in Chinese: by the words near 我, and a few words that need no subject."""
+"""Recognise a speaker's lasting statements about themselves by the words near 我, or words that need no subject."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NEARBY_WORDS = {
     "|[领領收][养養]|[买買捡撿]了[一两兩三几幾](?![下些点點]))",
     "wish": "[^，。]{0,3}(?:想(?:[学學]|考|去|[当當]|做|[开開])|打算|准[备]|準備|[计計][划劃]|希望|[梦夢]想|目[标標])",
 }
-_CLAUSE = "(?<![^，,。 ])"  # at the beginning of one
+_CLAUSE = "(?<![^，,。 ])"  # the beginning of a clause
 PATTERNS_ANYWHERE = {
     "name": "(?:叫|喊)我[^，。]{1,4}(?:就|吧)",
     "person": "(?:今年|都|已[经經]|快|[刚剛])[^，。]{0,4}[\\d一二三四五六七八九十]+[岁歲]"
@@ -89,7 +89,7 @@ _WITHOUT_SUBJECT = {  # at the beginning of a clause: 在养老院做护工, 膝
     "have": "[养養]了?[一两兩三四几幾][只隻条條盆缸]",
     "habit": "戒了?(?:烟|煙|酒|糖|奶茶|咖啡)|(?:早上|每天|天天|晚上)[^，。]{1,4}[点點]半?就[起睡]",
 }
-_FIRST_LETTERS = (  # the first characters of these: without one the alternatives need not be tried
+_FIRST_LETTERS = (  # first characters of PATTERNS_ANYWHERE, tested before its alternatives are tried
     "下不专乳媳儿兒女闺閨二今从以來偏入关刚到剛助叫吃名周哮喊回在壮壯大失学學家專小已当彝得從忌快怀愛懷我放新最有来每沉沒没满滿爱现現當痛糖素老职職胃腰膝自苗蒙藏血"
     "过近这迷退這週過都閒間關闲间骨支起白青贫貧甲冠心癫尿湿濕鼻能聋聾耳色晕暈房再"
 )
@@ -100,7 +100,7 @@ _PASSING = re.compile(
 
 @cache
 def chinese_patterns() -> tuple[re.Pattern[str], ...]:
-    """Return those of statements that begin with "I", and of others."""
+    """Compile the patterns of statements with the words near "I" (我住在成都), and of those without it (对花生过敏)."""
     near = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _NEARBY_WORDS.items())
     anywhere = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in PATTERNS_ANYWHERE.items())
     return re.compile(f"[我俺咱](?:[这這][个個]?人|自己|本人)?(?:{near})"), re.compile(
@@ -108,11 +108,11 @@ def chinese_patterns() -> tuple[re.Pattern[str], ...]:
     )
 
 
-_WORDS_OF_OTHERS = re.compile("“[^”]{3,}”|「[^」]{3,}」")  # the words of others
-_MOVED_HOME = re.compile(  # by nobody else, and no thing
+_WORDS_OF_OTHERS = re.compile("“[^”]{3,}”|「[^」]{3,}」")  # quotations
+_MOVED_HOME = re.compile(  # 刚搬到杭州了: the speaker, not somebody else and not a thing
     "(?:^|[，,。 ])[^，。你您他她它把爸妈媽姐哥弟妹友公婆]{0,6}搬(?:到|去|[进進]|[来來]|回)[^，。]{0,6}了"
 )
-_THEY = (  # somebody of the user's, as the subject of a clause
+_THEY = (  # one of the user's people as the subject of a clause
     "(?<![^，,。 ])(?:[我俺咱](?:们|們|家)?的?)?"
     f"(?:(?P<people>[大小二老]?(?:{_PEOPLE}|岳母|岳父|公公|婆婆|[宝寶]{{2}})[爸妈媽哥姐弟妹母亲親子]?)"
     r"|[小阿老](?![是不想要爱愛觉覺心时時说說])[\u4e00-\u9fff]|([\u4e00-\u9fff])\2|[她他]|老板|老[闆师師]|同事)"
@@ -135,12 +135,12 @@ _ELIDED = re.compile(
     + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _WITHOUT_SUBJECT.items())
     + ")"
 )
-_ANOTHER = re.compile(  # whose clause a later one without a subject may go on with
+_ANOTHER = re.compile(  # other people: a later clause without a subject may be about them
     f"{_PEOPLE}|岳父|岳母|(?<![我俺咱])姓|[他她它你您]|同事|老板|朋友|大[爷爺妈媽哥姐]|邻居|鄰居|老[师師]|人[家们們]|有[个個]人|客人"
 )
 
 
-_AGED = re.compile("(?![我俺咱]).*[岁歲]$")  # 快七岁了, of whom was named last
+_AGED = re.compile("(?![我俺咱]).*[岁歲]$")  # 快七岁了: about the person who was named last
 _ASKED_NOUN = re.compile(
     "(?:什[么麼]|啥|哪[些种種]|[几幾][辆輛只隻个個种種位])"
     "(?:(?P<health>[药藥病]|毛病|忌口)|(?P<people>[亲親](?:戚|人)|家人|兄弟姐妹|[宠寵]物|口人)|(?P<have>[乐樂]器|[车車]))"

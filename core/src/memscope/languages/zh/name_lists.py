@@ -1,4 +1,4 @@
-"""Word lists and characters by which names in Chinese text are told."""
+"""Word lists and characters for recognising names in Chinese text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _word_set(name: str) -> frozenset[str]:
 
 
 ROLE_NOUNS = _word_set("roles")
-RELATIVES = _word_set("relatives")  # without 我 the user's: 表弟辞职了
+RELATIVES = _word_set("relatives")  # the user's relatives, even without 我: 表弟辞职了
 PETS = _word_set("pets")
 PERSON_TITLES = _word_set("person_titles")
 ORGANISATION_ENDS = _word_set("organisation_ends")
@@ -30,7 +30,7 @@ NO_NICK = _word_set("no_nick")
 ORDINARY = _word_set("ordinary")
 SOME = frozenset(("一家", "一所", "一间", "一座", "一个"))  # 一家宠物粮公司 is not named
 REGION_ENDS = "市省县镇村区岛山湖江河"
-# Characters that stand in no name, or that begin the words around one.
+# Characters that are not part of names, or that begin the words around a name.
 NEVER_IN_NAMES = frozenset(
     "我你您他她它们的了是在有和跟与从到给把被让叫这那哪什么怎吗呢吧啊呀哦就都也还又很太更最不没别会能要想去来过着为对"
     "说问看吃喝住买卖用做打玩听写读教练带帮找等请谢祝因所以但而或者如果虽每个只条部件张次年月日号点时分今明昨早晚上下"

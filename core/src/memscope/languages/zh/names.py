@@ -1,7 +1,7 @@
-"""Names in Chinese text, which has neither capitals nor blanks: known names, surnames, suffixes and the words beside.
+"""Find names in Chinese text, which has neither capitals nor spaces, by tables, surnames, suffixes and nearby words.
 
-A name ends where a word that is no part of names begins. Traditional characters are read as simplified ones, character
-by character, so that places in the text stay; the name is returned as it was written.
+A name ends where a word begins that cannot be part of one. Traditional characters are read as simplified ones, one by
+one, so that positions in the text stay the same; names are returned in the original spelling.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memscope.text.tokens import fold_variants
 
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff"
 _BEFORE_PLACE = pattern(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_IDEOGRAPHS}]")
-# Words that may follow a name at once.
+# First characters of words that may directly follow a name.
 _AFTER = pattern(
     rf"[^{_IDEOGRAPHS}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
     r"介建推买送借带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
@@ -65,7 +65,7 @@ _NO_TOPIC = frozenset("校生会习到完的了好过了什怎得着不我你他
 
 
 class _Reader:
-    """Finds the names of one text; a place that is taken is not read again."""
+    """Find the names of one text; the first rule that claims a span of it wins."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -97,13 +97,13 @@ class _Reader:
         yield from self.openings()
 
     def beside(self, pattern: re.Pattern[str], kind: NameKind) -> Iterator[FoundName]:
-        """粤语 in 母语是粤语, 多邻国 in 下载了多邻国: what a pattern's words stand beside."""
+        """Recognise names beside the words of a pattern: 粤语 in 母语是粤语, 多邻国 in 下载了多邻国."""
         for match in pattern.finditer(self.plain):
             if not lists.NEVER_IN_NAMES.intersection(match[1][:-1]) - {"日"} and match[1][0] not in "这那普好":
                 yield from self.take(*match.span(1), kind, 3)
 
     def organisations(self) -> Iterator[FoundName]:
-        """清华大学, 中山路: an ending, and before the name a word that stands before names, or nothing."""
+        """Recognise organisations and places by their ending, after a word that may precede names: 清华大学, 中山路."""
         for kind, ending, most in _ENDINGS:
             for match in ending.finditer(self.plain):
                 start = self._named_from(self._back(match.start(), most), match.start())
@@ -115,7 +115,7 @@ class _Reader:
                     yield from self.take(start, match.end(), kind, 3)
 
     def _named_from(self, start: int, end: int) -> int:
-        """Return where the known name begins that ends at ``end``: 复旦 in 报复旦大学."""
+        """Return where the name that ends at ``end`` begins, by the known names: 复旦 in 报复旦大学."""
         if _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]):
             return start
         return next((at for at in range(start + 1, end - 1) if self.plain[at:end] in lists.lexicon().known), start)
@@ -125,7 +125,7 @@ class _Reader:
         return any(self.plain.startswith(name, start) for name in names)
 
     def _back(self, at: int, most: int) -> int:
-        """Return where the characters before ``at`` begin that can be of the same name."""
+        """Return the start of the longest run of characters before ``at`` that may be part of a name."""
         start = at
         while start > 0 and at - start < most and _is_han(self.plain[start - 1]):
             if self.plain[start - 1] in lists.NEVER_IN_NAMES and self.plain[start - 1] not in "第一中明文":
@@ -143,7 +143,7 @@ class _Reader:
                     break
 
     def titled(self) -> Iterator[FoundName]:
-        """王老师, 于医生, 欧阳教授."""
+        """Recognise people by their title: 王老师, 于医生, 欧阳教授."""
         for match in _TITLED.finditer(self.plain):
             surname, end = match[1], match.end()
             start = match.start() if surname in lists.lexicon().compound_surnames else match.start(2) - 1
@@ -158,7 +158,7 @@ class _Reader:
                 yield from self.take(start, end, "person", 3)
 
     def by_role(self) -> Iterator[FoundName]:
-        """我妹妹小芳, 我的老板陈伟明, 我家的狗叫豆豆."""
+        """Recognise people and pets by their role: 我妹妹小芳, 我的老板陈伟明, 我家的狗叫豆豆."""
         for match in _ROLE.finditer(self.plain) if _HAS_ROLE.search(self.plain) else ():
             role = match[2]
             end = self._name_end(match.end()) or self._given_end(match.end())
@@ -185,7 +185,7 @@ class _Reader:
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3)
 
     def _name_end(self, start: int) -> int:
-        """Return where the name that begins at ``start`` ends; 0 where none begins."""
+        """Return where the name that begins at ``start`` ends; 0 if none begins there."""
         surname = self._surname(start)
         longest = surname + 2 if surname else 2
         for size in range(longest, 1, -1):
@@ -198,7 +198,7 @@ class _Reader:
         return 0
 
     def _given_end(self, start: int) -> int:
-        """Return where a given name of two characters ends, 0 where none begins: 我同桌安琪转学了."""
+        """Return where a given name of two characters ends, as in 我同桌安琪转学了; 0 if none begins at ``start``."""
         name = self.plain[start : start + 2]
         if len(name) < 2 or name in lists.NO_NAMES or name in lists.NO_DOUBLED or name in lists.ROLE_NOUNS:
             return 0
@@ -206,7 +206,7 @@ class _Reader:
         return start + 2 if fits and self._like_a_name(start, start + 2) else 0
 
     def _like_a_name(self, start: int, end: int) -> bool:
-        """Return whether a name has a surname and given names, or is one like 小芳, 阿明, 思雨 or 朵朵."""
+        """Test for a surname with a given name, or for a form like 小芳, 阿明, 思雨 or 朵朵."""
         name, characters = self.plain[start:end], lists.lexicon().given_characters
         if name[0] == name[1] or (len(name) == 2 and characters.issuperset(name)):
             return True
@@ -216,15 +216,15 @@ class _Reader:
         return bool(rest) and all(char in characters or char in also for char in rest)
 
     def _surname(self, at: int) -> int:
-        """Return the length of the surname at this place, 0 for none."""
+        """Return the length of the surname at this position, 0 without one."""
         if self.plain[at : at + 2] in lists.lexicon().compound_surnames:
             return 2
         return int(self.plain[at : at + 1] in lists.lexicon().surnames and at < len(self.plain))
 
     def surnamed(self) -> Iterator[FoundName]:
-        """A surname and one or two characters of given names, between words that stand beside names.
+        """Recognise a surname with a given name of one or two characters, between words that may stand beside names.
 
-        With two, a word on one side is enough.
+        With a given name of two characters, such a word on one side is enough.
         """
         characters = lists.lexicon().given_characters
         for match in _starts()[1].finditer(self.plain):
@@ -250,7 +250,7 @@ class _Reader:
                     break
 
     def nicknames(self) -> Iterator[FoundName]:
-        """小王, 老李, 阿明, 磊哥."""
+        """Recognise nicknames: 小王, 老李, 阿明, 磊哥."""
         for match in _NICK.finditer(self.plain):
             start, end = match.span()
             last = match[0][1] not in "哥姐" or match[0][0] in "小老阿"
@@ -264,7 +264,7 @@ class _Reader:
                 yield from self.take(start, end, "person", 1)
 
     def doubled(self) -> Iterator[FoundName]:
-        """妞妞, 团团: at the beginning of a clause or behind a word that stands before names."""
+        """Recognise doubled characters at the start of a clause or after a word that may precede names: 妞妞, 团团."""
         for match in _DOUBLED.finditer(self.plain):
             (start, end), char = match.span(), match[1]
             name = (
@@ -300,7 +300,7 @@ class _Reader:
                 yield from self.take(*match.span(1), "place", 3)
 
     def latin(self) -> Iterator[FoundName]:
-        """Words in Latin letters: a person's, a product's or a company's name."""
+        """Recognise names in Latin letters, of a person, a product or a company."""
         for match in _LATIN.finditer(self.plain):
             name = match[0].rstrip(".-&")
             known = known_kind(name)
@@ -311,7 +311,7 @@ class _Reader:
                 yield from self.take(match.start(), match.start() + len(name), known or "thing", 2 if known else 1)
 
     def openings(self) -> Iterator[FoundName]:
-        """团子 in 团子又感冒了: of weight 0, as it is a name only if it is one elsewhere."""
+        """Yield words that open a clause, with weight 0 as another text must confirm them: 团子 in 团子又感冒了."""
         for match in _OPENING_NAME.finditer(self.plain):
             name = match[1]
             plain = name in lists.NO_NAMES or name in lists.ROLE_NOUNS or lists.INSIDE.intersection(name)
@@ -325,7 +325,7 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _starts() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the first characters of known names, and those of surnames."""
+    """Compile the first characters of known names, and of surnames."""
     table = lists.lexicon()
     surnames = "".join(sorted(table.surnames.union(name[0] for name in table.compound_surnames)))
     return re.compile(f"[{''.join(table.by_first)}]"), re.compile(f"[{surnames}]")
@@ -356,7 +356,7 @@ class ChineseNames(NameRules):
         return lists.lexicon().known
 
     def short_forms(self, form: str) -> Sequence[str]:
-        """The given name of two characters behind a surname."""
+        """Drop the surname before a given name of two characters: 小芳 for 王小芳."""
         surname = 2 if form[:2] in lists.lexicon().compound_surnames else int(form[:1] in lists.lexicon().surnames)
         return (form[surname:],) if surname and len(form) - surname == 2 else super().short_forms(form)
 

@@ -1,4 +1,4 @@
-"""The wording of Chinese questions."""
+"""Patterns of Chinese questions: what a question asks for by its wording."""
 
 from memscope.imports import pattern
 from memscope.languages.classes import Classes
@@ -24,7 +24,7 @@ QUESTIONS = Questions(
         r"|几[号月日]|幾[號月日]|日期|多久(?:以)?前"
     ),
     day_words=pattern("日期"),
-    past=pattern(  # "约了谁" is of a day to come
+    past=pattern(  # "约了谁" is about a future day
         r"(?<![约約订訂])了|(?<![么麼])[过過](?![几幾两兩][天日]|敏)|(?<!有)[没沒]有"
     ),
     ahead=pattern(

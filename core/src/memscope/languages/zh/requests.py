@@ -1,4 +1,4 @@
-"""Wording of Chinese messages by what they need of memory, simplified and traditional."""
+"""Patterns of Chinese messages: what a message needs from memory by its wording."""
 
 from memscope.imports import pattern
 from memscope.languages.request_rules import Requests
@@ -25,7 +25,7 @@ _MADE = (
     "[诗詩]|笑[话話]|段子|故事|[谜謎][语語]|[绕繞]口令|[对對][联聯]|歌[词詞]|童[话話]|俳句|[绝絕]句|律[诗詩]|[剧劇]本"
     "|[脑腦]筋急[转轉][弯彎]|[顺順]口溜|打油"
 )
-# 拔完牙能吃什么, but not 马能吃苹果吗: whoever may is not named, so the speaker is meant.
+# 拔完牙能吃什么, but not 马能吃苹果吗: without a subject, the speaker is meant.
 _MAY = (
     "(?:^\\W*|[，。、了在后後还還都也就又我们們咱]|(?<!能)不|[今明]天|[早晚]上?|[中下上]午|完[^，。]?)"
     "(?:能不能|可不可以|可以|能)(?:[吃喝去]|用)"
@@ -35,7 +35,7 @@ _DOING = (
     "[^，。?？]{0,6}(?:(?<![国國])家|[款间間去来來走送买買穿吃喝玩带帶用选選问問学學看找坐住订訂约約办辦练練])"
     "[^，。?？]{0,6}"
 )
-# 门卫问我的车牌号, 那天我干嘛去了: sentences that ask without a question's form.
+# Sentences that ask without being questions: 门卫问我的车牌号, 那天我干嘛去了.
 _ASKS_INDIRECTLY = "(?s:.*)(?:提醒|[干幹]嘛|咋|[问問填写寫报報][^,。]{0,6}我)"
 
 REQUESTS = Requests(

@@ -1,8 +1,8 @@
-"""Score how likely a Chinese sentence is to tell something lasting of its speaker, whatever its phrasing.
+"""Score how likely a Chinese sentence says something lasting about its speaker, whatever its phrasing.
 
-The score is a sum of weights, the log odds: of words of one to three characters that stand in it ("I", durations, work,
-illness; words of the moment, opinions, other people, what somebody said), of how it opens, of topics, of the kinds of
-``zh.facts``, and of the direction of the built-in vector. ``data/statement_signs.txt`` has the words of each sign.
+The score is a sum of log odds: of words of one to three characters (first person, durations, work, illness; the moment,
+opinions, other people, reported speech), of the opening, of topics, of the kinds of ``zh.facts``, and of the built-in
+vector along ``languages.statement_direction``. ``data/statement_signs.txt`` has the words of each sign.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from memscope.text.topics import LIFE_TOPICS, topic_bits
 from memscope.text.topics import names as topic_names
 from memscope.text.vectors import along, tokens_of_run
 
-# Fitted by logistic regression on noted statements and other remarks of three sets; each fit on two of them gave much
-# the same weights.
+# Fitted by logistic regression on statements worth noting and other remarks of three sets; fits on any two of the sets
+# gave nearly the same weights.
 WEIGHTS: Mapping[str, float] = {
     "me": 1.13, "they": 0.81, "work": 0.52, "health": 0.66, "plan": 0.75, "duration": 0.49, "have": -0.59, "not": -0.33,
     "told": -0.57, "opinion": -0.9, "moment": -0.53, "others": -0.93, "asks": -1.04, "opens_this": -0.68,
     "opens_request": -0.56,
 }  # fmt: skip
 BIAS, KIND_SHARE = -1.07, 0.6
-MEANING_SHARE = 0.5  # of what the vector tells of English statements
+MEANING_SHARE = 0.5  # factor on the vector's log odds, which were fitted on English sentences
 TOPIC_WEIGHTS = ((0.8, LIFE_TOPICS), (-0.48, ("tech", "phones")))
-MAX_SCORED_CHARS = 200  # of a longer sentence the beginning is read
+MAX_SCORED_CHARS = 200  # the rest of a longer sentence is not read
 _HAN_RUN = pattern("[\u4e00-\u9fff]+")
 
 
 def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[float]:
-    """Return the log odds of sentences of these kinds of lasting statement."""
+    """Return the log odds of sentences; ``kinds``: the kinds of lasting statement that each makes."""
     read = [sentence.strip()[:MAX_SCORED_CHARS] for sentence in sentences]
     tokens = [list(chain.from_iterable(map(tokens_of_run, _HAN_RUN.findall(one)))) for one in read]
     meant = along(tokens, statement_direction())
@@ -62,10 +62,10 @@ def _weight(signs: int) -> float:
 
 @cache
 def _signs() -> tuple[Mapping[str, tuple[int, Sequence[tuple[str, int]]]], Mapping[str, int]]:
-    """Return the words that are signs wherever they stand, and the words that open a sentence.
+    """Return the words that are signs anywhere in a sentence, and those that are signs at its beginning.
 
-    The former by their first character: the signs of this character alone, and the longer words. Signs are bits in the
-    order of ``WEIGHTS``.
+    The former are keyed by their first character: the signs of this character alone, and the longer words. Signs are
+    bits in the order of ``WEIGHTS``.
     """
     anywhere: dict[str, dict[str, int]] = {}
     opening: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Rules on Chinese sentences, simplified and traditional."""
+"""Patterns of Chinese sentences: questions, answers without knowledge, requests, standing wishes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from memscope.imports import pattern
 from memscope.languages.statement_rules import Statements
 from memscope.languages.zh.words import alternatives
 
-# characters of questions that name nothing but their asker, what is known, and the talk between the two
+# words and characters of questions that name only the asker, knowledge about them, and the conversation
 _OF_THE_USER = pattern(
     "知道|[晓曉]得|[记記]|了解|瞭解|[认認][识識得]|印象|自我介[绍紹]|介[绍紹]一?下?我|描述|形容|[资資]料|信息|[档檔]案|[画畫]像|我是[谁誰]"
     "|我(?:這個|这个)?是?个?個?(?:啥|什[么麼]|怎)[么麼樣样]?的?人"
@@ -21,7 +21,7 @@ _CONVERSING = frozenset(
 
 class ChineseStatements(Statements):
     def plain(self, text: str) -> str:
-        """Punctuation stays, which the patterns name."""
+        """Keep the punctuation, which the patterns contain."""
         return text.lower()
 
     def length(self, text: str) -> int:
@@ -87,7 +87,7 @@ STATEMENTS = ChineseStatements(
     greeting="你好|您好|谢谢",
     instruction=f"(?:[请請]|麻[烦煩])?{alternatives('standing_wishes')}",
     wish=pattern("我(?:更|比较|比較)?(?:喜欢|喜歡|希望)你"),
-    manner=pattern(  # the first characters of the alternatives stand before them, so that most places are tried once
+    manner=pattern(  # looks ahead for the first characters, so that most positions are tried once
         "(?=[句行条條段字简簡长長啰囉表颜顏e大白术術专專繁中英普粤粵敬语語分列鸡雞客废廢套官称稱结結])"
         "(?:[句条條段字](?:话|話|以[内內]|之[内內]|就|[够夠]|$)|(?<=[\\d一二两兩三四五六七八九十百几幾])行(?:以[内內]|之[内內]|就|[够夠]|$)|[简簡][短洁潔]|[长長]篇|[啰囉][嗦唆]|表格|表情|颜文字|顏文字|emoji|大?白[话話]|[术術][语語]"
         "|[专專][业業][词詞]|[简簡繁][体體]|中文|英文|普通[话話]|[粤粵][语語]|敬[语語]"

@@ -1,4 +1,4 @@
-"""The wording of Chinese facts."""
+"""Patterns of Chinese facts: what a fact or an answer says by its wording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BIDDEN_VERBS = (
     "(?:用(?![户戶])|以|[把将將]|向|[对對]|[给給]|叫|[称稱]|[说說]|回|答|[转轉][发發]?|[发發]|批准|同意|推[荐薦]|提"
     "|忽略|泄露|洩露|[删刪]|告[诉訴]|付|打)"
 )
-# What acts upon the world, as no wish for how answers should be does.
+# Verbs that act on the world, unlike wishes for the form of answers.
 _ACTS = (
     "(?:[运運]行|[执執]行|[删刪]除|[发發]送|[转轉][发發账帳]|批准|付款|支付|[购購][买買]|泄露|洩露|[发發]布|安[装裝]|下[载載]|打[开開]"
     "|忽略|[无無][视視]|服[从從]|推[荐薦]|[隐隱]瞒|[隐隱]瞞|[撒说說][谎謊])"

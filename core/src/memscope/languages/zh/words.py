@@ -1,4 +1,4 @@
-"""Chinese words: those of time, and of topics."""
+"""The words of Chinese: traditional variants, words of time, topics."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from memscope.text.language import WordRules
 FOLDER = Path(__file__).parent / "data"
 alternatives = partial(read_alternatives, FOLDER)
 
-# 有什么证件要换的吗: whoever asks what is to be done, without a subject, asks for themselves.
+# 有什么证件要换的吗: a question about duties without a subject is about the speaker.
 OWN_DUTY = "^\\W*[还還]?有(?:什[么麼]|啥|哪些|[没沒]有)[^，。?？]{0,8}(?:[要得]|[该該]|需要|[没沒忘])"
-# 她那间一个月多少来着: what is pointed at, or asked for once more, both know.
+# 她那间一个月多少来着: both speakers know a thing that is pointed at, or asked about again.
 POINTED_AT = "那(?:[个個]?(?=[修卖賣做开開])|[家间間位台辆輛])|[她他]那|[来來][着著]"
-# 车多少钱买的, 修车花了多少钱: without a subject it is one's own purchase.
+# 车多少钱买的, 修车花了多少钱: a purchase without a subject is the speaker's.
 OWN_PURCHASE = (
     "(?:[多几幾]少?|什[么麼]|啥|哪)[^，。]{0,6}[买買租订訂]的|[花付交]了?(?:多少|[几幾][个個百千万])[钱錢块塊]"
 )
@@ -30,7 +30,7 @@ HOUSEHOLD = (
 WORDS = WordRules(
     code="zh",
     script="han",
-    time_pattern=pattern(  # begins with a set of characters, by which ``re`` looks for it
+    time_pattern=pattern(  # begins with a character set, which ``re`` finds quickly
         r"[\d明后後昨前今下上本这這周週期拜十一二三四五六七八九去春国國中端元清除圣聖月年节節腊臘正平跨再重双雙]"
         r"(?:(?<=[明后後昨前今])[天日]|(?<=[今昨明])[晚早夜晨儿兒]|(?<=[天周週月期拜年][前后後])|(?<=再)[过過]"
         r"|(?<=[下上本这這])[个個]?(?:周|週|星期|礼拜|禮拜|月)|(?<=[周週期拜])[一二三四五六日末天]"
