@@ -52,7 +52,7 @@ _BOUNDARY = pattern(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?!
 
 _MARKED = pattern(r"[?？][^\w]*$")
 _CLAUSES = pattern(r"[,，;；:：]+\s*|\s[-–—]+\s|\s(?=but |because |and (?:what|how|do|can))")
-_MOST_ASKED = 20  # words; a longer question tells something too
+_MAX_QUESTION_WORDS = 20  # a longer question states something too
 _FILLING = r"^\W*+(?:(?:ALL)\W*)+$"
 
 
@@ -95,7 +95,7 @@ def _kind(sentence: str) -> str:
 
 def _states_first(folded: str, rules: Statements) -> bool:
     """Test whether a question also states something ("I moved to Lisbon, do you know it?"), or is a suggestion."""
-    if rules.suggests.match(folded) or len(pieces(folded)) > _MOST_ASKED:
+    if rules.suggests.match(folded) or len(pieces(folded)) > _MAX_QUESTION_WORDS:
         return True
     clauses = _CLAUSES.split(folded)[:-1]
     return any(map(_states, clauses)) and not rules.question.match(folded)

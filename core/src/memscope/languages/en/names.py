@@ -40,9 +40,9 @@ _OBJECTS = frozenset("him her it them".split())
 _CAPITALS = pattern("^[A-Z]{2,}$|[a-z][A-Z]{2,}$")  # MIT, NeurIPS
 _HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
 _ABBREVIATED = lists.TITLES | {"st"}
-_NOUN_DISTANCE = 3  # words from a noun to its name: "boat is called Aurora"
-_SHORTEST_CUT, _LONGEST_CUT = 3, 4 / 7  # short forms of first names: Mel, Matt and Chris, not Ann or Carol
-_HEADING = 5  # a line of so many words, nearly all capitalised, is a heading
+_MAX_NOUN_DISTANCE = 3  # words from a noun to its name: "boat is called Aurora"
+_MIN_SHORT_LETTERS, _MAX_SHORT_SHARE = 3, 4 / 7  # short forms of first names: Mel, Matt and Chris, not Ann or Carol
+_MIN_HEADING_WORDS = 5  # a line of so many words, nearly all capitalised, is a heading
 
 
 class _NameToken(NamedTuple):
@@ -81,7 +81,7 @@ class EnglishNames(NameRules):
         first, *others = form.split() or [""]
         if first in lists.TITLES:
             return (" ".join(others),)
-        cuts = range(_SHORTEST_CUT, int(len(first) * _LONGEST_CUT) + 1) if first.isalpha() else ()
+        cuts = range(_MIN_SHORT_LETTERS, int(len(first) * _MAX_SHORT_SHARE) + 1) if first.isalpha() else ()
         return (*super().short_forms(form), *(first[:letters] for letters in cuts))
 
 
@@ -96,7 +96,7 @@ def _of_line(line: str) -> Iterator[FoundName]:
     yield from topics
     taken = [(match.start(1), match.end(1)) for match in titles]
     taken += [(name.start, name.start + len(name.text)) for name in topics]
-    heading = len(tokens) >= _HEADING and sum(one.capital for one in tokens) > 0.8 * len(tokens)
+    heading = len(tokens) >= _MIN_HEADING_WORDS and sum(one.capital for one in tokens) > 0.8 * len(tokens)
     for run in _runs(line, tokens):
         start = tokens[run.first].start
         name = None if any(a <= start < b for a, b in taken) else _judge(line, tokens, run)
@@ -317,7 +317,7 @@ def _continues(token: _NameToken) -> bool:
 def _noun_before(tokens: Sequence[_NameToken], at: int) -> tuple[NameKind | None, bool]:
     """Return the kind of the noun before a name ("the novel Dune"), and whether it is named so ("a car called Max")."""
     first = at
-    while at - first < _NOUN_DISTANCE and first > 0 and _continues(tokens[first]) and not tokens[first - 1].capital:
+    while at - first < _MAX_NOUN_DISTANCE and first > 0 and _continues(tokens[first]) and not tokens[first - 1].capital:
         first -= 1
     before = tokens[first:at]
     named = bool(before) and before[-1].low in _APPOSITION

@@ -26,7 +26,7 @@ from memscope.text.tokens import fold, pieces
 from memscope.text.topics import names as topic_names
 from memscope.text.vectors import along
 
-_MOST_SIGNED_WORDS = 1 << 16
+_MAX_CACHED_WORDS = 1 << 16
 MAX_COUNTED_WORDS = 30  # a longer sentence counts as one of this length
 
 MIN_WORDS = 2  # a shorter sentence without a kind says nothing lasting
@@ -101,7 +101,7 @@ class _SignedWords(dict[str, tuple[int, Sequence[int]]]):
     """A cache of the signs and vector tokens of words, emptied when full."""
 
     def __missing__(self, piece: str) -> tuple[int, Sequence[int]]:
-        if len(self) >= _MOST_SIGNED_WORDS:
+        if len(self) >= _MAX_CACHED_WORDS:
             self.clear()
         word = known_words(WORDS)[piece]
         self[piece] = entry = (_signs_of(piece, word.topics), word.tokens) if word else (_signs_of(piece, 0), ())
