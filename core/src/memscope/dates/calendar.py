@@ -5,7 +5,7 @@ A ``Span`` is a stretch of local time. A ``Period`` is a span that may recur: ``
 "Friday" one with the cycle "week", "yesterday" one without, and every period derived from another ("the last week of
 May", "Friday at 5") keeps its cycle through ``then``.
 
-Local times are naive here: the zone of the reference is put back when a mention is made.
+Local times are naive here; a mention gets the time zone of the reference.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ Cycle = Literal["", "day", "week", "month", "year"]
 
 
 def wall(year: int, month: int, day: int) -> datetime:
-    """Return a day as a naive local time."""
+    """Return the midnight of a day as a naive local time."""
     return datetime(year, month, day)  # noqa: DTZ001
 
 
-FIRST_DAY, LAST_DAY = wall(1, 1, 2), wall(9999, 12, 30)  # a day of room for any zone
+FIRST_DAY, LAST_DAY = wall(1, 1, 2), wall(9999, 12, 30)  # a day of margin for any time zone
 ONE_DAY = timedelta(days=1)
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 DAYS = {"day": 1, "week": 7, "weekend": 7, "workweek": 7, "fortnight": 14}
 MONTHS_PER_UNIT = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
-_REACH = 48  # cycles looked at for a period that is not in each of them (29 February, Friday the 13th)
+_REACH = 48  # cycles searched for a period that not every cycle has (29 February, Friday the 13th)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Seconds of a day. ``sure``: am or pm is known; ``grain``: "part" for a morning or a night."""
+    """A time of day, in seconds. ``sure``: am or pm is known; ``grain``: "part" for a morning or a night."""
 
     start: int
     end: int
@@ -101,7 +101,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A named duration: whole and half numbers of units."""
+    """A duration: whole or half amounts with their units, such as (1.5, "hour")."""
 
     parts: tuple[tuple[float, str], ...]
 
@@ -147,7 +147,7 @@ def look(period: Period, n: int) -> Span | None:
 
 
 def place(period: Period, now: Now) -> Span | None:
-    """Choose a span: the last one begun, or with a future tense the next one not yet over."""
+    """Choose the last span that has begun or, with a future tense, the next one that is not over."""
     if not period.cycle:
         return look(period, 0)
     n = number_of(period.cycle, now.local)
@@ -160,12 +160,12 @@ def place(period: Period, now: Now) -> Span | None:
 
 
 def has_begun(span: Span, now: Now) -> bool:
-    """Return whether May has begun, for "before May"."""
+    """Test whether a span has begun; for "before May", whether May has."""
     return (span.end if span.shape in ("before", "until") else span.start) <= now.local
 
 
 def is_over(span: Span, now: Now) -> bool:
-    """Return whether the beginning of May is over, for "since May"."""
+    """Test whether a span is over; for "since May", whether the beginning of May is."""
     return (span.start if span.shape in ("since", "after") else span.end) <= now.local
 
 
@@ -185,7 +185,7 @@ def midnight(when: datetime) -> datetime:
 
 
 def months_later(when: datetime, months: int) -> datetime:
-    """Return the same day ``months`` later, or the last of that month."""
+    """Return the same day ``months`` later, or the last day of that month."""
     year, month = divmod(when.year * 12 + when.month - 1 + months, 12)
     return when.replace(year=year, month=month + 1, day=min(when.day, month_length(year, month + 1)))
 
@@ -205,7 +205,7 @@ def later(when: datetime, amount: float, unit: str) -> datetime:
 
 
 def workdays_later(when: datetime, count: int) -> datetime:
-    """Count workdays from the beginning of a day: to the end of the last, or back to the beginning."""
+    """Count workdays from the start of a day: ahead to the end of the last one, or back to the start of the first."""
     if abs(count) > 10_000:
         raise OverflowError
     step = ONE_DAY if count > 0 else -ONE_DAY
@@ -229,7 +229,7 @@ def move(span: Span, length: Length, sign: int) -> Span:
 
 
 def instant(when: datetime, grain: str) -> Span:
-    """Return the unit that begins at ``when``, the place of an event "3 hours ago"."""
+    """Return the second, minute or hour that begins at ``when``, for an event "3 hours ago"."""
     when = when.replace(microsecond=0)
     names: dict[str, Grain] = {"second": "second", "minute": "minute"}
     return Span(when, when + timedelta(seconds=SECONDS[grain]), names.get(grain, "hour"))

@@ -1,4 +1,4 @@
-"""A cascade of rewriting rules over tokens: the engine, without a word of any language.
+"""A cascade of rewriting rules over tokens: the engine, which knows no language.
 
 Every kind of token has one character, so a sentence is a string of kinds, and the left side of a row is a regular
 expression over that string: ``"month the? ordinal"``. Rows apply one after the other, each once over the sentence from

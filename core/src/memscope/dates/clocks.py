@@ -17,7 +17,7 @@ def hours(start: int, end: int) -> Clock:
 
 
 def o_clock(now: Now, *items: Clock | int | str) -> Clock | None:
-    """Hour, minute and second, where "2.30" counts as hour and minute; or what is a time already."""
+    """Hour, minute and second, where "2.30" is hour and minute; or a time, which is returned as it is."""
     if isinstance(items[0], Clock):
         return items[0]
     parts = [int(part) for item in items for part in str(item).split(".")]
@@ -83,7 +83,7 @@ def in_part(now: Now, item: Clock | int | str, part: Clock) -> Clock | None:
 
 
 def hour_of_part(now: Now, hour: int, date: Period, part: Clock) -> Period | None:
-    """7 tomorrow evening; not one Tuesday night."""
+    """7 tomorrow evening, but not "one Tuesday night"."""
     inside = part.start <= hour * 3600 % HALF_DAY + (HALF_DAY if part.start >= HALF_DAY else 0) < part.end
     return join(now, date, in_part(now, hour, part)) if inside else None
 
@@ -101,7 +101,7 @@ def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:
 
 
 def guessed(time: Clock) -> Clock:
-    """Without a part of the day, a time before 7 is in the afternoon."""
+    """Assume the afternoon for a time before 7 without am, pm or a part of the day."""
     return time if time.sure else sure(time, time.start < 7 * 3600 or time.start >= HALF_DAY)
 
 
@@ -167,7 +167,7 @@ def opened(span: Span, shape: Shape) -> Span | None:
 
 
 def on_day(span: Span, time: Clock) -> Span | None:
-    """The time on the day that a span starts on."""
+    """The time on the first day of a span."""
     time = guessed(time)
     midnight = span.start.replace(hour=0, minute=0, second=0)
     start, end = midnight + timedelta(seconds=time.start), midnight + timedelta(seconds=time.end)

@@ -132,7 +132,7 @@ def nth_units(now: Now, which: int | str, length: Length, period: Period) -> Per
 
 
 def weekday_in(now: Now, *values: Any) -> Period | None:
-    """Tuesday of last week; beside a day the weekday adds nothing, unless the day was counted."""
+    """Tuesday of last week; beside a day ("Tuesday, May 5") the weekday adds nothing."""
     weekday, period = sorted(values, key=lambda item: isinstance(item, Period))
     if period.grain == "week":
         return then(period, lambda span: nth_weekday(1, weekday, span), "day")
@@ -159,7 +159,7 @@ def weekend_with(now: Now, period: Period) -> Period | None:
 
     def change(span: Span) -> Span:
         saturday, monday = weekend_of(span.start).start, week_of(span.start).end
-        if span.start.weekday() == 0:  # a long one
+        if span.start.weekday() == 0:  # a holiday on Monday makes a long weekend
             return Span(span.start - 2 * ONE_DAY, span.end, "weekend")
         return Span(min(span.start, saturday) if span.start.weekday() > 2 else saturday, monday, "weekend")
 
@@ -251,7 +251,7 @@ def moment_at(now: Now, period: Period, item: Any) -> Period | None:
 
 
 def between(now: Now, first: Any, last: Any) -> Period | None:
-    """From May to July: to the end of July. A year that only one end names is the other's, too."""
+    """From May to July: to the end of July. A year named at only one end holds for both."""
     a, b = (day_from_today(now, 0) if item == "now" else item for item in (first, last))
     if a.cycle and a.cycle == b.cycle:
         return Period(lambda n: _stretch(a.find(n), _next(b, n, a.find(n))), b.grain, a.cycle)
@@ -277,12 +277,12 @@ def _next(period: Period, n: int, start: Span | None) -> Span | None:
 
 
 def _stretch(start: Span | None, end: Span | None) -> Span | None:
-    """From the beginning of the first to the end of the last; a time of day ends it at its beginning."""
+    """From the start of the first to the end of the last, or to its start if that is a time of day."""
     if not start or not end:
         return None
     timed = end.grain in SECONDS
     last = end.start if timed else end.end
-    grain = "hour" if timed or end.start == end.end else end.grain  # an instant ends it, not a unit
+    grain = "hour" if timed or end.start == end.end else end.grain  # its end is an instant, not a unit
     return Span(start.start, last, grain, "range") if start.start < last else None
 
 
@@ -303,16 +303,16 @@ def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
 
 
 def due(now: Now, period: Period) -> Period:
-    """Before May 5, the next one in a sentence of what has to be done."""
+    """Before May 5: the next one if the sentence states a duty."""
     return to_come(now, period) if now.due else period
 
 
 def to_come(now: Now, period: Period) -> Period:
-    """By March 31: the next one, unless its clause tells of the past."""
+    """By March 31: the next one, unless the clause is in the past tense."""
     return replace(period, coming=True)
 
 
 def coming(now: Now, period: Period) -> Period:
-    """The next one of a recurring period, unless the sentence tells of the past."""
+    """The next one of a recurring period, unless the sentence is in the past tense."""
     span = place(period, replace(now, future=not now.past)) if period.cycle else None
     return fixed(span) if span else period

@@ -1,4 +1,4 @@
-"""Cues of tense in a clause: the words that tell where an event lies, and what stands around a time."""
+"""Tense cues in a clause: words that show whether an event is past or ahead, and the surroundings of a time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from memscope.dates.cascade import Token
 
 Direction = Literal["past", "ahead", "lean", "moved", ""]
 
-ARRANGING_KINDS = frozenset(("get", "bought", "book", "enrol", "agree"))  # the event is ahead of the verb's own past
+ARRANGING_KINDS = frozenset(("get", "bought", "book", "enrol", "agree"))  # their past tense leaves the event ahead
 DECISIVE_KINDS = ARRANGING_KINDS | {"past", "ahead", "be", "report", "shift", "give"}
-NEUTRAL_KINDS = frozenset(  # kinds that stand beside a time and tell nothing
+NEUTRAL_KINDS = frozenset(  # kinds beside a time that say nothing about tense
     "the article of step whose for at in on from by to till since comma stop dot colon paren hyphen around and".split()
 )
 _HINTS: dict[str, Direction] = {"hint": "ahead", "lean": "lean", "told": "past"}
@@ -21,11 +21,11 @@ class Cue(NamedTuple):
     start: int
     end: int
     sign: str
-    done: bool = False  # of a booking: it was made
+    done: bool = False  # a booking that was made
 
 
 class Surroundings(NamedTuple):
-    """A time within its clauses: tokens and cues before and behind it, and its own tokens."""
+    """A time within its clauses: tokens and cues before and after it, and its own tokens."""
 
     before: Sequence[Token]
     behind: Sequence[Token]
@@ -35,7 +35,7 @@ class Surroundings(NamedTuple):
 
 
 def sign_of(token: Token) -> str:
-    """Return what the tables call a word; most signs hold as they are, English ones with their company."""
+    """Return the sign of a word in the tables; in English its neighbours may change it."""
     if token.kind in ("word", "func", "have"):
         return token.value or ""
     if token.kind == "pasttense":
@@ -50,7 +50,7 @@ def is_determiner(token: Token) -> bool:
 
 
 def is_thing_ahead(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether a word that looks ahead elsewhere names a thing here: "my will"."""
+    """Detect a word of the future that is a noun here: "my will"."""
     return i > 0 and is_determiner(tokens[i - 1]) and sign_of(tokens[i]) == "ahead"
 
 

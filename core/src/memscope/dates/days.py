@@ -60,7 +60,7 @@ def easter_feast(away: int) -> Period:
 
 
 def season(now: Now, first_month: int) -> Period:
-    """The meteorological season of the northern half; a winter has the year it begins in."""
+    """The meteorological season of the northern hemisphere; a winter belongs to the year it begins in."""
     return yearly(lambda year: month_of(year, first_month, 3, "season"), "season")
 
 
@@ -100,7 +100,7 @@ def full_date(now: Now, month_number: int, day: int | str, year: int) -> Period:
 
 
 def day_first_short(now: Now, day: int | str, month_number: int, year: int) -> Period | None:
-    """5 Sep 16; one digit is no year."""
+    """5 Sep 16; a single digit is not a year."""
     return full_date(now, month_number, day, short_year(year)) if 10 <= year <= 99 else None
 
 
@@ -180,7 +180,7 @@ def decade(now: Now, first: int) -> Period:
 
 
 def spelled_century(now: Now, number: int, _: str) -> Period | None:
-    """21世纪; 2世纪 is rather a length."""
+    """21世纪; 2世纪 is more likely a length."""
     return century(now, number) if number > 10 else None
 
 

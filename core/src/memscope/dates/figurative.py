@@ -1,4 +1,4 @@
-"""Words of time that name no time: durations, titles, names of people and things; ``data/figurative.txt``."""
+"""Detect words of time that name no time, by ``data/figurative.txt``: durations, titles, names of people and things."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _surroundings(words: str) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]
 
 @lru_cache(maxsize=1)
 def _patterns() -> Sequence[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]]:
-    """Compiled on first use: the words, and what must stand before and after them."""
+    """Compile the patterns of the words, and of the text that must precede and follow them, on first use."""
     patterns = []
     for line in _ROWS:
         before, words, after = _COLUMNS.split(line)
@@ -30,7 +30,7 @@ def _patterns() -> Sequence[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[s
 
 
 def is_figurative(text: str, start: int, end: int) -> bool:
-    """Return whether ``text[start:end]``, which reads as a time, is a figure of speech in its context."""
+    """Test whether ``text[start:end]``, which looks like a time, is a figure of speech in its context."""
     before, words, after = (
         text[max(0, start - _CONTEXT_CHARS) : start],
         text[start:end],

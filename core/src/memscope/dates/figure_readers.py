@@ -63,7 +63,7 @@ def year_month_day(text: str, east: bool = False) -> Period | None:
 
 
 def month_day_year(text: str, east: bool) -> Period | None:
-    """5/8/2023 is May 8th, 5.8.2023 August 5th, unless there is none. In Chinese text 12-11-10 is of 2012."""
+    """5/8/2023 is May 8th, 5.8.2023 August 5th, if there is such a day. In Chinese text 12-11-10 is in 2012."""
     a, b, c = digits(text)
     if east and c < 100:
         return day(short_year(a), b, c)
@@ -134,7 +134,7 @@ def clock(hour: int, minute: int | None = None, second: int | None = None) -> Cl
 
 
 def numeral(text: str) -> int | None:
-    """一百零五, 二十, 〇八, 二零二三; not 两三, which is some."""
+    """一百零五, 二十, 〇八, 二零二三, but not 两三, which means a few."""
     if len(text) == 2 and _DIGIT_VALUES.get(text[1], 0) - _DIGIT_VALUES.get(text[0], 99) == 1:
         return None
     text = text.replace("廿", "二十").replace("卅", "三十")

@@ -1,7 +1,7 @@
-"""Words of time of further languages, read apart from the common ones: "mars" is a month in French text alone.
+"""Words of time of plugins' languages, kept apart from the shared ones: "mars" is a month in French text only.
 
-A word becomes a run of one private character per meaning, as long as the word, so that the lexer, which has a place for
-such characters, needs to know no language, and a sentence with one tells which rows precede the common ones.
+Before the lexer runs, a word is replaced by the private-use character of its meaning, repeated to the word's length. So
+the lexer needs to know no language, and the character in a sentence tells which rules run before the shared ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memscope.dates.cascade import Row
 from memscope.dates.rules import rows, rows_of
 from memscope.dates.vocabulary import ARROW, lines, words
 
-FIRST_CHARACTER, MEANINGS = 0xF0000, 0x400  # of a plane of private characters; per language
+FIRST_CHARACTER, MEANINGS = 0xF0000, 0x400  # start of a private-use plane; characters per language
 _LETTER, _GAP = r"[^\W\d_\u2e80-\ud7ff]", r"[\s'’-]{1,3}"
 _FIGURES = re.compile(r"(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})(?=\2\d{2,4}(?!\d)|(?:(?<=/\d)|(?<=/\d\d))(?![\d/.-]))")
 
@@ -64,14 +64,14 @@ class Further:
         return self.characters[" ".join(re.split(_GAP, match[0].lower()))] * len(match[0])
 
 
-_further: list[Further] = []  # by the number in their characters
-_further_of: dict[str, Further] = {}  # by language: those that are read
+_further: list[Further] = []  # by the number that their characters encode
+_further_of: dict[str, Further] = {}  # the current one of each language code
 
 
 def register(code: str, file: Path, day_first: bool, reads: Callable[[str], bool]) -> None:
-    """Take up the words and rows of a file, in place of those of the language before.
+    """Register the words and rules of a file, in place of earlier ones of the language.
 
-    ``day_first``: 3/5 is in May; ``reads``: a text is in the language.
+    ``day_first``: 3/5 is in May; ``reads``: tests whether a text is in the language.
     """
     further = Further(tuple(lines(file)), day_first, reads, FIRST_CHARACTER + len(_further) * MEANINGS)
     former = _further_of.get(code)
@@ -81,7 +81,7 @@ def register(code: str, file: Path, day_first: bool, reads: Callable[[str], bool
 
 
 def words_of(text: str) -> Further | None:
-    """Return the words of a text's language; None for the common ones."""
+    """Return the words of a text's language; None if the shared ones apply."""
     return next((one for one in _further_of.values() if one.reads(text)), None) if _further else None
 
 

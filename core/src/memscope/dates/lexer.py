@@ -15,7 +15,7 @@ from memscope.dates.languages import Further, meaning
 from memscope.dates.vocabulary import VOCABULARY, lines
 from memscope.imports import pattern
 
-# One character for one character, so that offsets stay: capitals, full-width forms, dashes, quotation marks, commas.
+# Maps one character to one, so that offsets stay valid: capitals, full-width forms, dashes, quotation marks, commas.
 _FOLD = {0xFF01 + i: 0x21 + i for i in range(94)}
 _FOLD |= {ord("A") + i: ord("a") + i for i in range(26)} | {0xFF21 + i: ord("a") + i for i in range(26)}
 _FOLD |= dict.fromkeys(map(ord, "‐‑‒–—―−~～〜"), ord("-")) | dict.fromkeys(map(ord, "’‘ʼ"), ord("'"))
@@ -24,7 +24,7 @@ _FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
 PUNCTUATION_ROLES = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
 PUNCTUATION_ROLES |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
-# Characters that Chinese dates and numbers begin with, and those that may be in them.
+# Characters with which Chinese dates and numbers begin.
 _STARTS = rf"\d{figure_readers.NUMERALS}每上{''.join(sorted({era[0] for era in figure_readers.ERAS}))}"
 
 
@@ -49,13 +49,13 @@ def _figures() -> Iterator[Figures]:
         yield Figures(begin, kind, pattern, getattr(figure_readers, reader) if reader else lambda text, east: True)
 
 
-FIGURE_PATTERNS = {f"figures{n}": one for n, one in enumerate(_figures())}  # by the name of the group in the lexicon
+FIGURE_PATTERNS = {f"figures{n}": one for n, one in enumerate(_figures())}  # by group name in the lexicon
 
 
 def _inert() -> str:
-    """Return a pattern of Chinese characters at which no word and no figure of time begins, so as to read runs at once.
+    """Build a pattern of Chinese characters at which no word or figure of time begins, in order to skip runs at once.
 
-    A character that only words of several characters begin with is inert before one that is the second of none.
+    A character that begins only longer words is skipped too, unless the next one is the second character of a word.
     """
     initials = {*_STARTS, *"".join(one.begin for one in FIGURE_PATTERNS.values())}
     initials.update(word for word in VOCABULARY if len(word) == 1)
@@ -67,7 +67,7 @@ def _inert() -> str:
 
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
-    """Compiled on first use: numbers; phrases and Chinese words by their first character, the longest first; words."""
+    """Compile, on first use, the pattern of numbers, of phrases and Chinese words (longest first), and of words."""
     runs = groupby(FIGURE_PATTERNS.items(), lambda item: item[1].begin)
     numbers = "|".join(
         f"{begin}(?:{'|'.join(f'(?P<{name}>{figures.pattern})' for name, figures in run)})" for begin, run in runs
@@ -91,21 +91,21 @@ def _phrase(words: str) -> str:
     return re.escape(words).replace(r"\ ", r"[\s-]{1,3}") + "(?![a-z0-9])"
 
 
-# Unknown words are blanked first: the patterns of numbers and phrases need not be tried at each of them.
+# Unknown words are blanked first, so that the patterns of numbers and phrases are not tried at each of them.
 _PLAIN = pattern(r"(?<![\w$#@'])(?!zz+ing\b)([a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?)(?!\w)")
 _PARTS = frozenset(part for word in VOCABULARY if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
 
 
 @lru_cache(maxsize=1 << 14)
 def _blank(word: str) -> str:
-    """Return a known word, else meaningless letters of the same length, ending in "ed" if it may be a past tense."""
+    """Keep a known word; turn any other into "zzz" of its length, ending in "ed" if it may be a past tense."""
     if word in _PARTS or word.partition("'")[0] in _PARTS:
         return word
     return "z" * (len(word) - 2) + "ed" if word.endswith("ed") and len(word) > 3 else "z" * len(word)
 
 
 def _opening(match: re.Match[str]) -> str:
-    """Blank the first word of a clause in -ing: "Picking it up on the 2nd"."""
+    """Blank a gerund that opens a clause, but keep its "ing": "Picking it up on the 2nd"."""
     word = match[2]
     return f"{match[1]}{'z' * (len(word) - 3)}ing" if _blank(word) != word else match[0]
 
@@ -144,7 +144,7 @@ _PAST = pattern(r"[a-z]{2,}ed")
 _RUN = pattern(r"zzz+(?: +zzz+)*(?![\w'])")
 
 
-@lru_cache(maxsize=1 << 11)  # a line that is shown, and a skeleton, is read more than once
+@lru_cache(maxsize=1 << 11)  # lines that are shown, and skeletons, are read several times
 def tokens(text: str) -> Sequence[Token]:
     """Return the tokens of a blanked sentence; a run of unknown words is one token."""
     result: list[Token] = []
@@ -187,18 +187,18 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
 
 _IDEOGRAPH = pattern("[\u4e00-\u9fff]")
 
-# No expression reaches over the end of a sentence; "a.m." and initials end none.
+# No time expression extends over the end of a sentence; "a.m." and initials do not end one.
 _SENTENCE_BREAK = pattern(
     r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.)(?<!\b[DM]r\.)(?<!\b[MS][st]\.)(?<!\bMrs\.))"
 )
 
 
-_MAX_SENTENCE_CHARS = 1000  # characters of a sentence: patterns may look at each of its tokens from each other
+_MAX_SENTENCE_CHARS = 1000  # a bound for patterns whose time is quadratic in the tokens of a sentence
 _PAUSES = " ,;\t"
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a text with their offsets; an endless one is cut."""
+    """Yield the sentences of a text with their offsets; one that is too long is cut."""
     start = 0
     for end in (*(match.end() for match in _SENTENCE_BREAK.finditer(text)), len(text)):
         while end - start > _MAX_SENTENCE_CHARS:

@@ -20,14 +20,14 @@ class LunarYear(NamedTuple):
     qingming: int  # day of April
 
     def month(self, number: int) -> Span:
-        """Return a month; of one that comes twice the first."""
+        """Return a month; if a leap month repeats it, the first of the two."""
         before = number - 1 + (0 < self.leap < number)
         start = self.first + sum(self.lengths[:before]) * ONE_DAY
         return Span(start, start + self.lengths[before] * ONE_DAY, "month")
 
 
 def feast(month: int, day: int, away: int = 0) -> Period:
-    """A day some days away from a lunar day; a day of the last months may fall into the next year of the calendar."""
+    """A day ``away`` days from a lunar day; days of the last lunar months may fall into the next calendar year."""
 
     def find(year: int) -> Span | None:
         spans = (_span(one, month, day) for one in (year, year - 1))
@@ -63,7 +63,7 @@ def qingming() -> Period:
 
 
 def _span(year: int, month: int, day: int) -> Span | None:
-    """Return a day of a lunar year, None where the month is shorter or the year is not known."""
+    """Return a day of a lunar year; None if the month is shorter or the year is not known."""
     lunar = _years().get(year)
     if lunar is None:
         return None

@@ -20,10 +20,8 @@ _DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
 MIN_FAR, MAX_NEAR = (
     timedelta(days=300),
     timedelta(days=65),
-)  # the year of a far day is named, if another is soon or lately over
-MAX_AMBIGUOUS_WEEKDAY = timedelta(
-    days=10
-)  # beside a time before that, a day of the week is neither the last one nor the next
+)  # speakers name the year of a day so far away, if the same day of another year is so near
+MAX_AMBIGUOUS_WEEKDAY = timedelta(days=10)  # beside an older time, a weekday is neither the last one nor the next
 _NAMED_YEAR = pattern(r"\d{4}")
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
 _ASKED = _MENTIONED | {"asked"}
@@ -33,13 +31,13 @@ _ASKED = _MENTIONED | {"asked"}
 class Mention:
     """A time expression: ``text[start:end]``, and the interval it names.
 
-    ``grain`` is the unit named: "two weeks ago" is a day, named in weeks. ``shape`` tells a stretch between two named
-    ends ("range", its grain that of the last) and an open one ("since", "after", "before", "until" for "not after"; it
-    reaches to the end or the beginning of the calendar) from the rest. ``yearless`` if neither a year nor anything
-    relative was named: "in May", "on the 5th"; see ``recurrences``. ``dayless`` for a time without a named day ("at 3
-    pm"), which takes the reference's day. ``vague`` for what a question may name and a statement leaves open ("the
-    weekend", "the next few days"); only ``asked`` returns these. ``direction`` tells where its clause puts the event;
-    ``interval`` follows the sentence only, see ``nearest``.
+    ``grain`` is the unit named: "two weeks ago" is a day, named in weeks. ``shape`` is "range" for a stretch between
+    two named ends (with the grain of the last), "since", "after", "before" or "until" ("not after") for an open one,
+    which extends to the first or last day of the calendar, and "point" otherwise. ``yearless`` if neither a year nor
+    anything relative was named: "in May", "on the 5th"; see ``recurrences``. ``dayless`` for a time without a named day
+    ("at 3 pm"), which is on the reference's day. ``vague`` for a time that only a question can name ("the weekend",
+    "the next few days"); only ``asked`` returns these. ``direction``: whether its clause is past or ahead; ``interval``
+    follows the tense of the whole sentence, see ``nearest``.
     """
 
     text: str
@@ -62,11 +60,11 @@ def mentions(text: str, reference: datetime) -> list[Mention]:
 
 
 def asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Mention]:
-    """Return the time expressions of a question, the ``vague`` ones among them.
+    """Return the time expressions of a question, including ``vague`` ones.
 
-    ``ahead``: its words look ahead, ``past``: they look back. With both or neither "on Thursday" is mentioned twice, as
-    the last one and the next. So is whatever has two readings: "last Friday" on a Sunday, and a Thursday on a Thursday,
-    which may be today or a week away. Beside a date ("Fridays in August", 8月的周五) there is none of this.
+    ``ahead``: its words look ahead, ``past``: they look back. With both or neither, "on Thursday" gives two mentions,
+    the last Thursday and the next. So does any time with two readings: "last Friday" on a Sunday, or "Thursday" on a
+    Thursday, which may be today or a week away. Beside a date ("Fridays in August", 8月的周五), each has one reading.
     """
     one_way = ahead and not past
     mentioned = _named(text, parsed(text, reference, ahead=one_way), _ASKED)
@@ -185,16 +183,16 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
 
 
 def _told_from(now: Now, direction: Direction) -> Now:
-    """Return the reference with a clause's direction; what is past may be of later today: "at noon", told at 11:59."""
+    """Return the reference with a clause's direction; the past includes all of today: "at noon", said at 11:59."""
     when = now.when if direction == "ahead" else now.when.replace(hour=23, minute=59, second=59)
     return replace(now, when=when, future=direction == "ahead")
 
 
 def event_time(mention: Mention, reference: datetime) -> Interval | None:
-    """Return the time of the event that a mention dates; of a future open one ("by May 5", "from June on") its day.
+    """Return the time of the event that a mention dates; for a future open one ("by May 5", "from June on") its day.
 
-    None for a past open one ("since May") but for "till eleven last night", a time without a day, "now", and a day from
-    which the event was moved.
+    None for a past open one ("since May", but not "till eleven last night"), a time without a day, "now", and a day
+    from which the event was moved away.
     """
     if mention.dayless or (mention.grain == "second" and reference in mention.interval and mention.shape == "point"):
         return None
@@ -223,7 +221,7 @@ def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | No
 
 
 def _is_ahead(mention: Mention, reference: datetime, last: bool) -> bool:
-    """Return whether a future stretch is meant; without a tense, decide by its end, or by the nearer start."""
+    """Test whether a future stretch is meant; without a tense, assume so for an end, and decide by the nearer start."""
     if mention.direction or last:
         return mention.direction != "past"
     begun = min(
@@ -233,9 +231,9 @@ def _is_ahead(mention: Mention, reference: datetime, last: bool) -> bool:
 
 
 def is_undirected(mention: Mention) -> bool:
-    """Return whether its words may as well name another day: "on Thursday" or "on the 15th", a few days ago, where
-    nothing tells of the past or of what is to come; "next Friday", said on a Monday; December 3 of last year, or of the
-    next, where one lies within weeks.
+    """Test whether a mention may as well mean another day: "on Thursday" or "on the 15th", a few days ago, in a clause
+    that is neither past nor future; "next Friday", said on a Monday; December 3 of last year or of the next, if one of
+    them is within weeks.
     """
     period, now = mention.calendar_period, mention._now
     if not period or not now or mention.shape not in ("point", "range"):

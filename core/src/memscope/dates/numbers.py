@@ -1,4 +1,4 @@
-"""Row builders for number words: numbers, ordinals, lengths. None declines, as in every row builder."""
+"""Row builders for number words: numbers, ordinals, lengths. Any row builder declines its match by returning None."""
 
 from __future__ import annotations
 

@@ -49,17 +49,17 @@ class Parsed(NamedTuple):
     offset: int = 0
 
     def direction(self, token: Token, *, timed: bool) -> Direction:
-        """Return where the event at the time of a token lies."""
+        """Return whether the event at the time of a token is past or ahead."""
         return self.tenses.direction(token.start - self.offset, token.end - self.offset, timed=timed)
 
 
 def parsed(text: str, reference: datetime, *, ahead: bool = False) -> Iterator[Parsed]:
-    """Yield each sentence that may name a time; ``ahead``: as if it looked ahead."""
+    """Yield each sentence that may name a time; ``ahead``: read it as if it were in the future tense."""
     further, zoned = words_of(text), reference.tzinfo is not None
     for offset, sentence in sentences(text):
         if zoned and further is None and sentence.isascii():
             if _TIMELY.isdisjoint(_LETTERS_OR_DIGIT.findall(sentence.lower())):
-                continue  # blanking it costs more
+                continue  # cheaper than blanking it first
         for read in parsed_sentence(blanked(sentence, further), reference, ahead=ahead):
             tokens = [token._replace(start=token.start + offset, end=token.end + offset) for token in read.tokens]
             yield read._replace(tokens=tokens, offset=offset)

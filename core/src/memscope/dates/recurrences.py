@@ -39,7 +39,7 @@ class Recurrence:
 def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Interval]:
     """Return a yearless mention's intervals in every year (for a day of the month: every month) of ``[first, last)``.
 
-    For any other mention, its own interval. A question about "May" without a year is about every May of the data.
+    For any other mention, its own interval. A question about "May" without a year is about every May in memory.
     """
     if not mention.yearless or not mention.calendar_period:
         return [mention.interval]

@@ -51,7 +51,7 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
         return rolling(now, step, Length(((1, unit),))) if step else None
     here = unit_at(now.today, unit)
     if not here or (unit == "day" and not (step > 0 and now.future)):
-        return None  # of the past, "the next day" is that of something told
+        return None  # in a story, "the next day" does not count from today
     return once(unit_at(later(here.start, step, unit), unit) if step else here)
 
 
@@ -75,7 +75,7 @@ class CalendarStep(int):
 
 
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
-    """Last Friday: of the last week; or the last one before today, a different one at the end of a week."""
+    """Last Friday: that of last week; or the last one before today, which is another one late in a week."""
     weekday = fixed(day_at(week_of(now.today).start + (7 * step + number) * ONE_DAY))
     several = abs(step) < 2 and not isinstance(step, CalendarStep)
     other = counted_weekday(now, step or 1, 1, number) if several else None
@@ -195,7 +195,7 @@ def this_day(now: Now, unit: str) -> Period | None:
 
 
 def this_unit(now: Now, unit: str) -> Period | None:
-    """The month, in "for the month"; a weekend is as often the last one, unless it is to come."""
+    """The month, in "for the month"; "the weekend" only with a future tense, since else it may be the last one."""
     if unit == "day" or (unit == "weekend" and not now.future):
         return None
     return stepped_unit(now, 0, unit)

@@ -13,7 +13,7 @@ Frequency = Literal["day", "week", "month", "year"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Every ``interval``-th day, week, month or year; in it the days named, as FREQ, INTERVAL and BYDAY of RFC 5545.
+    """Every ``interval``-th day, week, month or year, and the named days in it: FREQ, INTERVAL and BYDAY of RFC 5545.
 
     ``weekdays``: Monday is 0. ``month`` and ``day``: of a yearly or monthly rule; without a day it is the whole month.
     """
@@ -61,7 +61,7 @@ def _counted(length: Length) -> tuple[Any, ...]:
 
 
 def named_before(now: Now, first: Any, *values: Any) -> Rule | bool | None:
-    """On Monday each week; May 5th, every year stays a day."""
+    """On Monday each week; but "May 5th, every year" stays a date."""
     if isinstance(first, Period) and first.cycle not in ("week", "month"):
         return None
     return repeated(now, *values, first)
@@ -109,7 +109,7 @@ def on_units(now: Now, unit: str) -> Rule | None:
 
 
 def any_of(now: Now, count: int, weekday: int) -> bool | None:
-    """A Friday, one Sunday: no definite one."""
+    """A Friday, one Sunday: no definite day."""
     return True if count == 1 else None
 
 

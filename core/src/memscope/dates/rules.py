@@ -16,7 +16,7 @@ MODULES = {
     module.__name__.rpartition(".")[2]: module
     for module in (clocks, compose, days, edges, lunar, numbers, relative, repeated)
 }
-Part = Callable[[Now, Sequence[Any]], Any]  # of an action: from the values of the matched tokens
+Part = Callable[[Now, Sequence[Any]], Any]  # part of an action: computes a value from those of the matched tokens
 
 
 def _row(line: str) -> Row:
@@ -25,7 +25,7 @@ def _row(line: str) -> Row:
 
 
 def _builder(action: str) -> Build:
-    """Return the builder of ``compose.away 1 $1 (compose.coming $2)``: it declines where a part of it does."""
+    """Compile an action such as ``compose.away 1 $1 (compose.coming $2)``, which declines if a part of it does."""
     if re.fullmatch(r"\w+\.\w+", action):
         return _function(action)
     words = iter(re.findall(r"[()]|[^\s()]+", action))
@@ -40,7 +40,7 @@ def _function(name: str) -> Build:
 
 
 def _call(words: Iterator[str], all_values: bool = False) -> Part:
-    """Reads a function and its arguments, up to a closing bracket or the end."""
+    """Compile a function and its arguments, up to a closing bracket or the end."""
     function = _function(next(words))
     until_closed = iter(lambda: next(words, ")"), ")")
     parts = [_call(words) if word == "(" else _argument(word) for word in until_closed]
@@ -53,7 +53,7 @@ def _call(words: Iterator[str], all_values: bool = False) -> Part:
 
 
 def _argument(word: str) -> Part:
-    """Return the n-th value for ``$n``, the last for ``$last``; a number; a word."""
+    """Compile an argument: ``$n`` for the n-th value, ``$last`` for the last; a number; a word."""
     if word.startswith("$"):
         at = -1 if word == "$last" else int(word[1:]) - 1
         return lambda now, values: values[at]
@@ -67,7 +67,7 @@ _LINES = tuple(lines("rules.txt"))
 
 @cache
 def rows() -> Sequence[Row]:
-    """Return the rows in order; made on first use, as many texts name no time."""
+    """Return the rows in order; compiled on first use, as many texts name no time."""
     return rows_of(_LINES)
 
 

@@ -26,9 +26,9 @@ from memscope.dates.cues import (
 )
 from memscope.imports import pattern
 
-_MOVED = frozenset(("agree", "shift"))  # what may go "from the 10th to the 12th"
+_MOVED = frozenset(("agree", "shift"))  # verbs in "moved it from the 10th to the 12th"
 _BREAKS = frozenset(("comma", "stop", "colon", "paren"))
-_BEGINNINGS = frozenset(("from", "since", "onward"))  # before what holds from then on, whenever it was arranged
+_BEGINNINGS = frozenset(("from", "since", "onward"))  # words before a beginning, which may lie ahead of its arrangement
 _CHINESE_CHARACTER = pattern("[\u4e00-\u9fff]")
 _PERSON_TITLE = pattern(r"\b(?:dr|mr|mrs|ms|st|prof|vs)$")
 
@@ -53,19 +53,19 @@ class Tenses:
 
     @cached_property
     def past(self) -> bool:
-        """Return whether a verb of the sentence tells of the past, and of no booking: "done in 3 days"."""
+        """The sentence has a verb in the past tense that is not a booking: "done in 3 days"."""
         verbs = {token.start for token in self._tokens if token.kind == "pasttense" and token.value in (None, "get")}
         return bool(verbs) and any(
             cue.sign == "past" and cue.start in verbs for clause in self.clauses for cue in clause.cues
         )
 
     def direction(self, start: int, end: int, *, timed: bool) -> Direction:
-        """Return where the event of the time ``[start, end)`` lies; "" where no word tells.
+        """Return whether the event at the time ``[start, end)`` is "past" or "ahead"; "" if no word tells.
 
-        One that is ``timed``, with a time of day, is rather an appointment than what the clause before it tells of:
+        A time with a time of day (``timed``) is more likely an appointment than the date of a past clause before it:
         "the letter came, 17 June at 9.15".
 
-        "lean": rather ahead, of a day soon. "moved" from a time: of a range its end holds, of a single time nothing.
+        "lean": probably ahead, if the day is soon. "moved": the event was moved from this time, or to a range's end.
         """
         first = self._clause_at(start)
         last = max(first, self._clause_at(end - 1))
@@ -86,9 +86,9 @@ class Tenses:
         return max((i for i, clause in enumerate(self.clauses) if clause.tokens[0].start <= position), default=0)
 
     def _of_neighbours(self, first: int, last: int, bare: bool, timed: bool) -> Direction:
-        """Return the direction of the nearest clause before that has one; else of the next.
+        """Return the direction of the nearest clause before that has one, else of the next clause.
 
-        A time alone ("We met in Rome, March 5") is that of the clause beside it; any other follows a booking only.
+        A ``bare`` time ("We met in Rome, March 5") follows the clause beside it; any other follows only a booking.
         """
         for at in range(first - 1, -1, -1):
             if sign := last_strong(self.clauses[at].cues):
@@ -120,7 +120,7 @@ def _clauses(tokens: Sequence[Token], text: str) -> Iterator[Sequence[Token]]:
 
 
 def _parts(tokens: Sequence[Token], i: int, text: str) -> bool:
-    """Return whether a clause ends before this token: a comma, "but", a full stop before a lower-case letter."""
+    """Test whether a clause ends before this token: a comma, "but", a full stop before a lower-case letter."""
     kind, start, end, value = tokens[i]
     if kind in _BREAKS or value == "break":
         return True
@@ -146,7 +146,7 @@ def _place(first: Clause, last: Clause, start: int, end: int) -> Surroundings:
 
 
 def _is_moved(place: Surroundings) -> bool:
-    """Return whether the event was moved from this time: "pushed from Monday to Friday", 从26号改到2号."""
+    """Test whether the event was moved from this time: "pushed from Monday to Friday", 从26号改到2号."""
     if place.inside and place.inside[0].kind in ("from", "between"):
         return any(cue.sign in _MOVED for cue in place.cues_before)
     from_ = bool(place.before) and place.before[-1].kind == "from"

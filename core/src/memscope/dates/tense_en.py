@@ -1,4 +1,4 @@
-"""Tense of a time in an English clause: by the cue before it and the preposition between, else by the one behind it."""
+"""Tense of a time in an English clause, by the cue before it and the preposition between, else by the cue after it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _going(tokens: Sequence[Token], i: int) -> str:
 
 
 def _have(tokens: Sequence[Token], i: int) -> str:
-    """ "Have a meeting", "she'd come"; before a past form only a part of it."""
+    """ "Have a meeting", "she'd come"; before a past participle it is only an auxiliary."""
     if any(sign_of(token) in _PAST_FORMS for token in tokens[i + 1 : i + 3]):
         return ""
     return "ahead" if tokens[i].value == "had" else "be"
@@ -70,7 +70,7 @@ def _left(tokens: Sequence[Token], i: int) -> str:
 
 
 def _is(tokens: Sequence[Token], i: int) -> str:
-    """ "It's on the 5th", but "Anna's on the 5th" of hers."""
+    """ "It's on the 5th", but not "Anna's", which may be a possessive."""
     return "be" if i and tokens[i - 1].kind == "func" else ""
 
 
@@ -98,8 +98,8 @@ def _is_noun(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _has_booked(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether a ticket, a table or the like is the object of the verb, or its subject ("tickets bought"); or
-    whether an event is what it was done for.
+    """Test whether a ticket, a table or the like is the verb's object or its subject ("tickets bought"), or an event is
+    its purpose ("got a dress for the wedding").
     """
     if i and tokens[i - 1].value in _BOOKED:
         return True
@@ -129,7 +129,7 @@ def direction(place: Surroundings) -> Direction | None:
 
 
 def _joined(cue: Cue, place: Surroundings) -> Direction:
-    """Return the direction of a time behind a cue, by the preposition between them."""
+    """Return the direction of a time after a cue, by the preposition between them."""
     if cue.sign in ("ahead", "be", "agree"):
         return "lean" if place.before[-1].kind == "from" else "ahead"  # "the photo is from May 5"
     if cue.sign == "past" and _is_of_the_purpose(cue, place):
@@ -154,7 +154,7 @@ def _joined(cue: Cue, place: Surroundings) -> Direction:
 
 
 def _is_of_the_purpose(cue: Cue, place: Surroundings) -> bool:
-    """Return whether the time is that of what something was done for: "paid on Friday for the trip in May"."""
+    """Test whether the time is that of an action's purpose: "paid on Friday for the trip in May"."""
     words = [token for token in place.before if token.start >= cue.end and not is_determiner(token)]
     kinds = [word.kind for word in words]
     return kinds[-3:-2] == ["for"] and _is_event(words[-2]) and kinds[-1] in ("on", "in", "at") and "to" not in kinds
@@ -165,7 +165,7 @@ def _is_event(token: Token) -> bool:
 
 
 def _is_for(place: Surroundings) -> bool:
-    """Return whether the day is what something was meant for, or moved to: "for the 28th", "to the 3rd"."""
+    """Test whether something is meant for the day, or moved to it: "for the 28th", "to the 3rd"."""
     words = [token.kind for token in place.before if token.kind != "the"]
     numbered = any(token.kind in _NUMBER_ROLES for token in place.inside)
     return numbered and words[-1:] in (["for"], ["to"])

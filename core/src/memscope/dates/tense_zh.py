@@ -1,6 +1,6 @@
-"""Tense of a time in a Chinese clause, where a day precedes its verb: by the cue behind it, else by the one before it.
+"""Tense of a time in a Chinese clause, where a day precedes its verb, by the cue after it, else by the cue before it.
 
-The one before it comes first where the day is that of a noun (订了28号的酒店) or ends the clause (定在28号).
+The cue before it comes first if the day belongs to a noun (订了28号的酒店) or ends the clause (定在28号).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DONE = "了到好完"
 
 
 def read_cues(tokens: Sequence[Token], text: str) -> Iterator[Cue]:
-    """Yield the cues; 了 behind a verb of booking is the booking's."""
+    """Yield the cues; 了 after a verb of booking says that the booking was made, not that the event is past."""
     cues: list[Cue] = []
     soft = False
     for i, token in enumerate(tokens):
@@ -62,7 +62,7 @@ def direction(place: Surroundings) -> Direction | None:
 
 
 def _behind(cue: Cue, of_noun: bool) -> Direction | None:
-    """Return the direction that a cue behind the time gives: 5号买了车, 28号约了牙医, 28号的票买了."""
+    """Return the direction that a cue after the time gives: 5号买了车, 28号约了牙医, 28号的票买了."""
     if cue.sign in ("past", "ahead"):
         return "past" if cue.sign == "past" else "ahead"
     if cue.sign == "report":
@@ -75,7 +75,7 @@ def _behind(cue: Cue, of_noun: bool) -> Direction | None:
 
 
 def _before(place: Surroundings, ends: bool) -> Direction | None:
-    """Return the direction of the last cue before the time; a past one is the time's only if no verb follows."""
+    """Return the direction of the last cue before the time; a past cue counts only if no verb follows the time."""
     sign = last_strong(place.cues_before)
     if not sign or (sign == "past" and not ends):
         return None

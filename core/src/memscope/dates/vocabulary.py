@@ -50,7 +50,7 @@ def lines(name: str | Path, **extra: str) -> Iterator[str]:
             yield content
 
 
-ARROW = " -> "  # in lines that are no words but rows of rules
+ARROW = " -> "  # in lines that are rules, not words
 
 
 def words(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, Any]]]:
