@@ -28,39 +28,38 @@ def has_cjk(text: str) -> bool:
 
 
 def cjk_count(text: str) -> int:
-    """Return how many of its characters are Chinese, Japanese or Korean."""
+    """Count the Chinese, Japanese and Korean characters of a text."""
     return 0 if text.isascii() else sum(map(len, _CJK_RUN.findall(text)))
 
 
-MIN_FUNCTION_WORDS = 2  # different function words of a language, and twice as many as of any other
+MIN_FUNCTION_WORDS = 2  # distinct function words that identify a language, if no other has more than half as many
 _LATIN_LETTER = pattern("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _OTHER_LETTER = pattern(f"[^\\W\\d_A-Za-zÀ-ÖØ-öø-ɏ{CJK}]")  # Cyrillic, Greek, Arabic ...
 _WORD_LETTERS = pattern(r"[^\W\d_]+")
 _NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}  # splits ASCII in a third of the time
-# Codes of the languages that texts mostly in these scripts are in.
+# Languages of texts that are mostly in these scripts.
 LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL = "zh", "ja", "ko"
 CJK_LANGUAGES = frozenset({LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL})
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: a key of many caches
 class WordRules:
-    """Rules for the words of a language. Words are folded as ``tokens.fold`` does, but for the function words.
+    """Rules for the words of a language. All words but the function words are in the form of ``tokens.fold``.
 
     code: ISO 639-1.
     script: "latin", or "han", which is written without spaces.
     function_words: tell the language from others of its script; lower case, with accents.
     stop_words, stop_endings: words that carry no content, and endings of such words ("n't").
-    contraction_parts: parts of "don't" and "I'll" that are no words ("don", "ll").
+    contraction_parts: parts of "don't" and "I'll" that are not words ("don", "ll").
     stem: gives the stem of a word in ASCII.
-    time_words: words of time with letters ("monday"): a sentence without one, or a number, has no dates.
-    time_pattern: numbers as in dates ("12th"), or words of time in a script without spaces, beginning with a set of
-    characters, which is quicker.
-    repetition: words of what is repeated ("every Tuesday"): a sentence without one has no repeated days.
-    secret_words: patterns of words that stand beside a key ("access.?key").
-    variants: a file with a line per character that is read as another one, of these two; None for none.
-    topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; None for none.
-    vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; None for
-        none.
+    time_words: words of time ("monday"): a sentence with neither one of them nor a match of the next has no dates.
+    time_pattern: numbers in dates ("12th"), or words of time in a script without spaces; quickest if it begins with a
+    character set.
+    repetition: words of repetitions ("every Tuesday"): a sentence without a match has no repeated days.
+    secret_words: patterns of words that may precede a key ("access.?key").
+    variants: a file with one line per variant: the variant and the character to read instead; or None.
+    topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; or None.
+    vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; or None.
     """
 
     code: str
@@ -79,10 +78,10 @@ class WordRules:
     vectors: Path | None = None
 
 
-NO_RULES = WordRules("", "")  # of a language that nobody registered: words as they are
+NO_RULES = WordRules("", "")  # for an unregistered language: words as they are
 _rules: dict[str, WordRules] = {}  # in the order of registration
-_loading: list[Callable[[], None]] = []  # languages that are registered and not read yet
-_forgetting: list[Callable[[], None]] = []  # caches of what was read by other languages
+_loading: list[Callable[[], None]] = []  # loaders of languages that are registered but not loaded
+_forgetting: list[Callable[[], None]] = []  # clear the caches that depend on the registered languages
 
 
 class _Cached(Protocol):
@@ -110,19 +109,19 @@ def depends_on_languages(function: Cached) -> Cached:
 
 
 def load_rules() -> None:
-    """Read the languages that were registered since; blocks, as it reads files."""
+    """Load the languages registered since the last call; blocks, as it reads files."""
     while _loading:
         _loading.pop(0)()
 
 
 def add_rules(rules: WordRules) -> None:
-    """Take up a language. The first one of a script is that of texts too short to tell."""
+    """Register the rules of a language. The first one of a script also reads texts too short to identify."""
     _rules[rules.code] = rules
     _forget_texts()
 
 
 def spaced_rules(text: str) -> WordRules:
-    """Return the rules of a text's words between spaces, which a text in a script without spaces may hold too."""
+    """Return the rules for a text's words between spaces, which a CJK text may contain too."""
     return _rules.get(spaced_language(text), NO_RULES)
 
 
@@ -132,7 +131,7 @@ def every_rules() -> tuple[WordRules, ...]:
 
 
 def usual_rules(script: str) -> WordRules:
-    """Return the rules of texts in a script that are too short to tell, of names for example."""
+    """Return the rules for texts of a script that are too short to identify, such as names."""
     return _rules.get(_usual(script), NO_RULES)
 
 
@@ -153,7 +152,7 @@ def _known_words() -> tuple[Mapping[str, tuple[str, ...]], frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def _listed_function_words() -> Mapping[str, frozenset[str]]:
-    """Return those of languages that do not come with memscope: their texts are taken for none that is registered."""
+    """Read the function words of further languages, so that their texts are not taken for a registered language."""
     from pathlib import Path
 
     lines = (Path(__file__).parent / "data" / "function_words.txt").read_text(encoding="utf-8").splitlines()
@@ -168,22 +167,22 @@ def _usual(script: str) -> str:
 
 
 def rules_of(text: str) -> WordRules:
-    """Return the rules of the language that most of a text is in; ``NO_RULES`` for one that nobody registered."""
+    """Return the rules of the language of most of a text; ``NO_RULES`` if it is not registered."""
     return _rules.get(language(text), NO_RULES)
 
 
 def is_wide(text: str) -> bool:
-    """Return whether most of a text is in a script without spaces, a character of which is a token."""
+    """Test whether most of a text is Chinese or Japanese, where about each character is a token."""
     return language(text) in (LANGUAGE_OF_HAN, LANGUAGE_OF_KANA)
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
+@lru_cache(maxsize=1 << 4)  # called several times for each text that is stored
 def language(text: str) -> str:
     """Guess the code of a text's language: CJK by code points, others by function words.
 
-    Kana is Japanese, Hangul Korean, else Han is Chinese, where these are a third of the letters (a CJK character counts
-    for two). Of languages in Latin script a text with too few function words is in the first one that was registered.
+    A text is CJK if a third of its characters, or of its letters, are: Korean with mostly Hangul, else Japanese with
+    some kana, else Chinese. A text in Latin script with too few function words is in the first registered language.
     """
     cjk = cjk_count(text)
     if not cjk or (3 * cjk < len(text) and 3 * cjk < sum(map(str.isalpha, text))):
@@ -196,7 +195,7 @@ def language(text: str) -> str:
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def spaced_language(text: str) -> str:
-    """Guess by the words between spaces alone, like ``language``; "" for letters of scripts of no language here."""
+    """Guess the language of the words between spaces; "" if there are only letters that are neither Latin nor CJK."""
     if not text.isascii() and _OTHER_LETTER.search(text) and not _LATIN_LETTER.search(text):
         return ""
     return _usual("latin") if is_usual(text) else clear_language(text) or _usual("latin")
@@ -205,7 +204,7 @@ def spaced_language(text: str) -> str:
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def is_usual(text: str) -> bool:
-    """Return whether a text, and so each part of it, has too few function words of other languages to be in one."""
+    """Test, fast, that a text and so each part of it has too few function words of other languages to be in one."""
     _, others = _known_words()
     lowered = text.lower()
     words = _letters(lowered) if "'" in lowered else lowered.split()
@@ -215,7 +214,7 @@ def is_usual(text: str) -> bool:
 @depends_on_languages
 @lru_cache(1024)
 def clear_language(text: str) -> str | None:
-    """Return the code of a language in Latin script; None where too few function words tell."""
+    """Identify a language in Latin script by its function words; None if there are too few, or of several languages."""
     codes, _ = _known_words()
     counts: dict[str, int] = {}
     for word in set(_letters(text.casefold())):

@@ -20,7 +20,7 @@ from memscope.records import Interval
 from memscope.text.language import depends_on_languages, every_rules
 from memscope.text.tokens import fold
 
-MAX_CHARS_BEHIND = 30  # for "12th, 2026" or "days later"
+MAX_CHARS_BEHIND = 30  # read after the last word of time, for "12th, 2026" or "days later"
 MAX_EVENT_SPAN = timedelta(days=62)  # a year or "since 2019" does not date an event
 TIMED_BIT = 1 << 128  # above the bits of topics
 _LATIN_LETTERS = pattern(r"[A-Za-zÀ-ÖØ-öø-ɏ]+")
@@ -30,7 +30,7 @@ _DATE_DIGITS = pattern(r"\d[/.-]\d")
 def named_periods(text: str, reference: datetime, *, timed: bool = True) -> list[Interval]:
     """Return the distinct periods of up to two months in a text.
 
-    ``reference``: when it was said; a date without a year is the nearest one. ``timed``: a piece of it ``is_timed``.
+    ``reference``: when it was said; a date without a year is the nearest one. ``timed``: some piece ``is_timed``.
     """
     if not (timed or _may_be_dated(text)):
         return []
@@ -62,7 +62,7 @@ def _patterns(ascii_only: bool) -> tuple[re.Pattern[str], ...]:
 
 
 def _may_name(sentence: str, timed: bool) -> bool:
-    """Return whether a sentence has a date-like number or, if ``timed``, a word of time."""
+    """Test whether a sentence has a date-like number or, if ``timed``, a word of time."""
     return (timed and not _time_words().isdisjoint(_LATIN_LETTERS.findall(sentence.lower()))) or _may_be_dated(sentence)
 
 
@@ -85,7 +85,7 @@ def _of_skeleton(skeleton: str, reference: datetime) -> Iterator[Interval]:
 
 
 def _told(text: str) -> str:
-    """Cut the text ``MAX_CHARS_BEHIND`` characters behind its last word of time."""
+    """Cut the text ``MAX_CHARS_BEHIND`` characters after its last word of time."""
     if len(text) <= MAX_CHARS_BEHIND:
         return text
     known = _time_words()

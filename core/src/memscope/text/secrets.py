@@ -9,7 +9,7 @@ from typing import Any
 
 from memscope.text.language import depends_on_languages, every_rules
 
-# not \b: a Chinese character is a letter to it; and "_" stands before keys: OPENAI_KEY_sk-
+# not \b, for which Chinese characters are letters; and "_" may precede a key: OPENAI_KEY_sk-
 _KEY_START = "(?<![A-Za-z0-9])"
 _KEYS = (
     r"(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}",
@@ -21,7 +21,7 @@ _KEYS = (
 )
 _AWS_SECRET = r"(?<![A-Za-z0-9/+])(?P<secret>[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])|[A-Za-z0-9/+]{100,}={0,2})"
 _PEM = r"-{4,5} ?%s [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"  # of OpenSSL, OpenSSH, PGP, SSH2
-#: What a group "secret" holds is masked, else the whole. ``re`` compiles each on first use.
+#: The group "secret" is masked, or the whole match without such a group. ``re`` compiles each on first use.
 SECRET_PATTERNS: Mapping[str, tuple[str, ...]] = {
     "private_key": (rf"(?s){_PEM % 'BEGIN'}.*?(?:{_PEM % 'END'}|\Z)",),
     "web_token": (
@@ -82,7 +82,7 @@ def _secret_group(match: re.Match[str]) -> Any:
 
 
 def _is_one(kind: str, match: re.Match[str]) -> bool:
-    """Return whether a match is likely a secret rather than words."""
+    """Test whether a match is likely a secret rather than words."""
     secret: str = match[_secret_group(match)]
     if kind == "card_number":
         around = re.finditer(UUID, match.string[max(0, match.start() - 40) : match.end() + 40])
@@ -90,14 +90,14 @@ def _is_one(kind: str, match: re.Match[str]) -> bool:
     if kind == "web_token" and "secret" in match.re.groupindex:
         return any(char.isdigit() for char in secret)
     if kind == "api_key" and "secret" in match.re.groupindex:
-        return secret.lower() != secret != secret.upper()  # the digest of a commit has one case
+        return secret.lower() != secret != secret.upper()  # a commit hash has letters of one case
     if kind == "api_key" and secret[:2] in ("sk", "pk", "rk"):
         return re.search("[0-9]|[A-Za-z]{16}", secret[3:]) is not None  # pk_orders_of_customers is a name
     return True
 
 
 def _is_card(text: str) -> bool:
-    """Return whether the Luhn check digit is right."""
+    """Test the number of digits and the Luhn check digit."""
     digits = [int(char) for char in reversed(text) if char.isdigit()]
     total = sum(digit if i % 2 == 0 else sum(divmod(2 * digit, 10)) for i, digit in enumerate(digits))
     return len(digits) in CARD_DIGITS and total % 10 == 0

@@ -71,7 +71,7 @@ def packed_terms(terms: Sequence[int]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _character_terms() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return tables of 65536 for characters from U+0800: their CRC-32, and their share in the CRC-32 of a pair.
+    """Compute tables of 65536 entries for characters from U+0800: their CRC-32, and their share in that of a pair.
 
     CRC-32 is linear: a pair's is that of the first character, advanced by three zero bytes, XOR that of the second.
     """

@@ -2,8 +2,8 @@
 
     text ──fold──▶ "moved to berlin" ──words──▶ "move", "berlin"
 
-Words are stemmed and stop words left out by the rules of the text's language; scripts written without spaces, and
-Korean, give each character and each adjacent pair; other words stay whole, case and accents folded.
+Words are stemmed and stop words left out by the rules of the text's language. Scripts without spaces, and Korean, give
+each character and each adjacent pair. Words of other languages are only folded (case, accents).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LETTER_RUN = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel
 
 
 _LATIN_WORD = pattern(r"[a-z0-9]+(?:'[a-z]+)?")
-_QUOTE = pattern(r"'(?:(?<![a-z0-9].)|(?![a-z]))")  # an apostrophe within no word
+_QUOTE = pattern(r"'(?:(?<![a-z0-9].)|(?![a-z]))")  # an apostrophe that is not inside a word
 _MIXED_WORD = pattern(r"'[a-z]+['0-9]")
 _TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _TOKEN = pattern(f"[{_UNSPACED}]+|(?:{_LETTER_RUN})+(?:'[a-z]+)?")
@@ -50,7 +50,7 @@ def fold(text: str) -> str:
 
 
 def fold_variants(text: str) -> str:
-    """Replace characters by those they are variants of, one by one: traditional Chinese ones by simplified ones."""
+    """Replace variants of characters one by one: traditional Chinese characters by simplified ones."""
     if text.isascii():
         return text
     variant, originals = _variants()
@@ -74,7 +74,7 @@ def words(text: str) -> list[str]:
 
 
 def pieces(folded: str) -> list[str]:
-    """Return the words of a folded text, and its runs of scripts without spaces."""
+    """Split a folded text into its words, and its runs of scripts without spaces."""
     if not folded.isascii():
         return _TOKEN.findall(folded)
     if "'" in folded:
@@ -85,7 +85,7 @@ def pieces(folded: str) -> list[str]:
 
 
 def is_unspaced(piece: str) -> bool:
-    """Return whether a piece is a run of a script without spaces."""
+    """Test whether a piece is a run of a script without spaces."""
     return "\u4e00" <= piece[:1] <= "\u9fff" or (not piece.isascii() and _UNSPACED_CHARACTER.match(piece) is not None)
 
 
@@ -116,7 +116,7 @@ def _head(piece: str) -> str:
 
 
 def _grams(run: str) -> list[str]:
-    """Yield each character, followed by the pair it begins."""
+    """List each character, followed by the pair that it begins."""
     grams = [gram for i in range(len(run) - 1) for gram in (run[i], run[i : i + 2])]
     return [*grams, run[-1]]
 

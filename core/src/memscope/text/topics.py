@@ -72,7 +72,7 @@ def _topics_of_piece(piece: str, rules: WordRules) -> int:
 
 
 def topics_of_phrases(texts: Sequence[str]) -> list[int]:
-    """Return the topics of texts without spaces, which are read as lines of one, by the longest word at each place."""
+    """Return the topics of texts by their CJK words, the longest at each position; reads all texts in one pass."""
     text, bits = fold_variants("\n".join(texts)), [0] * len(texts)
     if not has_cjk(text):
         return bits
@@ -103,7 +103,7 @@ def _beginnings(text: str) -> list[int]:
 @depends_on_languages
 @lru_cache(maxsize=1)
 def _filters() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """[65536] by the words of one character, [131072] by the slot of the first two of the others."""
+    """Mark the words of one character, [65536], and the slots of the first two characters of the others, [131072]."""
     import numpy as np
 
     singles, pairs = np.zeros(1 << 16, np.bool_), np.zeros(1 << 17, np.bool_)
@@ -124,7 +124,7 @@ def _slots(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.
 
 
 def topics_of_words(stems: Iterable[str], rules: WordRules) -> int:
-    """Return the topics of words of ``tokens.words``."""
+    """Return the topics of stems (``tokens.words``) as bits."""
     known = _stems(rules)
     return reduce(or_, (known[word] for word in stems if word in known), 0)
 

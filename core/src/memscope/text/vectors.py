@@ -37,7 +37,7 @@ MAX_UNSPACED_LETTERS = 4  # of a word in a script without spaces
 NO_SYNONYM = 0xFFFF  # end of a row in the table of synonyms
 
 _VECTOR_WORD = re.compile(r"[^\W\d_]+")
-_MOST_PIECES = 2  # words of more pieces are names or typing errors, whose pieces carry no meaning
+_MOST_PIECES = 2  # words of more pieces are names or typos, whose pieces carry no meaning
 _MAX_WORD_LETTERS = 32
 
 
@@ -52,8 +52,7 @@ class _Table(NamedTuple):
 def sentence_vector(text: str, silent: frozenset[str] = frozenset()) -> Floats | None:
     """Return the unit vector of a text, None without a known word.
 
-    Words of scripts without spaces that have no character but ``silent`` ones, such as 哪些, do not count, unless there
-    are no others.
+    Words of only ``silent`` characters, in scripts without spaces, do not count (哪些), unless there are no others.
     """
     every = _tokens(text)
     tokens = [token for token in every if token not in _tokens_within(silent)] or every
@@ -127,7 +126,7 @@ def tokens_of_piece(piece: str, rules: WordRules) -> Sequence[int]:
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 10)  # a text's runs are those of its sentences
+@lru_cache(maxsize=1 << 10)  # the sentences of a text repeat its runs
 def tokens_of_run(run: str) -> Sequence[int]:
     """Return the rows of a run's words: at each character the longest known word, then those behind it."""
     known, longest = _tokens_of(usual_rules("han")), _longest()
@@ -173,7 +172,7 @@ def _names(rules: WordRules) -> Sequence[str]:
 
 @lru_cache(maxsize=8)
 def _near(folder: Path) -> NDArray[np.uint16] | None:
-    """Return as [tokens, 6] the rows of each token's synonyms, None where the language has none."""
+    """Load [tokens, 6], the rows of each token's synonyms; None if the language has none."""
     import numpy as np
 
     if not (folder / SYNONYMS).exists():
