@@ -269,7 +269,7 @@ def folded(text: str) -> str:
     """Each character looked up."""
     decomposed = unicodedata.normalize("NFKD", text.replace("’", "'").casefold())
     bare = "".join(char for char in decomposed if unicodedata.combining(char) < 10)
-    return unicodedata.normalize("NFKC", bare).casefold()
+    return tokens.fold_variants(unicodedata.normalize("NFKC", bare).casefold())
 
 
 @given(st.text())
