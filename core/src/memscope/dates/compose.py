@@ -140,7 +140,7 @@ def weekday_in(now: Now, *values: Any) -> Period | None:
 
 
 def weekday_of_counted(now: Now, *values: Any) -> Period | None:
-    """Thursday, two years from now: the Thursday of that week. Weeks begin on Sunday here, as where this is said."""
+    """Thursday, two years from now: the Thursday of that week. Weeks begin on Sunday here, as is usual in the US."""
     weekday, period = sorted(values, key=lambda item: isinstance(item, Period))
     if period.grain not in ("day", "week", "month", "year"):
         return None

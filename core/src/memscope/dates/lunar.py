@@ -16,7 +16,7 @@ SHORT_MONTH = 29  # days; a long month has one more
 class LunarYear(NamedTuple):
     first: datetime
     leap: int  # the month that comes twice, 0 for none
-    lengths: tuple[int, ...]  # days of each month, with the leap month behind its namesake
+    lengths: tuple[int, ...]  # days of each month, with the leap month after its namesake
     qingming: int  # day of April
 
     def month(self, number: int) -> Span:

@@ -140,7 +140,7 @@ def resolve(text: str, reference: datetime) -> Interval | None:
 def readings(mention: Mention) -> list[Interval]:
     """Return every interval that a mention may name, the likeliest first.
 
-    "Last Friday", said on a Sunday, is that of the last week or two days ago; "Friday" is the last one or the next.
+    "Last Friday", said on a Sunday, is the one of last week or of two days ago; "Friday" is the last one or the next.
     """
     period, now = mention.calendar_period, mention._now
     if not period or not now:
@@ -152,10 +152,10 @@ def readings(mention: Mention) -> list[Interval]:
 
 
 def nearest(mention: Mention, reference: datetime) -> Interval:
-    """Return the reading before or after ``reference``, as the clause's tense says; without a tense the nearest.
+    """Choose the reading before or after ``reference``, by the tense of the clause; without a tense, the nearest one.
 
-    The distance to a future reading counts half, since it is more often meant. "Last Friday" is the nearer one, "this
-    Monday", said on a Friday, the coming one, unless the clause is in the past tense.
+    The distance to a future reading counts half, since it is more often meant. "Last Friday" is its nearer reading;
+    "this Monday", said on a Friday, is the coming one, unless the clause is in the past tense.
     """
 
     def distance(candidate: Interval) -> timedelta:

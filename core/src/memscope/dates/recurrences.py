@@ -84,7 +84,7 @@ def _day_of_year(token: Token, now: Now) -> Rule | None:
 def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | None = None) -> list[Interval]:
     """Return a rule's days that touch ``[first, last)``, in order; without days, whole weeks, months or years.
 
-    Every other week (day, month, year) is counted from that of ``anchor``, by default from ``first``.
+    "Every other week" (day, month, year) is counted from the week of ``anchor``, by default of ``first``.
     """
     zone = first.tzinfo
     begin, end, origin = (when.astimezone(zone).replace(tzinfo=None) for when in (first, last, anchor or first))

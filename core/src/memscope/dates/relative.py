@@ -115,7 +115,7 @@ def away(now: Now, sign: int, span: Length) -> Period:
 
 
 def inside(now: Now, span: Length) -> Period | None:
-    """ "in 3 days" is a day to come, unless the sentence tells of the past ("done in 3 days")."""
+    """ "in 3 days" is a future day, unless the sentence is in the past tense ("done in 3 days")."""
     return away(now, 1, span) if now.future or not now.past else None
 
 
@@ -140,7 +140,7 @@ def far(when: datetime, span: Length, sign: int) -> datetime:
 
 
 def rolling(now: Now, step: int, span: Length) -> Period | None:
-    """The last 3 months end yesterday, the next 3 days begin tomorrow; quarters and decades are the calendar's."""
+    """The last 3 months end yesterday, the next 3 days begin tomorrow; quarters and decades follow the calendar."""
     amount, unit = span.parts[0]
     if not step or unit == "weekend" or (amount < 1 and unit in ("day", "week")):
         return None

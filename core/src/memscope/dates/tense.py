@@ -1,9 +1,9 @@
 """Decide for each time in a sentence whether its event is past or future.
 
 The cues are words of ``data/en.txt`` and ``data/zh.txt``: tenses, plans, and verbs of booking, buying or agreeing,
-whose own past leaves the event ahead ("booked a table for the 28th", 订了28号的酒店). The cue nearest to the time
-within its clause decides: in English the one before it; in Chinese, where a day precedes its verb, the one behind it,
-unless the day is that of a noun (28号的) or ends the clause (定在28号). A clause without a cue follows its neighbours.
+whose past tense leaves the event ahead ("booked a table for the 28th", 订了28号的酒店). The cue nearest to the time
+within its clause decides: in English the one before it; in Chinese, where a day precedes its verb, the one after it,
+unless the day belongs to a noun (28号的) or ends the clause (定在28号). A clause without a cue follows its neighbours.
 """
 
 from __future__ import annotations

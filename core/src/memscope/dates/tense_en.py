@@ -44,17 +44,17 @@ def _sign_at(tokens: Sequence[Token], i: int) -> str:
 
 
 def _plan(tokens: Sequence[Token], i: int) -> str:
-    """ "I plan", but "a monthly plan"."""
+    """Read "plan" as a verb of the future ("I plan"), or as a noun ("a monthly plan")."""
     return "ahead" if not i or tokens[i - 1].value == "subject" or tokens[i - 1].kind == "to" else "lean"
 
 
 def _going(tokens: Sequence[Token], i: int) -> str:
-    """ "Going to see her", but "ended up going to the aquarium"."""
+    """Read "going" as a future ("Going to see her"), unless it is a motion ("going to the aquarium")."""
     return "" if i + 1 < len(tokens) and is_determiner(tokens[i + 1]) else "ahead"
 
 
 def _have(tokens: Sequence[Token], i: int) -> str:
-    """ "Have a meeting", "she'd come"; before a past participle it is only an auxiliary."""
+    """Read "have" as present and "'d" as future ("she'd come"), unless they are part of a past tense ("have left")."""
     if any(sign_of(token) in _PAST_FORMS for token in tokens[i + 1 : i + 3]):
         return ""
     return "ahead" if tokens[i].value == "had" else "be"
@@ -65,17 +65,17 @@ def _participle(tokens: Sequence[Token], i: int) -> str:
 
 
 def _left(tokens: Sequence[Token], i: int) -> str:
-    """ "Anna left on Monday", but "lower left molar"."""
+    """Read "left" as a past tense ("Anna left on Monday"), unless a noun follows ("lower left molar")."""
     return "past" if not i or tokens[i - 1].value == "subject" or not _is_noun(tokens, i + 1) else ""
 
 
 def _is(tokens: Sequence[Token], i: int) -> str:
-    """ "It's on the 5th", but not "Anna's", which may be a possessive."""
+    """Read "'s" as "is" after a pronoun ("It's on the 5th"); elsewhere it may be a possessive ("Anna's")."""
     return "be" if i and tokens[i - 1].kind == "func" else ""
 
 
 def _ed(tokens: Sequence[Token], i: int) -> str:
-    """A word in -ed, but "guided tour"."""
+    """Read a word in -ed as a past tense, unless an event follows ("guided tour")."""
     return "" if i + 1 < len(tokens) and _is_event(tokens[i + 1]) else "past"
 
 

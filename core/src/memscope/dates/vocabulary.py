@@ -37,7 +37,7 @@ _DEFINITION = re.compile("([A-Z_]+) = (.+)")
 def lines(name: str | Path, **extra: str) -> Iterator[str]:
     """Yield the lines of a file, by its path or its name in ``data/``, without comments and with definitions replaced.
 
-    ``{NAME}`` stands for what a line ``NAME = ...`` defines.
+    ``{NAME}`` is replaced by the text that a line ``NAME = ...`` defines.
     """
     pieces = dict(extra)
     for line in (Path(__file__).parent / "data" / name).read_text(encoding="utf-8").splitlines():

@@ -63,7 +63,7 @@ class Language:
             topic: The English name.
 
         Returns:
-            The name; the English one where the language has none.
+            The name, or the English one if the language has none.
         """
         return self.topic_names.get(topic, topic)
 

@@ -119,7 +119,7 @@ def _tokens(text: str) -> list[int]:
 
 
 def tokens_of_piece(piece: str, rules: WordRules) -> Sequence[int]:
-    """Return the rows for a piece of ``tokens.pieces``: of words by ``rules``, of a run by those of its script."""
+    """Return the rows for a piece of ``tokens.pieces``: read a word by ``rules``, a run by the rules of its script."""
     if is_unspaced(piece):
         return tokens_of_run(piece)
     return [token for word in _VECTOR_WORD.findall(piece) for token in _word_tokens(word, rules)]
@@ -128,7 +128,7 @@ def tokens_of_piece(piece: str, rules: WordRules) -> Sequence[int]:
 @depends_on_languages
 @lru_cache(maxsize=1 << 10)  # the sentences of a text repeat its runs
 def tokens_of_run(run: str) -> Sequence[int]:
-    """Return the rows of a run's words: at each character the longest known word, then those behind it."""
+    """Return the rows of a run's words: at each character the longest known word, then those after it."""
     known, longest = _tokens_of(usual_rules("han")), _longest()
     rows: list[int] = []
     at, end = 0, len(run) if known else 0

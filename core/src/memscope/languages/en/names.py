@@ -42,7 +42,7 @@ _HAVING = frozenset("a an my our his her their have has had got with take takes 
 _ABBREVIATED = lists.TITLES | {"st"}
 _MAX_NOUN_DISTANCE = 3  # words from a noun to its name: "boat is called Aurora"
 _MIN_SHORT_LETTERS, _MAX_SHORT_SHARE = 3, 4 / 7  # short forms of first names: Mel, Matt and Chris, not Ann or Carol
-_MIN_HEADING_WORDS = 5  # a line of so many words, nearly all capitalised, is a heading
+_MIN_HEADING_WORDS = 5  # a line of at least this many words, nearly all capitalised, is a heading
 
 
 class _NameToken(NamedTuple):

@@ -37,7 +37,7 @@ QUESTIONS = Questions(
         r"\bwhens?\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
         r"|\bhow long ago\b"
     ),
-    day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # not elsewhere: one may date, or have a day off
+    day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # elsewhere they have content: "a day off"
     past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b"),
     ahead=pattern(
         r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free"
