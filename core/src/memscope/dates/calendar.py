@@ -44,7 +44,7 @@ ONE_DAY = timedelta(days=1)
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 DAYS = {"day": 1, "week": 7, "weekend": 7, "workweek": 7, "fortnight": 14}
 MONTHS_PER_UNIT = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
-_REACH = 48  # cycles searched for a period that not every cycle has (29 February, Friday the 13th)
+_MAX_CYCLES = 48  # cycles searched for a period that not every cycle has (29 February, Friday the 13th)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def place(period: Period, now: Now) -> Span | None:
         return look(period, 0)
     n = number_of(period.cycle, now.local)
     future = now.future or (period.coming and not now.past)
-    for step in range(-1 if future else 1, _REACH):
+    for step in range(-1 if future else 1, _MAX_CYCLES):
         span = look(period, n + step if future else n - step + 1)
         if span and (not is_over(span, now) if future else has_begun(span, now)):
             return span

@@ -44,7 +44,7 @@ _OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # possessive, so that it is tried once, 
 _QUESTION, _FIRST_PERSON, _DIGIT_PATTERN, _INSTRUCTS = map(
     int, (Flag.QUESTION, Flag.FIRST_PERSON, Flag.DIGIT, Flag.INSTRUCTION)
 )
-_GREETS, _IS_CJK, _ASKING, _KNOWS_NOT = map(int, (Flag.GREETING, Flag.CJK, Flag.ASKING, Flag.UNKNOWING))
+_GREETS, _IS_CJK, _ASKING, _UNKNOWING = map(int, (Flag.GREETING, Flag.CJK, Flag.ASKING, Flag.UNKNOWING))
 
 
 def flags(text: str, words: Sequence[str], role: str) -> int:
@@ -60,7 +60,7 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     instructs = instructs or (about_oneself and any(one.wish.search(text) for one in spoken))
     bits |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
     if role == "assistant" and unknowing(text):
-        return bits | _KNOWS_NOT
+        return bits | _UNKNOWING
     return bits | _ASKING * (asks(text) or (role == "assistant" and is_courtesy(text)))
 
 

@@ -17,8 +17,8 @@ from memscope.languages.registry import of
 from memscope.records import Interval
 from memscope.text.terms import term
 
-MIN_WEEKLY_PERIOD = timedelta(days=8)  # a longer time contains every weekday, so its weekdays select nothing
-MAX_REPETITION_GAP = timedelta(days=31)
+MAX_WEEKDAY_SPAN = timedelta(days=8)  # a longer time contains every weekday, so its weekdays select nothing
+MAX_ASKED_SPAN = timedelta(days=31)
 
 
 def repeated_days(text: str, reference: datetime) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ def _of_rule(weekdays: Iterable[int], month: int | None, day: int | None) -> Ite
 def days_asked(times: Iterable[Interval]) -> tuple[int, ...]:
     """Return the terms of the days in the times of a query; a time of more than a month has none."""
     return tuple(
-        dict.fromkeys(term for time in times if time.end - time.start <= MAX_REPETITION_GAP for term in _of_time(time))
+        dict.fromkeys(term for time in times if time.end - time.start <= MAX_ASKED_SPAN for term in _of_time(time))
     )
 
 
@@ -49,7 +49,7 @@ def _of_time(time: Interval) -> Iterator[int]:
     day, length = time.start, time.end - time.start
     while day < time.end:
         yield from (_day(day.month, day.day), _day(0, day.day))
-        if length <= MIN_WEEKLY_PERIOD:
+        if length <= MAX_WEEKDAY_SPAN:
             yield _weekday(day.weekday())
         day += ONE_DAY
 

@@ -16,7 +16,7 @@ from memscope.languages.wording import every, wordings
 from memscope.text.language import CJK_LANGUAGES, clear_language, depends_on_languages, has_cjk, language
 from memscope.text.tokens import fold, words
 
-SAME_ORDER = 0.5  # share of the pairs of neighbouring words that equal sentences have in common
+MIN_COMMON_PAIRS = 0.5  # share of the pairs of neighbouring words that equal sentences have in common
 MIN_SIMILARITY = 0.3
 SHARED_KEYWORD_BONUS = 0.3
 _SIMILARITY_TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
@@ -58,7 +58,7 @@ def same(one: str, other: str) -> bool:
     a, b = form(one), form(other)
     if a.tokens == b.tokens:
         return True
-    return sorted(a.tokens) == sorted(b.tokens) and len(a.pairs & b.pairs) >= SAME_ORDER * len(a.pairs | b.pairs)
+    return sorted(a.tokens) == sorted(b.tokens) and len(a.pairs & b.pairs) >= MIN_COMMON_PAIRS * len(a.pairs | b.pairs)
 
 
 def closeness(one: str, other: str, *, without: str = "", topics: bool = False) -> float:

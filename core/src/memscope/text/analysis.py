@@ -15,7 +15,7 @@ from memscope.text.tokens import content_stems, fold, fold_variants, is_unspaced
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece, tokens_of_run
 
-_MOST_WORDS = 1 << 16
+_MAX_ANALYSED_WORDS = 1 << 16
 
 
 class Analysis(NamedTuple):
@@ -47,7 +47,7 @@ class _Words(dict[str, _Word | None]):
         topics = topics_of_words(content_stems(piece, rules), rules) | TIMED_BIT * is_timed(piece)
         tokens = tuple(tokens_of_piece(piece, rules)) if rules.vectors else ()
         word = _Word(packed_terms(word_terms(piece, rules)), topics, tokens)
-        if len(self) >= _MOST_WORDS:
+        if len(self) >= _MAX_ANALYSED_WORDS:
             self.clear()
         self[piece] = entry = word if any(word) else None
         return entry

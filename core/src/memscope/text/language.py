@@ -81,7 +81,7 @@ class WordRules:
 NO_RULES = WordRules("", "")  # for an unregistered language: words as they are
 _rules: dict[str, WordRules] = {}  # in the order of registration
 _loading: list[Callable[[], None]] = []  # loaders of languages that are registered but not loaded
-_forgetting: list[Callable[[], None]] = []  # clear the caches that depend on the registered languages
+_cache_clears: list[Callable[[], None]] = []  # clear the caches that depend on the registered languages
 
 
 class _Cached(Protocol):
@@ -98,13 +98,13 @@ def load_later(load: Callable[[], None]) -> None:
 
 
 def _forget_texts() -> None:
-    for clear in _forgetting:
+    for clear in _cache_clears:
         clear()
 
 
 def depends_on_languages(function: Cached) -> Cached:
     """Clear the cache of a function when a language is registered."""
-    _forgetting.append(function.cache_clear)
+    _cache_clears.append(function.cache_clear)
     return function
 
 

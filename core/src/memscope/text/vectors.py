@@ -37,7 +37,7 @@ MAX_UNSPACED_LETTERS = 4  # of a word in a script without spaces
 NO_SYNONYM = 0xFFFF  # end of a row in the table of synonyms
 
 _VECTOR_WORD = re.compile(r"[^\W\d_]+")
-_MOST_PIECES = 2  # words of more pieces are names or typos, whose pieces carry no meaning
+_MAX_WORD_PIECES = 2  # words of more pieces are names or typos, whose pieces carry no meaning
 _MAX_WORD_LETTERS = 32
 
 
@@ -147,7 +147,7 @@ def tokens_of_run(run: str) -> Sequence[int]:
 def _word_tokens(word: str, rules: WordRules) -> Sequence[int]:
     silent = not 1 < len(word) <= _MAX_WORD_LETTERS or word in rules.contraction_parts or word in rules.stop_words
     parts = () if silent else word_pieces(word, _tokens_of(rules))
-    return parts if len(parts) <= _MOST_PIECES else ()
+    return parts if len(parts) <= _MAX_WORD_PIECES else ()
 
 
 def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
