@@ -205,7 +205,7 @@ def later(when: datetime, amount: float, unit: str) -> datetime:
 
 
 def workdays_later(when: datetime, count: int) -> datetime:
-    """Count workdays from the start of a day: ahead to the end of the last one, or back to the start of the first."""
+    """Count workdays from the start of a day: ahead to the end of the last one, or back to the earliest one's start."""
     if abs(count) > 10_000:
         raise OverflowError
     step = ONE_DAY if count > 0 else -ONE_DAY

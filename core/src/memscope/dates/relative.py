@@ -195,7 +195,7 @@ def this_day(now: Now, unit: str) -> Period | None:
 
 
 def this_unit(now: Now, unit: str) -> Period | None:
-    """The month, in "for the month"; "the weekend" only with a future tense, since else it may be the last one."""
+    """The month, in "for the month"; "the weekend" only with a future tense, as otherwise it may be the last one."""
     if unit == "day" or (unit == "weekend" and not now.future):
         return None
     return stepped_unit(now, 0, unit)

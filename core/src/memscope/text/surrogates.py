@@ -1,4 +1,4 @@
-"""Streamed texts, which may be cut between the two surrogates of an emoji."""
+"""Repair streamed texts, which may be cut between the two surrogates of an emoji."""
 
 from __future__ import annotations
 

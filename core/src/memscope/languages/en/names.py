@@ -1,6 +1,6 @@
-"""Find names in English text: runs of capitalised words, with their kind by the words beside them, titles, topics.
+"""Find names in English text: runs of capitalised words (their kind by the words beside them), quoted titles, topics.
 
-Since the first word of every sentence is capitalised, alone it is a name only if it is in the table, if a verb of
+The first word of a sentence is always capitalised: by itself it is a name only if it is in the table, if a verb of
 people follows, or if another text confirms it (weight 0).
 """
 
