@@ -1,9 +1,9 @@
-"""turns → observations, with one chat call per batch.
+"""Consolidate: turn a batch of turns into observations with one chat call.
 
-extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from FactBatch to FactBatch
-the chat call:  by the level   by rules     rules on what the
-facts, quotes,  of the fact                 model says each fact
-levels                                      does to a known one
+extract ──────▶ filter ──────▶ date ──────▶ reconcile          each takes and returns a FactBatch
+chat call:      by the fact's  by rules     rules on the model's
+facts, quotes,  level                       verdicts about new
+levels                                      and known facts
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select
 from memscope.services import Services
 
 CONSOLIDATION_STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
-MAX_CONTEXT_AGE = timedelta(days=1)  # what was said longer ago is no context
-MIN_CONVERSATION_GAP = timedelta(hours=6)  # what is said after one is said apart
+MAX_CONTEXT_AGE = timedelta(days=1)  # older turns are not shown as context
+MIN_CONVERSATION_GAP = timedelta(hours=6)  # a longer pause starts a new conversation
 
 
 def job(ctx: Services, steps: Sequence[Worker[FactBatch]], hooks: Hooks, finish: Finish | None = None) -> StageJob:
@@ -43,7 +43,7 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]],
     if ctx.save and len(claim.items) > 1 and [len(turn.text) > MAX_TRANSCRIPT_CHARS for turn in chosen] == [True]:
         return ChangeSet(
             report={RETRY_FIRST_ITEM_ALONE: True}
-        )  # its parts are saved and fail apart from the other turns
+        )  # a long turn is read in parts: save and retry it apart from the other turns
     done = tuple(turn.key for turn in chosen) or claim.items
     hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
     shown = tuple(in_user_zone(turn, ctx) for turn in hooked)
@@ -59,12 +59,12 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]],
 
 
 def in_user_zone(turn: Turn, ctx: Services) -> Turn:
-    """Return the turn with its time in the user's zone, so that its "tomorrow" is the user's."""
+    """Convert the turn's time to the user's time zone, so that "tomorrow" in it means the user's tomorrow."""
     return replace(turn, time=in_zone(turn.time, ctx.zone)) if ctx.zone else turn
 
 
 def choose_turns(turns: Sequence[Turn], ctx: Services) -> list[Turn]:
-    """Select the turns of one call: of one agent, and said together once they are half a batch."""
+    """Select one agent's turns for one call; once it has half a batch, stop where a conversation ends."""
     chosen: list[Turn] = []
     room = MAX_TRANSCRIPT_CHARS
     for turn in turns:
@@ -83,19 +83,19 @@ def _together(one: Turn, other: Turn) -> bool:
 
 
 def is_eligible(turn: Turn, ctx: Services) -> bool:
-    """Return whether facts may rest on the turn: its role counts, memory did not inject it, and no AI said it."""
+    """Return whether facts may rest on the turn. Excluded: other roles, AI speakers, injected and empty turns."""
     if turn.role == "person" and turn.speaker.casefold() in every("assistant_names"):
         return False
     return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken_text(turn))
 
 
 async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
-    """Return the turns stored right before the batch, of its session and agent and about its time."""
+    """Fetch the context: the last turns stored before the batch, of its session and agent and within a day of it."""
     wanted = ctx.settings.consolidation.context_turns
     if not wanted:
         return ()
     scope = first.scope
-    with suppress(OverflowError):  # at the ends of the calendar
+    with suppress(OverflowError):  # a time near the first or last year of the calendar
         period = Interval(first.time - MAX_CONTEXT_AGE, first.time + MAX_CONTEXT_AGE)
         select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
         turns: list[Turn] = []

@@ -1,9 +1,9 @@
-"""Pairs of facts that consolidate missed: found by rules, shown to the chat model, settled under the same vetoes.
+"""Find related facts that consolidate missed: rules propose pairs, the chat model judges them, vetoes still apply.
 
-One call judges up to ``MAX_PAIRS`` pairs. They are near, so the vetoes alone would let many a guess pass: pairs that it
-gives a relation are shown once more, in the reverse order, and only what is said twice counts. That goes through
-``Settlement`` as a reply of extract does, and is applied before the next pairs. A pair that was answered is not asked
-again before one of its facts changes.
+One call judges up to ``MAX_PAIRS`` pairs. Their facts resemble each other, so the vetoes alone would pass many guesses:
+pairs with a relation are asked again in reverse order, and only a repeated verdict counts. It goes through
+``Settlement`` like one of extract and is applied before the next pairs. A judged pair is not asked again until one of
+its facts changes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from memscope.reconciliation.subjects import Aliases, user_names
 from memscope.records import ChangeSet, Json, Observation, Scope, Select, WorkReport, weaknesses
 from memscope.services import Services
 
-MAX_PAIRS = 20  # judged in one call
-MAX_AUDITED_FACTS = 2_000  # the newest of each agent
-WEAK_MODEL = "weak_model"  # code in a report: so many verdicts were refused that the others are guesses too
-AUDITED = "audited"  # among a user's counters: digests of the pairs that were answered
+MAX_PAIRS = 20  # per call
+MAX_AUDITED_FACTS = 2_000  # per agent, newest first
+WEAK_MODEL = "weak_model"  # report code: too many verdicts were refused to trust the others
+AUDITED = "audited"  # key in the user's counters: digests of the judged pairs
 NOT_WITHOUT_APPROVAL = "with approve a person decides: nothing was written; memscope forget removes what is outdated"
 
 
@@ -46,7 +46,7 @@ class Judgement(BaseModel):
 
 @lru_cache(64)
 def judgement(number: int) -> type[Judgement]:
-    """Return a ``Judgement`` in which each of the pairs has a relation, or is named among those that have none."""
+    """Build a ``Judgement`` type that requires every pair to be in ``relations`` or in ``none``."""
 
     class CompleteJudgement(Judgement):
         @model_validator(mode="after")
@@ -62,7 +62,7 @@ def judgement(number: int) -> type[Judgement]:
 
 @dataclass(frozen=True)
 class AgentPairs:
-    """Pairs of one agent, nearest first, with the names of the user and of others that its facts give."""
+    """One agent's pairs, nearest first, with the user's names and the aliases of others."""
 
     scope: Scope
     own_names: frozenset[str]
@@ -71,9 +71,9 @@ class AgentPairs:
 
 
 async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool = False) -> WorkReport:
-    """Ask about the nearest pairs, ``calls`` times at most. An error of the model, a spent budget, or guesses end it.
+    """Ask the model about the nearest pairs in up to ``calls`` rounds; stop at an error, a spent budget or guesses.
 
-    ``preview``: the model is asked, and nothing is written; with ``approve`` that is always so.
+    A round is a call, plus one if any pair has a relation. ``preview``: write nothing; ``approve`` implies it.
     """
     assert ctx.chat is not None
     began, usage, errors = time.perf_counter(), Usage(), Counter[str]()
@@ -105,7 +105,7 @@ async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool = F
 
 @dataclass
 class PairAudit:
-    """One run over a user's pairs. ``answered``: digests of pairs; ``left``: the pairs of each agent not answered."""
+    """One run over a user's pairs. ``answered``: digests of judged pairs; ``left``: pairs still to judge, by agent."""
 
     ctx: Services
     user: str
@@ -119,7 +119,7 @@ class PairAudit:
     done: int = 0
 
     async def find(self) -> None:
-        """Find the pairs of all current facts."""
+        """Collect the pairs of all current facts."""
         by_agent: dict[str | None, list[Observation]] = {}
         async for page in self.ctx.store.scan(Select(self.user, kinds=frozenset({"observation"}), current=True)):
             for one in page:
@@ -130,7 +130,7 @@ class PairAudit:
         self._set_left(by_agents)
 
     async def judge(self, candidates: AgentPairs) -> None:
-        """Ask about the nearest pairs of an agent, and apply what the rules let pass."""
+        """Ask about an agent's nearest pairs and apply the verdicts that pass the rules."""
         pairs = candidates.pairs[:MAX_PAIRS]
         first, wrong = await self._ask(pairs)
         again, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
@@ -174,7 +174,7 @@ class PairAudit:
     # ---- inside
 
     async def _ask(self, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
-        """Return the relations of pairs by their digest, and the number of those that fit none."""
+        """Return the relations by digest of their pair, and the number of verdicts that match no pair."""
         if not pairs:
             return {}, 0
         texts = [fact.text for pair in pairs for fact in (pair.old, pair.new)]
@@ -204,7 +204,7 @@ class PairAudit:
         return True
 
     async def _remember(self, pairs: Sequence[NearPair], settlement: Settlement) -> None:
-        """Note the pairs as answered, but for those of which a fact was to end beyond what one answer may."""
+        """Mark the pairs as judged, except those whose verdict exceeded the limit of facts that one answer may end."""
         again = {(one.old.id, one.new.id) for one in settlement.beyond}
         fresh = {_digest(pair) for pair in pairs if (pair.old.id, pair.new.id) not in again}
         self.answered |= fresh
@@ -225,7 +225,7 @@ async def _answered(ctx: Services, user: str) -> set[str]:
 
 
 def _digest(pair: NearPair) -> str:
-    """Return a name of the pair as it stands now: a fact that was revised makes another one."""
+    """Hash the pair's ids and versions: revising a fact makes it a new pair."""
     ids = "/".join(f"{one.id}/{one.version}" for one in (pair.old, pair.new))
     return blake2b(ids.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -236,7 +236,7 @@ def pairs_data(pairs: Sequence[NearPair]) -> list[dict[str, Json]]:
 
 
 def _verdicts_of(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str, FactRelation], int]:
-    """Return one verdict a pair, and the number of those without a pair, or without words of its earlier fact."""
+    """Return one verdict per pair, and the number of verdicts without a pair or without words of its earlier fact."""
     relations: dict[str, FactRelation] = {}
     wrong = 0
     for one in reply.relations:
@@ -249,7 +249,7 @@ def _verdicts_of(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str,
 
 
 def _refused(one: FactRelation, why: str) -> Mapping[str, Json]:
-    """Return a line of the report for a verdict that was not applied, with the earlier fact."""
+    """Build the report line of a verdict that was not applied, with the earlier fact as its quote."""
     return {
         "action": "rejected",
         "kind": "observation",

@@ -1,4 +1,4 @@
-"""FactBatch: state handed from worker to worker of consolidate."""
+"""FactBatch: the state that the workers of consolidate pass on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memscope.records import ChangeSet, Observation, Turn
 
 @dataclass(frozen=True, slots=True)
 class ToldRelation:
-    """Verdict of the model on a new fact and one before it: ids, relation, and what of the old one still holds."""
+    """The model's verdict on a new and an earlier fact: ids, relation, and what of the old fact still holds."""
 
     new: str
     old: str
@@ -24,13 +24,13 @@ class ToldRelation:
 
 @dataclass(frozen=True, slots=True)
 class FactBatch(WorkBatch):
-    """Turns of one agent, in order, and the facts found in them so far.
+    """One agent's turns, in order, and the facts extracted from them so far.
 
-    ``before`` was said before them and is only context; ``excluded`` are those that nothing is learned from.
-    ``unread`` turns got no usable reply and stay pending; ``read`` maps each turn to how many of its characters a
-    usable reply covered. ``facts`` are observations to be, ``happened`` as the model proposed it until ``date`` has
-    looked. ``refused_facts`` were refused, but a person may still accept them. ``relations`` are what the model says
-    that the facts do to known ones.
+    ``before``: earlier turns, shown only as context. ``excluded``: keys of turns on which no fact may rest. ``unread``:
+    keys of turns without a usable reply, which stay pending. ``read``: characters of each turn that a usable reply
+    covered. ``facts``: new observations, with ``happened`` as proposed by the model until ``date`` has checked it.
+    ``refused_facts``: refused, but a person may still accept them. ``relations``: the model's verdicts on new and known
+    facts.
     """
 
     id: str
@@ -55,20 +55,20 @@ class FactBatch(WorkBatch):
         return next(turn for turn in (*self.turns, *self.before) if turn.key == key)
 
     def refuse(self, reason: str, text: str, words: Sequence[str]) -> FactBatch:
-        """Count a fact that was left out, and show it in the report with the words it was to rest on."""
+        """Count a refused fact and report it with the words that it was meant to rest on."""
         line = {"action": "rejected", "kind": "observation", "text": text, "why": reason, "quotes": list(words)}
         return replace(self.reject({reason: 1}), actions=(*self.actions, line))
 
 
 def progress(batch: FactBatch) -> ChangeSet:
-    """Return what was read so far, to be saved between the calls of a batch."""
+    """Build the change set that saves, between the calls of a batch, what was read so far."""
     relations = [list(astuple(one)) for one in batch.relations]
     state = {"read": dict(batch.read), "left": sorted(batch.unread), "relations": relations}
     return ChangeSet((*batch.facts, *batch.refused_facts), report={**batch.report(), UNFINISHED: state})
 
 
 def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
-    """Return the batch with what an earlier attempt at it had read."""
+    """Restore what an earlier attempt at the batch had read."""
     if saved is None:
         return batch
     state, observations = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
@@ -78,7 +78,7 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
         refused_facts=tuple(one for one in observations if REFUSAL_FIELD in one.data),
         unread=frozenset(state["left"]),
         read=state["read"],
-        relations=tuple(ToldRelation(*one) for one in state.get("relations", ())),  # none were told before 0.2
+        relations=tuple(ToldRelation(*one) for one in state.get("relations", ())),  # absent in batches saved before 0.2
         rejected=saved.report["rejected"],
         judged=saved.report.get("judged", {}),
         actions=tuple(saved.report["actions"]),
@@ -86,7 +86,7 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
 
 
 def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
-    """Return the change set. With ``propose`` new memories wait for approval, and those they would supersede stay."""
+    """Build the change set. With ``propose``, new memories wait for approval and supersede nothing yet."""
     batch = batch.added(batch.facts, propose=propose)
     report = {**batch.report(), "left": len(batch.unread)}
     done = tuple(key for key in done if key not in batch.unread)

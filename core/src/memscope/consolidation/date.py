@@ -1,9 +1,9 @@
-"""date: date each fact by the rules of ``memscope.dates`` and the time of the turn that states it.
+"""date: check the model's date of each fact against the time expressions in its turns.
 
-The model proposes, the rules confirm or correct. A time expression in the quoted words decides; one elsewhere in their
-sentence can only confirm. A proposal for which no word of time stands there goes: no date is better than a wrong one.
-So does the day of saying where nothing names it ("I've been vegetarian for years"). Parts of an event told in one
-message follow the event's date, and dates that the model wrote into a fact's text are those that were confirmed.
+The model proposes; the rules of ``memscope.dates`` confirm, correct or drop. A time expression in the quoted words
+decides; elsewhere in the sentence it can only confirm. Without any word of time the proposal is dropped: no date is
+better than a wrong one. So is the day of the turn, unless named ("I've been vegetarian for years"). Parts of an event
+told in one message take the event's date. Dates that the model added to a fact's text must be confirmed too.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _BRACKETED = re.compile(r"\s?[(（](?P<date>\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d
 
 @worker(reads=["facts", "turns", "before"], writes=["facts", "judged"], name="date")
 async def by_rules(batch: FactBatch, ctx: Services) -> FactBatch:
-    """Return ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
-    return await asyncio.to_thread(_date_facts, batch)  # a large batch takes longer than an agent's loop may wait
+    """Confirm, correct or drop ``happened``; set ``valid_from`` and the recurrence rule."""
+    return await asyncio.to_thread(_date_facts, batch)  # CPU-bound: a large batch would block the event loop
 
 
 def _date_facts(batch: FactBatch) -> FactBatch:
@@ -49,9 +49,9 @@ def _date_facts(batch: FactBatch) -> FactBatch:
 
 
 def _is_made_up(fact: Observation, dated: Observation) -> bool:
-    """Return whether the words name another time than the one proposed, or none and it is far away.
+    """Detect a proposed date that the words contradict, or an unsupported one that is far from the turn.
 
-    A time near the turn may follow from other turns: it is left out, and no sign of a weak model.
+    An unsupported date near the turn is dropped but is no sign of a weak model: other turns may imply it.
     """
     proposed = fact.happened
     if proposed is None or (dated.happened and dated.happened.overlaps(proposed)):
@@ -62,10 +62,10 @@ def _is_made_up(fact: Observation, dated: Observation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TimeExpressions:
-    """Time expressions of the quoted words, and those beside them in their sentences; the words, and the sentences.
+    """Time expressions in a fact's quotes and in the sentences around them, with the texts themselves.
 
-    ``said``: when the first of the quoted turns was said. ``asked``: those in quotes of a question that another speaker
-    answers: they can only confirm.
+    ``said``: time of the first quoted turn. ``quoted``: in the quoted words. ``asked``: in a quoted question that
+    another speaker answers; they can only confirm. ``beside``: elsewhere in the sentences.
     """
 
     said: datetime
@@ -99,7 +99,7 @@ def choose_date(proposed: Interval | None, times: TimeExpressions) -> Interval |
 
 
 def _is_timeless(fact: Observation, said_at: datetime) -> bool:
-    """Return whether the fact is a taste or trait told without a time, however dated the words it was told in."""
+    """Recognise a taste or trait whose own text has no time, whatever dates surround its quote."""
     return worded("timeless", fact.text) and not _names_time(fact.text) and not mentions(fact.text, said_at)
 
 
@@ -112,7 +112,7 @@ def _is_day_of_saying(proposed: Interval | None, said_at: datetime) -> bool:
 
 
 def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[Observation]) -> Observation:
-    """Date a part of an event by another fact of the same turns, where the model proposed that time for it too."""
+    """Give an undated fact the date of another fact from the same turns if it overlaps the model's proposal."""
     if fact.happened or proposed is None or worded("state_verb", fact.text) or worded("denial", fact.text):
         return fact
     of_same_turns = (one for one in dated if not set(one.sources).isdisjoint(fact.sources))
@@ -121,7 +121,7 @@ def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[O
 
 
 def with_confirmed_dates(fact: Observation) -> Observation:
-    """Correct dates in brackets that the model set beside the words, or remove them where nothing was confirmed."""
+    """Replace bracketed dates that the model added to the text by the confirmed date; remove them if there is none."""
 
     def checked(match: re.Match[str]) -> str:
         meant = parse(match["date"], fact.said.tzinfo)
@@ -157,9 +157,9 @@ def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
             sentences += [] if silent else [sentence]
             for one in mentions(sentence, turn.time):
                 if one.grain == "second":
-                    continue  # "at the moment" names only the time of the turn
+                    continue  # "at the moment" only repeats the time of the turn
                 if silent and one.text.casefold() not in fact.text.casefold():
-                    continue  # "never" is not of the day that the question names
+                    continue  # a denial ("never") does not take the date of the question
                 inside = one.start < end - first and start - first < one.end
                 (beside if not inside else asked if of_question else quoted).append(one)
     said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
@@ -168,7 +168,7 @@ def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
 
 
 def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
-    """Return whether the quote is of a turn that asks, and a later quote of another speaker."""
+    """Check that the quoted turn asks a question and that a later quote comes from another speaker."""
     turns = [batch.turn(one.turn) for one in fact.quotes]
     quoted_turn = batch.turn(quote.turn)
     answered = any(
@@ -183,25 +183,25 @@ def _is_denied(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
 
 
 def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:
-    """Yield the first place of the quote; nothing if its turn was shortened since."""
+    """Yield the span of the quote's first occurrence; none if the turn was shortened since."""
     if quote and (start := text.find(quote)) >= 0:
         yield start, start + len(quote)
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of the sentences that hold ``text[start:end]``."""
+    """Return the bounds of the sentences that contain ``text[start:end]``."""
     first = max((mark.end() for mark in _CLAUSE_END.finditer(text, 0, start)), default=0)
     last = next((mark.end() for mark in _CLAUSE_END.finditer(text, max(end - 1, 0))), len(text))
     return first, last
 
 
 def _without_code(text: str) -> str:
-    """Return the text with code blanked out: its "today" is no date of the user's."""
+    """Blank out code: "today" in the name of a function is not the user's date."""
     return _CODE.sub(lambda match: " " * len(match.group()), text)
 
 
 def widened(mention: Mention) -> Mention:
-    """Widen the mention to the unit it names: months counted back give a month, years a year."""
+    """Widen a counted date to the unit it names: "two months ago" to a month, "two years ago" to a year."""
     interval = mention.interval
     if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > ONE_DAY:
         return mention
@@ -214,7 +214,7 @@ def widened(mention: Mention) -> Mention:
 
 
 def confirm(named: Sequence[Mention], proposed: Interval | None, said_at: datetime) -> Interval | None:
-    """Return the narrowest mention that overlaps the proposal. "Since May" confirms a start, but gives no end."""
+    """Return the narrowest reading that overlaps the proposal. "Since May" confirms a start but gives no end."""
     if proposed is None:
         return None
     fitting = [
@@ -224,9 +224,9 @@ def confirm(named: Sequence[Mention], proposed: Interval | None, said_at: dateti
 
 
 def _readings(mention: Mention, proposed: Interval, said_at: datetime) -> list[Interval]:
-    """Return the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last.
+    """List the readings of a mention: "in May" of the proposed year, "last Friday" of this week or the week before.
 
-    What is to be done "by March 31" is done between the day of saying and that day.
+    "By March 31" covers the time from the turn to that day.
     """
     meant = readings(mention)
     if mention.shape in ("before", "until"):
@@ -237,7 +237,7 @@ def _readings(mention: Mention, proposed: Interval, said_at: datetime) -> list[I
 
 
 def _named_day(proposed: Interval | None, times: TimeExpressions) -> Interval | None:
-    """Return the proposal if the words name a day unknown to the rules within a known period ("last Diwali")."""
+    """Accept the proposal for a named day that the rules cannot date ("last Diwali") within a period that they can."""
     if proposed is None or not any(worded("named_day", words) for words in times.words):
         return None
     inside = [
@@ -251,7 +251,7 @@ def _named_day(proposed: Interval | None, times: TimeExpressions) -> Interval | 
 def _only(times: TimeExpressions, proposed: Interval | None) -> Interval | None:
     """Return the date that the words name, if they name exactly one day or period.
 
-    Where nothing was proposed, neither a day of two readings ("on Thursday") nor the time around ("this year") counts.
+    Without a proposal, ambiguous days ("on Thursday") and the current period ("this year") do not count.
     """
     plain = [one for one in times.quoted if one.shape in ("point", "range") and not one.dayless]
     if len(plain) != 1 or (proposed is None and _vague(plain[0], times.said)):
@@ -265,7 +265,7 @@ def _vague(mention: Mention, said_at: datetime) -> bool:
 
 
 def _rule(fact: Observation, batch: FactBatch, times: TimeExpressions) -> Mapping[str, Json] | None:
-    """Return the recurrence rule named by the quoted words, as JSON, if there is one."""
+    """Return the recurrence rule of the quoted words as JSON; None unless there is exactly one."""
     quotes = [quote for quote in fact.quotes if not _is_denied(quote, fact, batch)]
     rules = [one.rule for quote in quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
     if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in times.quoted)):

@@ -1,11 +1,9 @@
 """extract: the one chat call of a batch, and the checks of its reply against the turns.
 
-Nothing is believed: a quote must stand in its turn and share words with its fact, the turn must be one of those given,
-every turn must be quoted or named as one that holds nothing, and a known fact is meant only where words of it are
-copied. What fails is counted; an incomplete reply is asked for again and never passes for "nothing". A reply that was
-cut, or that cannot be used a second time, is asked for in two halves, down to one turn; a turn of which nothing usable
-was had stays pending, and the others are done. Between calls, what was read is saved: the next attempt goes on from
-there.
+Nothing in the reply is taken on trust. A quote must occur in a turn that was shown and share words with its fact, every
+turn must be quoted or listed as empty, and a relation must copy words of the known fact. Failures are counted; an
+incomplete reply is asked for again. After a cut reply, or a second unusable one, the turns are split in two calls, down
+to single turns. A turn without a usable reply stays pending. Progress is saved between calls for the next attempt.
 """
 
 from __future__ import annotations
@@ -47,23 +45,23 @@ from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.topics import topics
 
-MAX_FACT_CHARS = 2_000  # characters of a fact, or of a quote
+MAX_FACT_CHARS = 2_000  # of a fact or a quote
 MAX_NAME_CHARS = 200
 MAX_KEYWORDS = 8
 FACTS_A_TURN = 20
-CHARACTERS_A_FACT = 40  # of a turn so long that it may hold more
+CHARACTERS_A_FACT = 40  # a long turn may hold one fact per 40 characters
 RETRY_NOTICE = (
     "Your last answer could not be used: copy the quotes letter for letter from turns without context, by their number,"
     " and write each fact in the language of its turn."
 )
 OPERATOR_INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
-MAX_USELESS_SINGLE_TURNS = 2  # turns read alone without a usable reply, before any was
-MAX_REPORTED_REFUSALS = 20  # refused facts in a report
+MAX_USELESS_SINGLE_TURNS = 2  # as the first turns of a batch; then it fails
+MAX_REPORTED_REFUSALS = 20  # listed in a report; further ones are only counted
 FINAL_REFUSALS = frozenset(("pasted", "instruction"))
 REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
-MIN_SHARED_CHARACTERS = 2  # of a fact and its quotes, in a script without spaces
-USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
+MIN_SHARED_CHARACTERS = 2  # between a fact and its quotes, in scripts without spaces
+USER_NAMES = frozenset({"", "user"})  # in addition to each language's words for the user
 
 
 # ----------------------------------------------------------------------------------------------------------- the worker
@@ -74,7 +72,7 @@ USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
     writes=["facts", "refused_facts", "relations", "unread", "read", "rejected", "judged", "actions"],
 )
 async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
-    """Extract facts with their quotes and relations; ``unread`` are turns without a usable reply."""
+    """Extract facts with their quotes and relations; list turns without a usable reply in ``unread``."""
     waiting = lines_per_call(batch)
     known = await known_before(batch, waiting, ctx)
     while waiting:
@@ -96,7 +94,7 @@ async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Full names by shorter ones, and current facts near the batch's turns, both from before it."""
+    """Knowledge from before the batch: full names by short name, and current facts near its turns."""
 
     names: Mapping[str, str]
     facts: Sequence[Observation]
@@ -119,9 +117,9 @@ def with_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
 
 
 def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
-    """Leave the turn pending.
+    """Mark the turns as unread, so that they stay pending.
 
-    Raises the error for the only turn of a batch, and after ``USELESS`` turns where no reply was any use so far.
+    Raise ``error`` for the only turn of a batch, or once ``MAX_USELESS_SINGLE_TURNS`` failed and no reply was usable.
     """
     left = batch.unread | heard_keys(lines)
     turns = len(batch.turns) - len(batch.excluded)
@@ -131,9 +129,9 @@ def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyEr
 
 
 async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: Services, known: Known) -> FactBatch:
-    """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none.
+    """Make one call, and a second if every fact of the first is refused: refusals must not pass for "nothing".
 
-    Turns whose facts fail both times are left: only those are read again.
+    Turns whose facts are refused twice stay unread; only those are read again.
     """
     assert ctx.chat is not None
     texts = [line.text for line in heard(lines).values()]
@@ -144,7 +142,7 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
     )
     if instructions := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")
-    wanted = await asyncio.to_thread(schema, tuple(heard(lines)))  # pydantic takes some 20 ms for a class
+    wanted = await asyncio.to_thread(schema, tuple(heard(lines)))  # pydantic takes about 20 ms to build a class
     for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, asked, wanted)
         taken = await asyncio.to_thread(take_facts, batch, lines, reply, shown, ctx)
@@ -154,7 +152,7 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
 
 
 def is_mendable(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
-    """Return whether a fact is to be kept, and is none of those that are wrong in whatever words."""
+    """Return whether a second reply could save the fact: its level is kept and its refusal depends on the wording."""
     if level_of(fact) not in set(ctx.settings.consolidation.levels) - {0, 1}:
         return False
     refused = cite_turns(fact, lines)
@@ -166,7 +164,7 @@ def level_of(fact: Fact) -> int:
 
 
 def leave_refused(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> FactBatch:
-    """Return the batch with the turns of refused facts left. Raises ``ModelReplyError`` if those are all there are."""
+    """Mark the turns of refused facts as unread. Raise ``ModelReplyError`` if those are all turns."""
     numbers = heard(lines).keys()
     cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
     refused = (cited & numbers) or numbers
@@ -178,7 +176,7 @@ def leave_refused(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extr
 def take_facts(
     batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, known: Sequence[Observation], ctx: Services
 ) -> FactBatch:
-    """Return the facts that pass the checks with their relations, and the number of rejected ones by reason."""
+    """Add the facts that pass the checks, with their relations; report or count the refused ones."""
     taken: list[tuple[Fact, Observation]] = []
     refused: list[tuple[str, Fact]] = []
     for fact in reply.facts:
@@ -205,7 +203,7 @@ def take_facts(
 def with_relations(
     batch: FactBatch, taken: Sequence[tuple[Fact, Observation]], known: Sequence[Observation]
 ) -> FactBatch:
-    """Take up what the facts do to known ones, and to facts before them in the reply (``k`` 0)."""
+    """Add the model's verdicts on known facts, and on earlier facts of the same reply (``k`` = 0)."""
     relations: list[ToldRelation] = []
     wrong = 0
     for place, (fact, observation) in enumerate(taken):
@@ -220,7 +218,7 @@ def with_relations(
 
 
 def is_meant(relation: Relation, fact: Observation) -> bool:
-    """Return whether the words that should prove the number are the fact's, and more than the name in all of them."""
+    """Check that the relation copies words of the fact, and more than its subject's name."""
     content = form(relation.words).topics - form(fact.about).topics
     return bool(content) and find_quote(relation.words, fact.text) is not None
 
@@ -233,7 +231,7 @@ def most_facts(lines: Sequence[TranscriptLine]) -> int:
 
 
 def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
-    """Return the fact's citations, or the reason to reject it."""
+    """Return the fact's citations, or the reason to refuse it."""
     if fact is MALFORMED_FACT or not clean(fact.text) or not fact.quotes:
         return "malformed"
     if (
@@ -261,7 +259,7 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
-    """Return whether fact and quotes share a word, or an everyday topic: another wording, and not another matter."""
+    """Require a shared content word or everyday topic: two characters in CJK text, any word in a short quote."""
     quoted = " ".join(one.words for one in cited)
     spoken, noted = form(quoted), form(fact.text)
     if spoken.topics & noted.topics or topics(fact.text) & topics(quoted):
@@ -276,7 +274,7 @@ def _citation(lines: Sequence[TranscriptLine], place: int, words: str) -> Citati
     line = lines[place]
     text = (
         line.turn.text if len(line.turn.text) <= MAX_TRANSCRIPT_CHARS else line.text
-    )  # of a long turn what the model was shown
+    )  # of a long turn only the part shown to the model
     return Citation(line.turn, find_quote(words, text) or "", line.context, place)
 
 
@@ -305,7 +303,7 @@ def make_observation(
 def make_doubtful(
     fact: Fact, reason: str, lines: Sequence[TranscriptLine], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation | None:
-    """Return a refused fact for a person to decide on; None where it names no turn, or is no fact at all."""
+    """Build a refused fact for a person to review; None if its refusal or its sources do not allow that."""
     numbers = {quote.turn for quote in fact.quotes if 1 <= quote.turn <= len(lines)}
     cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context, number - 1) for number in sorted(numbers)]
     if reason not in REVIEWABLE_REFUSALS or all(one.context for one in cited):
@@ -317,7 +315,7 @@ def make_doubtful(
 
 
 def fact_subject(name: str, turns: Sequence[Turn]) -> str:
-    """Return the subject; "user" also where the model wrote the user's name. Among people nobody is "user"."""
+    """Normalise the subject: the user's name becomes "user"; "user" in turns of one person becomes that person."""
     name = clean(name)
     users = {turn.speaker.casefold() for turn in turns if turn.role == "user"}
     people = {turn.speaker for turn in turns if turn.role == "person"}
@@ -336,5 +334,5 @@ def clean_keywords(keywords: Sequence[str]) -> tuple[str, ...]:
 
 
 def clean(text: str) -> str:
-    """Return the text without invisible characters and halves of surrogate pairs, which no store takes."""
+    """Strip invisible characters and lone surrogates, which no store accepts."""
     return _SURROGATE.sub("", visible(text)).strip()

@@ -1,4 +1,4 @@
-"""filter: only facts of the levels that are kept (MemoryScope's scale; 2 and 3 by default)."""
+"""filter: drop facts whose level is not kept (MemoryScope's scale from 0 to 3; by default 2 and 3 are kept)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memscope.services import Services
 
 @worker(reads=["facts"], writes=["facts", "rejected", "actions"], name="filter")
 async def by_level(batch: FactBatch, ctx: Services) -> FactBatch:
-    """Drop and count facts of other levels: fiction, hypothesis, small talk."""
+    """Drop and report facts of other levels: by default small talk, hypotheses and fiction."""
     facts = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
     for fact in batch.facts:
         if fact not in facts:

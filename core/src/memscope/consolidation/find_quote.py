@@ -1,8 +1,8 @@
-"""Find a quote in a text: letter for letter, else aligned to the text's own words.
+"""Find a quote in a text: literally, else by aligning it to the text's words.
 
-What is returned always stands in the text. Blanks, case, shapes of punctuation marks and invisible characters never
-count. A model that corrects a typo, leaves something out ("a … b", a shortened list) or names the speaker first
-("Ann: ...") means words that are there: they are aligned, unless a number, a name or a negation would differ.
+The result is always a passage of the text. White space, case, punctuation shapes and invisible characters are ignored.
+A model may correct a typo, leave words out ("a … b", a shortened list) or prepend the speaker ("Ann: ..."): such quotes
+are aligned, unless a number, a name or a negation differs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from memscope.prompts.loader import COMMENT
 from memscope.text.language import CJK, has_cjk, usual_rules
 from memscope.text.tokens import content_stems
 
-MAX_ELIDED_QUOTE_CHARS = 600  # characters of a quote with something left out
-MIN_FOUND_WORD_SHARE = 0.8  # of its words that stand in the text
-MIN_WORD_SIMILARITY = 0.7  # letters of a word and of its correction
+MAX_ELIDED_QUOTE_CHARS = 600  # of the passage returned for an inexact quote
+MIN_FOUND_WORD_SHARE = 0.8  # of the quote's words that the text must have
+MIN_WORD_SIMILARITY = 0.7  # ratio of matching letters between a word and its correction
 _SHAPES = str.maketrans("’‘“”„«»「」『』＂＇", '\'\'""""""""""\'')
 _QUOTE_EDGES = " .…,;:!?\"'。，；：！？"
 _OMISSION = re.compile(r"\s*(?:\[?…\]?|\[?\.{3,}\]?)\s*")
@@ -29,7 +29,7 @@ _QUOTE_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:'[^\W\d_{CJK}]+)?")
 
 
 def find_quote(quote: str, text: str) -> str | None:
-    """Return the quoted words as they stand in ``text``; None if they do not."""
+    """Return the quoted passage as ``text`` spells it; None if it is not there."""
     for words in dict.fromkeys((quote, _SPEAKER.sub("", quote))):
         if passage := _literally(words, text) or _in_pieces(words, text):
             return passage
@@ -42,7 +42,7 @@ def _literally(quote: str, text: str) -> str | None:
 
 
 def _in_pieces(quote: str, text: str) -> str | None:
-    """Find "a … b": from the first piece to the last, or the longest piece where they stand far apart."""
+    """Find "a … b": the passage from first to last piece, or the longest piece alone if they are far apart."""
     pieces = [piece for piece in _OMISSION.split(quote) if piece.strip(_QUOTE_EDGES)]
     if len(pieces) < 2:
         return None
@@ -59,7 +59,7 @@ def _in_pieces(quote: str, text: str) -> str | None:
 
 
 def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
-    """Return where the words stand in ``text``, from place ``after`` on."""
+    """Return the span of the words in ``text`` at or after position ``after``."""
     plain, _ = _normalised(quote)
     wanted = plain.strip(_QUOTE_EDGES) or plain.strip()
     if not wanted:
@@ -73,7 +73,7 @@ def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
 
 @lru_cache(16)
 def _normalised(text: str) -> tuple[str, list[int]]:
-    """Normalise to small letters, single blanks, no invisible characters; and the place of each in ``text``."""
+    """Lower-case, collapse white space and drop invisible characters; also return each character's position."""
     unseen = {place for comment in COMMENT.finditer(text) for place in range(*comment.span())}
     letters: list[str] = []
     places: list[int] = []
@@ -90,7 +90,7 @@ def _normalised(text: str) -> tuple[str, list[int]]:
 
 
 class _Token(NamedTuple):
-    """A word (CJK: a character) and where it stands."""
+    """A word (in CJK text a character) with its span in the text."""
 
     word: str
     start: int
@@ -98,7 +98,7 @@ class _Token(NamedTuple):
 
 
 def _aligned(quote: str, text: str) -> str | None:
-    """Return the words of the text that the quote renders, if nothing of weight differs."""
+    """Return the passage that the quote renders; None if anything but typos and small words differs."""
     wanted, among = _tokens(quote), _tokens(text)
     if len(wanted) < 3 or not among:
         return None
@@ -127,14 +127,14 @@ def _words(tokens: Sequence[_Token]) -> list[str]:
 
 
 def _around(wanted: Sequence[_Token], among: list[_Token]) -> list[_Token]:
-    """Return the neighbourhood of the longest run of words that quote and text share."""
+    """Cut the text's words down to the surroundings of the longest run shared with the quote."""
     run = SequenceMatcher(None, _words(wanted), _words(among), autojunk=False).find_longest_match()
     room = 2 * len(wanted)
     return among[max(0, run.b - run.a - room) : run.b + len(wanted) + room]
 
 
 def _harmless(quoted: Sequence[_Token], there: Sequence[_Token]) -> bool:
-    """Return whether what differs is a typo, or small words, and what was left out denies nothing."""
+    """Accept a difference of typos and function words, as long as neither side has a negation."""
     if _words(quoted) == _words(there):
         return True
     if any(_denies(token.word) for token in (*quoted, *there)):
@@ -149,7 +149,7 @@ def _denies(word: str) -> bool:
 
 
 def _is_small(word: str) -> bool:
-    """Return whether the word alone changes nothing: a function word, or one CJK character that is no number."""
+    """Recognise words that change no meaning: function words, and CJK characters other than numerals."""
     if has_cjk(word):
         return not any(word in one.wording.digits for one in registered())
     return not content_stems(word, usual_rules("latin"))

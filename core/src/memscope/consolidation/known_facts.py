@@ -1,9 +1,9 @@
-"""Known facts that the turns of a call may repeat, refine or end: shown to the model beside the turns.
+"""Choose the known facts to show with a call's turns: those that the turns may repeat, refine or end.
 
-Each sentence rates each fact by words (BM25), meaning (built-in vectors), topic and person; a home, a job or another
-state of this person counts for more, since it is what news end. A turn is as near to a fact as its nearest sentence is.
-A fact counts for as much as the turn that is nearest to it, hardly more for several: a talk about work must not crowd
-out the one fact about a move.
+Each sentence scores each fact by words (BM25), meaning (built-in vectors), topic and person. A state of that person,
+such as a home or a job, scores higher because news often end it. A turn scores as its best sentence does. A fact gains
+little from several near turns compared with its nearest one: a long talk about work must not crowd out the one fact
+about a move.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
     Ratings = NDArray[np.float32]  # [sentences, facts]
 
-MAX_KNOWN_FACTS = 24  # shown in one call
+MAX_KNOWN_FACTS = 24  # per call
 MAX_KNOWN_FACT_CHARS = 300
-NEAREST_COUNTS = 5  # exponent of the sum over turns
-# fitted on recorded relations, alone and among 19 other turns
+NEAREST_COUNTS = 5  # exponent of the sum over turns: high, so that the nearest turn dominates
+# fitted on recorded relations, each alone and among 19 other turns
 WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON, WEIGHT_OF_STATE = 0.1, 3.0, 0.05, 0.3, 0.5
 WEIGHT_OF_TOPIC_ALONE = 0.2
 
 
 def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) -> list[Observation]:
-    """Return the facts nearest to the lines, nearest first."""
+    """Return up to ``MAX_KNOWN_FACTS`` facts, those nearest to the lines first."""
     if not facts or not lines:
         return []
     import numpy as np
@@ -79,7 +79,7 @@ def _by_words(texts: Sequence[str], known: Sequence[str]) -> Ratings:
 
 
 def _by_meaning(texts: Sequence[str], known: Sequence[str]) -> Ratings | None:
-    """Return the cosines; None where no fact has a vector."""
+    """Return the cosines; None if no fact has a vector."""
     import numpy as np
 
     from memscope.text.vectors import DIMENSIONS
@@ -106,7 +106,7 @@ def _by_topic(texts: Sequence[str], known: Sequence[str]) -> Ratings:
 
 
 def _by_person(spoken: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Observation]) -> Ratings:
-    """Return 1 where the speaker is the fact's person, or names them."""
+    """Rate 1 where the speaker is the fact's subject or names it, else 0."""
     import numpy as np
 
     about = {name for fact in facts for name in subjects(fact.about)}
@@ -119,7 +119,7 @@ def _by_person(spoken: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Obs
 
 
 def _of_person(facts: Sequence[Observation]) -> NDArray[np.float32]:
-    """Return what it counts that a fact is about the person, by fact."""
+    """Weight a match of the person by fact: higher where the fact tells a state."""
     import numpy as np
 
     states = [tells_state(fact.text) for fact in facts]
@@ -127,7 +127,7 @@ def _of_person(facts: Sequence[Observation]) -> NDArray[np.float32]:
 
 
 def known_data(facts: Sequence[Observation]) -> list[dict[str, Json]]:
-    """Return a line of JSON per fact; what its text says is not said twice."""
+    """List the facts as numbered JSON objects, without fields that the text already states."""
     return [{"k": number, **fact_data(fact)} for number, fact in enumerate(facts, 1)]
 
 

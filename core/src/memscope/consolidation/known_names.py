@@ -1,4 +1,4 @@
-"""Names that the turns of a batch use for people and things known under a fuller one: "Anna", "my sister"."""
+"""Full names of the people and things that a batch calls by a shorter name or a role: "Anna", "my sister"."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from memscope.records.filters import has_name
 from memscope.services import Services
 from memscope.text.tokens import fold
 
-MAX_KNOWN_NAMES = 12  # in one call
-MAX_TURNS_READ = 5_000  # of a user whose names are read again each time, where the store tells no changes
+MAX_KNOWN_NAMES = 12  # per call
+MAX_TURNS_READ = 5_000  # stores without change tracking read all names again each time: skip larger users there
 
 
 async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:
-    """Return the full name for each shorter one in the batch that means one entity only; none if the store fails."""
+    """Map each short name in the batch that means one entity only to its full name; empty if the store fails."""
     text = "\n".join(turn.text for turn in (*batch.before, *batch.turns))
     by_alias = await _names_by_alias(batch, ctx, lambda alias: has_name(text, alias))
     return dict(list(by_alias.items())[:MAX_KNOWN_NAMES])
 
 
 async def known_aliases(batch: FactBatch | Scope, about: Iterable[str], ctx: Services) -> Aliases:
-    """Return the names of those whom facts are ``about`` under an alias: "my sister", or what a person merged."""
+    """Pair aliases that facts are ``about`` ("my sister", or a merged name) with the name of their entity."""
     named = {name for one in about for name in subjects(one)}
     by_alias = await _names_by_alias(batch, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
     return frozenset((role, _folded(name)) for alias, name in by_alias.items() for role in role_names(_folded(alias)))
@@ -37,7 +37,7 @@ def _folded(name: str) -> str:
 
 
 async def _names_by_alias(batch: FactBatch | Scope, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Return the name of the entity for each wanted alias that means one entity only; none if the store fails."""
+    """Map each wanted alias that means one entity only to that entity's name; empty if the store fails."""
 
     def question(index: EntityIndex) -> dict[str, str]:
         by_alias: dict[str, set[str]] = {}

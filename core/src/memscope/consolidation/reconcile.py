@@ -1,7 +1,7 @@
-"""reconcile: merge facts that are already known, supersede memories that no longer hold. No call.
+"""reconcile: merge facts that are already known and supersede memories that no longer hold, without a model call.
 
-Rules first: the same words about the same subject are one fact. What extract's reply tells of the others is applied by
-``reconciliation.settlement``.
+Rules come first: equal words about the same subject are one fact. ``reconciliation.settlement`` then applies the
+verdicts in extract's reply.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memscope.records import Interval, Observation, Scope, Turn
 from memscope.services import Services
 from memscope.text.topics import topics
 
-MAX_EVENT_LENGTH = timedelta(days=3)  # what lasts no longer may be one event, told twice
+MAX_EVENT_LENGTH = timedelta(days=3)  # two facts about a time no longer than this may tell of one event
 
 
 @worker(
@@ -32,12 +32,12 @@ MAX_EVENT_LENGTH = timedelta(days=3)  # what lasts no longer may be one event, t
     writes=["facts", "refused_facts", "rejected", "judged", "revised", "closed", "actions"],
 )
 async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
-    """Merge repeated facts, then apply what the model told of the others."""
+    """Merge repeated facts, then apply the model's verdicts."""
     batch = await without_earlier_proposals(batch, ctx) if ctx.settings.approve else batch
     named = [one.old for one in batch.relations]
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts], named)
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
-    # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
+    # Thousands of comparisons: in a thread, to keep the event loop of an embedding agent free.
     settlement = await asyncio.to_thread(_settle, batch, known, aliases, ctx)
     batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.beyond)})
     return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
@@ -48,7 +48,7 @@ def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ct
     settlement = Settlement(fresh, ctx.clock(), find_recaps(batch), ctx.settings.approve, own_names, aliases)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
-    settlement.settle(  # facts of the same turns, said in one breath, stand side by side
+    settlement.settle(  # facts from exactly the same turns do not affect each other
         directed(facts[one.new], facts[one.old], one)
         for one in batch.relations
         if one.new in facts and one.old in facts and set(facts[one.new].sources) != set(facts[one.old].sources)
@@ -57,14 +57,14 @@ def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ct
 
 
 def directed(new: Observation, old: Observation, relation: ToldRelation) -> FactRelation:
-    """Return the relation; where an old conversation is read late, the known fact ends the one said before it."""
+    """Resolve the facts. "Ends" is reversed when an old conversation is read late: the known fact is the newer one."""
     if relation.verdict == "ends" and new.said < old.said:
         new, old = old, new
     return FactRelation(new, old, relation.verdict, relation.rest)
 
 
 async def without_earlier_proposals(batch: FactBatch, ctx: Services) -> FactBatch:
-    """Leave out facts that wait already, and those that a person rejected."""
+    """Drop facts that already await approval or that a person rejected."""
     before = await proposed_before(ctx.store, Scope(batch.user, batch.agent))
     noted = (*batch.facts, *batch.refused_facts)
     again = await asyncio.to_thread(
@@ -89,7 +89,7 @@ def is_equal(one: Observation, other: Observation) -> bool:
 
 
 def is_proposed_again(fact: Observation, before: Observation) -> bool:
-    """Return whether the fact is an earlier proposal, or another wording of it that rests on the same words."""
+    """Match an equal earlier proposal, or another wording of it that rests on the same quotes."""
     return is_equal(fact, before) or (
         _rests_on_words_of(fact, before)
         and meet(fact, before)
@@ -113,9 +113,9 @@ def _together(one: Interval | None, other: Interval | None) -> bool:
 
 
 def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
-    """Merge facts equal to an earlier one of the batch or to a known one: that one gains their sources.
+    """Merge each fact into an equal one that is known or earlier in the batch; that one gains its sources.
 
-    A known fact of the same id is the fact itself, stored by the worker that took over when this one's lease ran out.
+    A known fact with the same id is no duplicate: another worker stored it after this one's lease expired.
     """
     before: list[Observation] = []
     for fact in list(settlement.fresh.values()):
@@ -128,7 +128,7 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
 
 
 def _meet_by_topic(one: Observation, other: Observation) -> bool:
-    """Return whether the facts share a keyword or an everyday topic ("diet", "food"), or happened at one time."""
+    """Match facts that share a keyword or everyday topic ("diet", "food"), or are events of the same time."""
     if keywords(one) & keywords(other) or _topics(one) & _topics(other):
         return True
     return _is_event(one.happened) and _is_event(other.happened) and _together(one.happened, other.happened)
@@ -143,9 +143,9 @@ def _is_event(when: Interval | None) -> bool:
 
 
 def find_recaps(batch: FactBatch) -> frozenset[str]:
-    """Return ids of recaps: facts that stand in an assistant's statement, not in the words of who confirmed it.
+    """Return the ids of recaps: facts that the assistant stated and the person only confirmed.
 
-    The answer to an assistant's question is no recap: "Are you allergic to nuts?", "Yes".
+    An answer to the assistant's question is no recap: "Are you allergic to nuts?", "Yes".
     """
     return frozenset(fact.id for fact in batch.facts if _only_agreed_to(fact, batch))
 
@@ -158,7 +158,7 @@ def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
 
 
 def _stands_in_question(words: str, turn: Turn) -> bool:
-    """Return whether the sentence around the words is a question."""
+    """Return whether the sentence that contains the words is a question."""
     behind = turn.text[turn.text.find(words) + len(words.rstrip("?？ ")) :]
     end = next((mark for mark in behind if mark in ".!?。！？\n"), "")
     return end in ("?", "？")

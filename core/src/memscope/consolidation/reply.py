@@ -1,4 +1,4 @@
-"""Reply of the model to extract: facts, what each does to a fact that is known, and the turns that hold none."""
+"""Schema of the model's reply to extract: facts, their relations to known facts, and turns without facts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USUAL_LEVEL = 2
 LEVELS = range(4)
 
 
-class Words(BaseModel):  # a docstring would be part of the schema that the model is sent
+class Words(BaseModel):  # no docstring: the model would be sent it with the schema
     turn: int
     words: str
 
@@ -48,7 +48,7 @@ MALFORMED_FACT = Fact(text="", about="", when="", keywords=[], quotes=[])
 
 
 class Extraction(BaseModel):
-    """The facts, and the turns without any. One that is no fact at all does not spoil the others."""
+    """Facts, and the turns without any. A malformed fact does not spoil the others."""
 
     facts: list[Fact]
     nothing: list[int]
@@ -56,7 +56,7 @@ class Extraction(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _by_levels(cls, raw: Any) -> Any:
-        """Take the reply to a prompt of one's own that asks for the level of every turn instead of ``nothing``."""
+        """Accept replies to custom prompts that ask for the level of every turn instead of ``nothing``."""
         if not isinstance(raw, Mapping) or "nothing" in raw or not isinstance(raw.get("turns"), list):
             return raw
         try:
@@ -75,7 +75,7 @@ class Extraction(BaseModel):
             return raw
         read = read_each(Fact, raw, MALFORMED_FACT)
         if read and all(fact is MALFORMED_FACT for fact in read):
-            Fact.model_validate(raw[0])  # says what is wrong
+            Fact.model_validate(raw[0])  # raises the error of the first one
         return read
 
 
@@ -89,7 +89,7 @@ def read_each(kind: type[M], raw: list[Any], malformed: M) -> list[M]:
 
 
 def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:
-    """Return the fact with the highest level of its turns where it has none of its own."""
+    """Give a fact without a level the highest level of its turns."""
     if not isinstance(fact, Mapping) or fact.get("level") in LEVELS:
         return fact
     with suppress(TypeError, KeyError):
@@ -99,7 +99,7 @@ def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:
 
 @lru_cache(64)
 def schema(numbers: tuple[int, ...]) -> type[Extraction]:
-    """Return an ``Extraction`` in which each of these turns is quoted, or named among those that hold nothing."""
+    """Build an ``Extraction`` type that requires every numbered turn to be quoted or listed in ``nothing``."""
 
     class Complete(Extraction):
         @model_validator(mode="after")

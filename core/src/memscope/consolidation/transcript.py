@@ -1,4 +1,4 @@
-"""Turns as the model reads them: numbered lines of JSON, without what memory put there or what nobody sees."""
+"""Turns as the model reads them: numbered JSON lines, without injected memory blocks and invisible characters."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from memscope.records import Json, Turn
 from memscope.records.filters import has_name
 from memscope.search.units import chunks
 
-MAX_TRANSCRIPT_CHARS = 8_000  # of turns in one call; a longer turn is read in several
-MAX_CONTEXT_CHARS = 400  # characters of a turn that is only context
-MAX_CONTEXT_TURNS = 4  # of the first half that the second half of a batch is shown
-MIN_PART_CHARS = 1_000  # characters of a turn that is not split further
-_SHOWN_BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # what an adapter shows to a model
+MAX_TRANSCRIPT_CHARS = 8_000  # per call; longer turns are split over several
+MAX_CONTEXT_CHARS = 400  # of a turn that is shown only as context
+MAX_CONTEXT_TURNS = 4  # of a batch's first half, shown with its second half
+MIN_PART_CHARS = 1_000  # turns up to this length are not split further
+_SHOWN_BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # as adapters insert it into prompts
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """A turn, or a part of a long one. ``context``: nothing is noted from it alone."""
+    """A turn, or a part of a long one. ``context``: no fact may rest on this line alone."""
 
     turn: Turn
     text: str
     context: bool
-    continued: bool = False  # what stands before it was read in another call
+    continued: bool = False  # an earlier part was read in another call
 
 
 def spoken_text(turn: Turn) -> str:
@@ -35,7 +35,7 @@ def spoken_text(turn: Turn) -> str:
 
 
 def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
-    """Return the lines of each call: one call, but for a turn that is longer than a call may be."""
+    """Group the lines into calls: usually a single one; each part of an overlong turn gets its own."""
     before = [line for turn in batch.before if (line := _line(turn, context=True)).text]
     calls: list[list[TranscriptLine]] = [[]]
     for line in (_unread(turn, batch) for turn in batch.turns):
@@ -47,7 +47,7 @@ def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
 
 
 def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
-    """Return two calls in the place of one: half of the turns each, or of a lone long turn; none for a short one."""
+    """Split a call in two: half of the turns each, or half of a single long turn. Empty if that turn is too short."""
     places = [number - 1 for number in heard(lines)]
     if len(places) > 1:
         middle = places[len(places) // 2]
@@ -60,7 +60,7 @@ def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
 
 
 def heard(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
-    """Return the lines that facts may rest on, by their numbers in the call."""
+    """Map numbers of the call's lines to those on which facts may rest."""
     return {number: line for number, line in enumerate(lines, 1) if not line.context}
 
 
@@ -70,7 +70,7 @@ def _line(turn: Turn, *, context: bool) -> TranscriptLine:
 
 
 def _unread(turn: Turn, batch: FactBatch) -> TranscriptLine:
-    """Return what is still to be read of the turn; the turn as context where that is nothing."""
+    """Return the unread rest of the turn, or the turn as context if nothing is left."""
     line, read = _line(turn, context=False), batch.read.get(turn.key, 0)
     if turn.key in batch.excluded | batch.unread or 0 < len(line.text) <= read:
         return _as_context(line)
@@ -84,7 +84,7 @@ def _as_context(line: TranscriptLine) -> TranscriptLine:
 
 
 def _parts(line: TranscriptLine, size: int) -> list[TranscriptLine]:
-    """Pieces of up to ``size`` characters, cut where paragraphs or sentences end."""
+    """Split into pieces of up to ``size`` characters where paragraphs or sentences end."""
     parts = [""]
     for piece in chunks(line.text):
         if len(parts[-1]) + len(piece) > size and parts[-1]:
@@ -99,9 +99,9 @@ def _parts(line: TranscriptLine, size: int) -> list[TranscriptLine]:
 def lines_data(
     lines: Sequence[TranscriptLine], names: Mapping[str, str] = MappingProxyType({})
 ) -> list[dict[str, Json]]:
-    """Return a line of JSON per turn; where there are several conversations, each with its number.
+    """List the lines as JSON, each with the number of its conversation if there are several.
 
-    ``names``: full names by shorter ones; a line has those that its text uses.
+    ``names``: full names by short name; each line gets those of the names that its text uses.
     """
     sessions = list(dict.fromkeys(line.turn.scope.session for line in lines))
     numbers = {session: number for number, session in enumerate(sessions, 1)} if len(sessions) > 1 else {}

@@ -1,4 +1,4 @@
-"""Find whether people stand behind a fact that rests on a machine's words too: said it, or answered what was asked."""
+"""Check that a person vouches for a fact that also quotes a machine: they stated it or answered a question."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from memscope.languages.wording import worded, wordings
 from memscope.records import MACHINE_ROLES
 from memscope.text.language import has_cjk
 
-MAX_ASSENT_WORDS = 3  # words, in CJK characters, of what may be a mere yes or no
+MAX_ASSENT_WORDS = 3  # of a bare yes or no; characters in CJK text
 _ENDS_AS_QUESTION = re.compile(r"[?？]\W*\Z")
 _CLAUSE_ENDS = re.compile(r"[,，;；:：.!?。！？…]+\s*|\s[-–—]+\s|\n")
 
 
 def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[TranscriptLine]) -> bool:
-    """Return whether people state most of a fact, or affirmed or answered a question of the assistant that holds it.
+    """Return whether people state most of the fact, or affirm or answer the assistant's question that contains it.
 
-    What a tool returned, a page for instance, they have to state themselves.
+    Content returned by a tool, such as a web page, must be stated by a person.
     """
     roles = {one.turn.role for one in cited if one.context} & MACHINE_ROLES
     if not roles or _is_stated(fact, cited):
@@ -64,9 +64,7 @@ def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
 
 
 def _stated_parts(one: Citation) -> Iterator[str]:
-    """Yield the clauses that ask nothing of a person's quote, and of the turn around it: models quote few words of
-    what they note. What is asked is stated by nobody.
-    """
+    """Yield the clauses that state something, from the whole turn: models quote few words of what they note."""
     if is_asked(one):
         return
     contrast = pattern_of_all("but", "ALL")
@@ -80,7 +78,7 @@ def _denies(text: str) -> bool:
 
 
 def _takes_up(text: str, words: str) -> bool:
-    """Return whether somebody says that they do with what was spoken of what the fact tells: "I read it"."""
+    """Recognise an answer that names the fact's action and refers back to its object: "I read it"."""
     matches = (one.takes_up.search(words) for one in wordings(words))
     deeds = [match["deed"] for match in matches if match]
     return not _denies(words) and any(
@@ -92,7 +90,7 @@ def _takes_up(text: str, words: str) -> bool:
 
 
 def _raised(one: Citation) -> Iterator[tuple[bool, str]]:
-    """Yield what an assistant asked, or supposed ("So you moved to Linz."), and whether it was asked."""
+    """Yield the assistant's questions (with True) and suppositions (with False), like "So you moved to Linz"."""
     parts = sentences(one.words)
     for place, sentence in enumerate(parts):
         last = place == len(parts) - 1
@@ -103,7 +101,7 @@ def _raised(one: Citation) -> Iterator[tuple[bool, str]]:
 
 
 def _replies(answer: Citation, question: Citation, lines: Sequence[TranscriptLine]) -> bool:
-    """Return whether the assistant said nothing between the question and the first words of people after it."""
+    """Return whether the answer is to this question: the assistant did not speak again after a person replied."""
     heard = False
     for line in lines[question.place + 1 : answer.place]:
         if line.turn.scope.session == question.turn.scope.session:
@@ -114,14 +112,14 @@ def _replies(answer: Citation, question: Citation, lines: Sequence[TranscriptLin
 
 
 def _settles(text: str, asked: bool, question: str, around: str, answer: str) -> bool:
-    """Return whether an answer makes the fact of a question: it says yes, or gives a word of the fact itself.
+    """Return whether the answer turns the question into the fact: it affirms it, or adds a word of the fact.
 
-    A mere no makes a fact only of what is not so. Words of the question alone say yes to them ("Tea or milk?", "Milk").
-    ``around``: what was quoted with the question.
+    A bare no supports only a negative fact. Repeating words of the question affirms them ("Tea or milk?", "Milk").
+    ``around``: the whole quote that contains the question.
     """
     content, reply = form(text).topics, form(answer)
     if not of(f"{question} {answer}"):
-        return asked and len(reply.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # in words that nobody knows
+        return asked and len(reply.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # an unregistered language
     added = asked and (content & reply.topics) - form(around).topics
     if added and not requests(answer):
         return True
@@ -135,5 +133,5 @@ def _settles(text: str, asked: bool, question: str, around: str, answer: str) ->
 
 
 def _letters(topics: frozenset[str]) -> set[str]:
-    """Return the words, in a script without spaces the characters: a question puts others beside them than a fact."""
+    """Return the words, in CJK text the characters: there, questions and facts group them differently."""
     return {part for word in topics for part in (word if has_cjk(word) else (word,))}
