@@ -1,6 +1,6 @@
 """Memories that wait for a person's approval (``approve: true``): proposed, then accepted or rejected.
 
-A proposal is found by nobody and supersedes nothing. What it would supersede stands in its ``data`` until then.
+No search returns a proposal, and it supersedes nothing yet. Its ``data`` holds the supersessions until it is accepted.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from memscope.stores import Store
 
 MemoryType = TypeVar("MemoryType", Observation, Insight)
 SUPERSESSIONS = "memscope_closings"
-REFUSAL_FIELD, WORDS_FIELD = "refused", "words"  # in the data of a proposal: why its quote was refused, and the words
+REFUSAL_FIELD, WORDS_FIELD = "refused", "words"  # keys in the data of a proposal whose quote was refused
 
 
 def proposed(memory: MemoryType, closed: Sequence[Supersession]) -> MemoryType:
-    """Return the memory as a proposal, with those of ``closed`` that it would supersede."""
+    """Turn the memory into a proposal that carries those of ``closed`` in which it takes part."""
     changes = [_to_row(closing) for closing in closed if memory.id in (closing.id, closing.by)]
     return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: changes} if changes else memory.data)
 
@@ -33,7 +33,7 @@ async def proposals(store: Store, user: str) -> list[Observation | Insight]:
 
 
 async def proposed_before(store: Store, scope: Scope) -> list[Observation]:
-    """Return what was proposed for the agent already: proposals that wait, and those that a person rejected."""
+    """List the agent's proposals, both those that wait and those that a person rejected."""
     pages = store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"})))
     observations = [one async for page in pages for one in page if isinstance(one, Observation)]
     return [one for one in observations if one.proposed and one.scope.agent == scope.agent]
@@ -45,7 +45,7 @@ def superseded_by(memory: Observation | Insight) -> list[str]:
 
 
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """Make proposals memories. ``NotFound`` for an id that is no open proposal; then none is accepted."""
+    """Turn proposals into memories. Raise ``NotFound`` and accept none if an id is not that of an open proposal."""
     waiting = await _open_proposals(store, user, ids)
     revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
     rows = [row for memory in waiting.values() for row in memory.data.get(SUPERSESSIONS, ())]
@@ -55,7 +55,7 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
 
 
 async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """Close proposals and keep them in the history: forgetting them would have their turns read again."""
+    """Close proposals but keep them in the history: if they were forgotten, their turns would be read again."""
     waiting = await _open_proposals(store, user, ids)
     now = clock()
     return await store.apply(user, ChangeSet(closed=tuple(Supersession(id, None, now, now) for id in waiting)))

@@ -1,9 +1,9 @@
-"""Audit of a user's memories by rules: near doubles, contradictions, lost sources, loops.
+"""Audit a user's memories by rules: near duplicates, contradictions, lost sources, loops.
 
 doubled        two current memories that say the same in nearly the same words
-contradiction  two current facts of one subject that cannot both hold: another home, job, age; or one the other denied
+contradiction  two current facts of one subject that cannot both hold: another home, job, age, or one denies the other
 unsourced      a memory none of whose sources is in the store
-loop           a turn that quotes a memory back, with a fact resting on it: memory learned from itself
+loop           a turn that quotes a memory back, and a fact based on it: memory learned from itself
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from memscope.reconciliation.subjects import may_meet
 from memscope.records import Insight, Memory, Observation, Record, Turn, WorkReport
 from memscope.text.tokens import fold
 
-MIN_SHARED_WORDS = 0.8  # of the words of both
-QUOTED = 12  # characters of the shortest memory that a turn can be said to quote
-MOST_OF_A_WORD = 50  # memories that share a word; a commoner word tells nothing
+MIN_SHARED_WORDS = 0.8  # of the distinct words of both
+QUOTED = 12  # shorter memories may occur in a turn by chance
+MOST_OF_A_WORD = 50  # memories that share a word; more common words are not compared
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """``ids``: the records it is about, the older first; ``mend``: the command that helps, without ``--user``."""
+    """``ids``: the records concerned, older first; ``mend``: the command that helps, without ``--user``."""
 
     kind: Literal["doubled", "contradiction", "unsourced", "loop"]
     ids: tuple[str, ...]
@@ -38,9 +38,9 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """``findings`` of the rules, and ``work``: what the model was asked, what was applied and refused, its cost.
+    """``findings`` of the rules, and ``work``: what the model was asked, what was applied or refused, and its cost.
 
-    Its ``done`` counts pairs that were judged, its ``pending`` those left to ask about.
+    ``work.done`` counts the pairs that were judged, ``work.pending`` those left to ask about.
     """
 
     findings: tuple[AuditFinding, ...]
@@ -71,7 +71,7 @@ def _pairs(current: Sequence[Memory]) -> Iterator[AuditFinding]:
 
 
 def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
-    """Yield pairs, the older first, of one kind and agent that share a content word or the form of a fact."""
+    """Yield pairs, older first, of one kind and agent that share a content word or a fact pattern."""
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, one in enumerate(current):
         words = form(one.text).topics
@@ -104,9 +104,9 @@ def may_contradict(old: Observation, new: Observation) -> bool:
 
 
 def _single(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each form of what a person has one of that the text has, and what it says there.
+    """Yield each pattern of a unique property (home, job, age) that the text matches, and its value.
 
-    Two current facts of one form and another rest contradict each other.
+    Two current facts with the same pattern and different values contradict each other.
     """
     folded = fold(text)
     for pattern in (pattern for one in wordings(folded) for pattern in one.single):
@@ -115,7 +115,7 @@ def _single(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Return whether neither says what the other says more precisely ("Berlin", "Berlin, near the park")."""
+    """Return whether neither text is a more precise form of the other ("Berlin", "Berlin, near the park")."""
     a, b = (frozenset(form(text).tokens) for text in (one, other))
     return not (a <= b or b <= a)
 

@@ -1,7 +1,7 @@
-"""The sentences of insights, each with the facts it rests on, kept in step with these facts.
+"""Keep the sentences of insights in step with the facts that each rests on.
 
-A fact that has ended leaves no sentence behind: what took its place, and the other facts of the sentence that still
-hold, stand there in their own words until ``reflect`` words them again.
+When a fact ends, its sentences go. The facts that replace it, and the sentence's other facts that still hold, stand in
+their own words until ``reflect`` rewrites them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from memscope.stores import Store
 from memscope.text.language import has_cjk
 from memscope.text.tokens import fold
 
-MIN_SAID_ALREADY = 0.8  # share of a fact's words from which a sentence says it already
+MIN_SAID_ALREADY = 0.8  # share of a fact's words that a sentence must contain to cover it
 _DIGITS_OF_NUMBER = pattern(r"\d[\d.,:/-]*")
 
 
 def without_heading(value: str, subject: str) -> str:
-    """Return the value in one line; a heading that it begins with, once or more often, is taken off."""
+    """Join the value into one line and strip the leading subject, even if it is repeated ("Food: Food: ...")."""
     value = " ".join(visible(value).split())
     while value.casefold().startswith(subject.casefold()) and value[len(subject) : len(subject) + 1] in (":", "："):
         value = value[len(subject) + 1 :].strip()
@@ -38,7 +38,7 @@ def without_heading(value: str, subject: str) -> str:
 
 
 def with_own_sentences(record: Record) -> Record:
-    """Return a record, an insight with sentences; those of a value as it was written before rest on all its sources."""
+    """Give an insight without sentences those of its text, resting on all its sources; keep other records."""
     if not isinstance(record, Insight) or record.sentences or record.namespace == SUMMARY_NAMESPACE:
         return record
     return replace(record, sentences=own_sentences(record))
@@ -50,7 +50,7 @@ def own_sentences(insight: Insight) -> tuple[Sentence, ...]:
 
 
 def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sentence, ...]:
-    """Return the sentences of an insight; each of a value that had none rests on the facts that are close to it."""
+    """Return the insight's sentences; those split from an older text rest on the facts closest to each."""
     parts = own_sentences(insight)
     if insight.sentences:
         return parts
@@ -68,7 +68,7 @@ def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sent
 
 
 def details(text: str) -> frozenset[str]:
-    """Return the names and numbers of a text, folded."""
+    """Return the names and numbers in a text, folded."""
     named = (one.text for one in names(text) if one.weight and one.kind != "topic")
     numerals = (one for one in text if one in "".join(every("digits"))) if has_cjk(text) else ()
     numbers = (one.strip(".,:/-") for one in _DIGITS_OF_NUMBER.findall(text))
@@ -76,7 +76,7 @@ def details(text: str) -> frozenset[str]:
 
 
 def keeps(text: str, old: Sentence, facts: Mapping[str, Observation]) -> bool:
-    """Return whether a text has the names and numbers of an old sentence; those of ended facts alone may go."""
+    """Check that a text keeps the names and numbers of an old sentence, except those of ended facts alone."""
     lost = {one for one in details(old.text) if one not in fold(text)}
     known = [facts[id] for id in old.sources if id in facts]
     if any(fact.closed for fact in known):
@@ -85,7 +85,7 @@ def keeps(text: str, old: Sentence, facts: Mapping[str, Observation]) -> bool:
 
 
 def says(sentence: str, text: str, least: float = MIN_SAID_ALREADY) -> bool:
-    """Return whether a sentence has nearly all words of a text, all its names and numbers, and denies the same."""
+    """Check that a sentence has nearly all words of a text, all its names and numbers, and the same negation."""
     content, known = form(text).topics, form(sentence).topics
     if len(content & known) < least * len(content) or worded("denies", text) != worded("denies", sentence):
         return False
@@ -95,7 +95,7 @@ def says(sentence: str, text: str, least: float = MIN_SAID_ALREADY) -> bool:
 def with_fact(
     sentences: Sequence[Sentence], text: str, sources: Iterable[str], least: float = MIN_SAID_ALREADY
 ) -> list[Sentence]:
-    """Return the sentences with a further one, or with its sources at the one that says it already."""
+    """Add a text as a new sentence, or its sources to the sentence that already says it."""
     at = next((at for at, one in enumerate(sentences) if says(one.text, text, least)), None)
     if at is None:
         return [*sentences, Sentence(text, tuple(dict.fromkeys(sources)))]
@@ -112,10 +112,10 @@ def corrected(
     facts: Mapping[str, Observation],
     worded: Collection[Sentence] = (),
 ) -> tuple[Sentence, ...]:
-    """Return the sentences without those that rest on an ended fact, and the facts that stand for these.
+    """Drop the sentences that rest on an ended fact, and put facts that still hold in their place.
 
-    ``over``: by the id of an ended fact, what took its place. ``facts``: the others, by id. ``worded``: sentences that
-    were written in knowledge of the end; what they rest on needs no other.
+    ``over``: the facts that replace each ended one, by its id. ``facts``: the others, by id. ``worded``: sentences
+    written with the end in mind; the facts they rest on are not added again.
     """
     known = {id for one in worded for id in one.sources}
     result: list[Sentence] = []
@@ -131,7 +131,7 @@ def corrected(
 
 
 async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: datetime) -> ChangeSet:
-    """Return the change set with new insights in the place of those that rest on facts which it ends or corrects."""
+    """Extend the change set with new versions of the insights that rest on facts which it ends or corrects."""
     ended = {one.id: one for one in change_set.closed if one.valid_to is not None}
     memories = [one.memory for one in change_set.revised]
     revised = {one.id: one for one in memories if isinstance(one, Observation) and one.origin == CORRECTED}
@@ -150,7 +150,7 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
 
 
 async def _facts(store: Store, user: str, insights: Sequence[Insight], change_set: ChangeSet) -> dict[str, Observation]:
-    """Return the stored facts of the insights and those that take the place of others, stored or new."""
+    """Return the facts behind the insights and those that replace others, whether stored or new."""
     ids = {id for one in insights for id in one.sources} | {one.by for one in change_set.closed if one.by}
     memories: Iterable[Memory] = (*(await store.fetch(user, sorted(ids))).records.values(), *change_set.new)  # type: ignore[arg-type]
     return {one.id: one for one in memories if isinstance(one, Observation)}
@@ -185,7 +185,7 @@ def _ended_since(fact: Observation, insight: Insight, now: datetime) -> bool:
 def superseding(
     old: Insight, sentences: tuple[Sentence, ...], more: Iterable[str], said_at: datetime, now: datetime
 ) -> Insight:
-    """Return an insight for the place of the old one; it rests on all that this rested on, and on ``more``."""
+    """Build the successor of an insight. It rests on the same sources and on ``more``."""
     return replace(
         old, id=memory_id(f"{old.id}/{old.version}/{'/'.join(more)}", 0), text=composed(old.subject, sentences),
         sentences=sentences, sources=tuple(dict.fromkeys((*old.sources, *more))), said=said_at, recorded=now, version=1,

@@ -1,6 +1,6 @@
-"""Pairs of current facts that may repeat, refine or end each other, found by rules: what a model may be asked about.
+"""Find pairs of current facts that may repeat, refine or end each other, for a model to judge.
 
-Both are of one agent and about one person or thing, are told apart, and are near in words, topic or meaning.
+Both facts are of one agent and about one person or thing, from different turns, and near in words, topic or meaning.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from memscope.text.vectors import sentence_vector
 
 MIN_PAIR_NEARNESS = 0.5  # cosine, with a bonus for shared words and keywords
 WEIGHT_OF_SHARED_WORDS = 0.2
-NEAREST_FACTS = 4  # looked at for each fact
-MAX_LOOKED_AT = 40  # of the facts nearest in meaning to each
+NEAREST_FACTS = 4  # kept per fact
+MAX_LOOKED_AT = 40  # nearest facts in meaning that are considered per fact
 
 
 class NearPair(NamedTuple):
-    """Two facts in the order of saying, and how near they are."""
+    """Two facts in the order of saying, and their nearness."""
 
     old: Observation
     new: Observation
@@ -33,7 +33,7 @@ class NearPair(NamedTuple):
 def near_pairs(
     facts: Sequence[Observation], users: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> list[NearPair]:
-    """Return the pairs, nearest first. ``users``: names of the user, ``aliases`` those of others."""
+    """Return the pairs, nearest first. ``users``: names of the user; ``aliases``: those of others."""
     counted = [one for one in facts if one.current and one.name is None]
     by_ids: dict[frozenset[str], NearPair] = {}
     for place, near in enumerate(_nearest(counted)):
@@ -62,7 +62,7 @@ def _may_be_related(pair: NearPair, users: frozenset[str], aliases: Aliases) -> 
 
 
 def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
-    """Yield for each fact those nearest in meaning, with the cosine."""
+    """Yield for each fact the facts nearest in meaning, with the cosine."""
     import numpy as np
 
     from memscope.text.vectors import DIMENSIONS

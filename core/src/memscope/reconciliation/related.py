@@ -1,4 +1,4 @@
-"""Current observations that a text may repeat or contradict, found by the store's own search: bounded and scoped."""
+"""Current observations that a text may repeat or contradict, found by a bounded search of the store."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_COMPARED_OBSERVATIONS = 500  # observations of a user
+MAX_COMPARED_OBSERVATIONS = 500  # up to this many, all observations of the user are compared
 TERMS = 64
-MAX_TURNS_BY_WORDS, MAX_TURNS_BY_VECTOR = 40, 20  # turns looked at for each text
+MAX_TURNS_BY_WORDS, MAX_TURNS_BY_VECTOR = 40, 20  # per text
 
 
 async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequence[str] = ()) -> list[Observation]:
-    """Return current observations near the texts; all of a small memory, since a contradiction may share no word.
+    """Return current observations near the texts; all of a small memory, as a contradiction may share no word.
 
-    ``ids`` are those of others that are wanted too. Only of this user and exactly this agent; no documents, no
-    proposals. Without vectors if the embedder fails.
+    ``ids``: further observations to include. Only those of this user and exactly this agent; no documents or proposals.
+    Falls back to words alone if the embedder fails.
     """
     if not texts:
         return []
-    await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
+    await ctx.store.searchable(scope.user)  # some stores index late: wait for the previous batch
     small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
     facts = await _all_facts(ctx, scope) if small else await _nearest_facts(ctx, scope, texts)
     if others := set(ids) - {memory.id for memory in facts}:

@@ -1,8 +1,7 @@
-"""Settlement of pairwise verdicts, applied in sequence: which facts are merged, superseded or revised.
+"""Apply verdicts on pairs of facts in sequence: merge, supersede or revise them.
 
-A fact takes part in as many verdicts as are true. What was merged ends others in the name of the fact that it was
-merged into; what is over takes part in no further verdict. Two facts become one only by a verdict on these two, never
-through a third: "C repeats A" and "C repeats B" say nothing of A and B.
+A fact may take part in several verdicts. A merged fact ends others in the name of the fact it was merged into; an ended
+fact takes part in no further verdict. Merging is not transitive: "C repeats A" and "C repeats B" do not merge A and B.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from memscope.reconciliation.vetoes import missing, weighed
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
 
-MAX_ENDED = 3  # facts, by the verdicts of one answer
+MAX_ENDED = 3  # facts that the verdicts of one reply may end
 _ORDER = ("refines", "ends", "was")
-MAX_MERGED_FACT_CHARS = 600  # characters of a fact that details are added to
-GROUNDED = 0.75  # of the words of a rest that stand in the fact it is taken from
+MAX_MERGED_FACT_CHARS = 600  # of a fact including the details added to it
+GROUNDED = 0.75  # share of the rest's words that its original fact must have
 
 
 @dataclass(frozen=True, slots=True)
 class FactRelation:
-    """A verdict on two facts: how ``new`` stands to ``old``. ``rest``: what of ``old`` still holds beside ``new``."""
+    """A verdict on how ``new`` relates to ``old``. ``rest``: what of ``old`` still holds beside ``new``."""
 
     new: Observation
     old: Observation
@@ -39,19 +38,19 @@ class FactRelation:
 
 
 def action(name: str, memory: Memory, **more: Json) -> dict[str, Json]:
-    """A line of the report, in MemoryScope's manner: "new", "merged" into or "superseded" by another memory, ..."""
+    """Build a report line in MemoryScope's manner: "new", "merged" into or "superseded" by another memory, ..."""
     kind = "insight" if isinstance(memory, Insight) else "observation"
     return {"action": name, "kind": kind, "id": memory.id, "text": memory.text, **more}
 
 
 @dataclass
 class Settlement:
-    """Facts of a batch and stored facts, as the verdicts applied so far leave them.
+    """New and stored facts, in the state that the verdicts applied so far leave them in.
 
-    ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
-    end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
-    that is stored ends. ``own_names`` are names of the user, ``aliases`` those of others. ``refused`` are the verdicts
-    that the rules did not let pass, ``beyond`` those that would have ended more than one answer may.
+    ``fresh``: facts not stored yet, by id. ``recaps``: ids of facts that only restate earlier words; they end nothing
+    and add no source to what they repeat. ``propose``: new facts wait for approval, so no stored fact ends.
+    ``own_names``: names of the user; ``aliases``: those of others. ``refused``: verdicts that the rules rejected;
+    ``beyond``: those over the limit of facts that one reply may end.
     """
 
     fresh: dict[str, Observation]
@@ -69,10 +68,10 @@ class Settlement:
     _ended: int = 0
 
     def settle(self, judged: Iterable[FactRelation]) -> None:
-        """Apply the verdicts, merges first: the surviving fact then ends whatever the merged one would have ended.
+        """Apply the verdicts, merges first: the surviving fact then ends what the merged one would have ended.
 
-        At most ``MAX_ENDED`` facts end: a model that ends more than that reads badly. A chain of merges collapses from
-        the end whose fact is merged away: repeats from the last said, refinements from the first.
+        At most ``MAX_ENDED`` facts end, since a model that ends more is unreliable. Chains of merges collapse from the
+        end whose fact disappears: repeats from the latest said, refinements from the earliest.
         """
         weighed_ones = (self._weighed(one) for one in judged if one.verdict != "unrelated")
         relations = sorted((one for one in weighed_ones if one.verdict != "unrelated"), key=lambda one: one.new.said)
@@ -84,7 +83,7 @@ class Settlement:
                 self._apply(one, new, old)
 
     def latest(self, memory: Observation) -> Observation:
-        """Return the memory as it will be written, or the one that it was merged into."""
+        """Return the memory with its pending changes, or the one it was merged into."""
         while memory.id in self._heirs:
             memory = self._heirs[memory.id]
         if revision := self.revised.get(memory.id):
@@ -93,9 +92,9 @@ class Settlement:
         return self.fresh.get(memory.id, memory)
 
     def merge(self, gone: Observation, survivor: Observation, *, recap: bool = False) -> None:
-        """Merge ``gone`` into ``survivor``, which gains its sources; a recap adds none.
+        """Merge ``gone`` into ``survivor``, which gains its sources unless ``gone`` is a recap.
 
-        The source that said it first stands in front. A machine's note always gives way to a person's fact.
+        The earliest source comes first. A machine's note always gives way to a person's fact.
         """
         if gone.by_machine != survivor.by_machine:
             return self._give_way(*((survivor, gone) if survivor.by_machine else (gone, survivor)))
@@ -113,7 +112,7 @@ class Settlement:
         verdict = weighed(relation.verdict, relation.new, relation.old, self.own_names, self.aliases)
         if verdict == "unrelated":
             self.refused.append(relation)
-        if relation.verdict == "repeats" and verdict == "refines":  # neither says all of the other
+        if relation.verdict == "repeats" and verdict == "refines":  # each says something that the other lacks
             return replace(relation, verdict=verdict, rest=relation.old.text)
         return replace(relation, verdict=verdict)
 
@@ -128,14 +127,14 @@ class Settlement:
         elif relation.verdict == "refines":
             self._refine(new, old, relation.rest)
         elif relation.verdict == "repeats" and old.id in self.fresh and new.id not in self.fresh:
-            self._refine(old, new)  # an earlier conversation that is learned of later
+            self._refine(old, new)  # an earlier conversation that is read late
         elif relation.verdict == "repeats":
             self.merge(new, old, recap=recap)
 
     def _refine(self, whole: Observation, part: Observation, rest: str = "") -> None:
-        """``whole`` takes the place of ``part``; the details that only ``part`` had are added to its text.
+        """Let ``whole`` replace ``part``, adding the details that only ``part`` has to its text.
 
-        Those of a machine's note are not added to a person's fact.
+        Details of a machine's note are not added to a person's fact.
         """
         if part.by_machine != whole.by_machine:
             return self.merge(part, whole)
@@ -148,13 +147,13 @@ class Settlement:
         self.actions.append(action(name, part, **{key: whole.id}))
 
     def _give_way(self, note: Observation, stated: Observation) -> None:
-        """A person's fact takes the place of a machine's note, and nothing of it."""
+        """Let a person's fact replace a machine's note, without adopting anything from it."""
         name, key = ("merged", "into") if note.id in self.fresh else ("superseded", "by")
         self._take_over(note, stated, changed=False)
         self.actions.append(action(name, note, **{key: stated.id}))
 
     def _end(self, new: Observation, by: str, old: Observation, relation: FactRelation) -> None:
-        """End ``old`` in favour of ``by``: ``new`` itself, or the fact that it was merged into."""
+        """End ``old`` in favour of ``by``: ``new`` itself, or the fact it was merged into."""
         outcome = ended(new, old, self.now, self.own_names, self.aliases)
         if not outcome:
             self.refused.append(relation)
@@ -166,7 +165,7 @@ class Settlement:
             self._close(replace(outcome, by=by))
             self.actions.append(action("superseded", old, by=by))
             if not self.propose and (rest := remainder(old, relation.rest, self.now)):
-                self.fresh[rest.id] = replace(rest, said=outcome.said)  # until then the old fact says it
+                self.fresh[rest.id] = replace(rest, said=outcome.said)  # until then the old fact covers it
             return
         for memory in outcome:
             stored = memory.id not in self.fresh
@@ -184,7 +183,7 @@ class Settlement:
         self._heirs[gone.id] = survivor
 
     def _hand_over(self, gone: str, survivor: str) -> None:
-        """Name ``survivor`` as the successor of what ``gone``, which will not be stored, had superseded."""
+        """Make ``survivor`` the successor of what ``gone``, which will not be stored, had superseded."""
         self.closed = {id: replace(one, by=survivor) if one.by == gone else one for id, one in self.closed.items()}
         self.actions = [
             {name: survivor if name in ("by", "into") and value == gone else value for name, value in line.items()}
@@ -203,16 +202,16 @@ class Settlement:
 
 
 def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactRelation:
-    """Return the verdict with the later fact as the new one."""
+    """Build the relation with the later fact as the new one."""
     old, new = by_saying(one, other)
     return FactRelation(new, old, verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkBatch:
-    """``revised`` and ``closed`` are for what is stored already. ``rejected`` counts what was left out, by reason.
+    """``revised`` and ``closed`` concern stored records. ``rejected`` counts refused facts by reason.
 
-    ``judged`` counts what the model told beside facts, and what of it the rules refused (``records.weaknesses``).
+    ``judged`` counts the model's dates and verdicts, and those that the rules refused (``records.weaknesses``).
     """
 
     revised: tuple[Revision, ...] = ()
@@ -231,7 +230,7 @@ class WorkBatch:
         return replace(self, actions=(*self.actions, action(name, memory, **more)))
 
     def added(self, memories: Sequence[Memory], *, propose: bool) -> Self:
-        """Return the batch that tells of its new memories. A proposal supersedes nothing yet, so no line says so."""
+        """Report the new memories. Proposals supersede nothing yet, so their "superseded" lines are dropped."""
         ids = {memory.id for memory in memories} if propose else set()
         lines = [line for line in self.actions if not (line["action"] == "superseded" and line["by"] in ids)]
         added_lines = [action("proposed" if propose else "new", memory) for memory in memories]
@@ -249,14 +248,14 @@ class WorkBatch:
         return {"actions": list(self.actions), "rejected": dict(self.rejected), "judged": dict(self.judged)}
 
 
-# ---------------------------------------------------- what a replaced fact alone has: the other half of a list, details
+# details that only the replaced fact has
 
 
 def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
-    """Return what still holds of a fact that was ended, as a fact of its own; None where nothing is left.
+    """Build a fact from what still holds of an ended one; None if nothing is left.
 
-    The id follows from the old one, so that a worker that repeats this makes the same record. A time that only
-    the other half names goes with it: "The rent is 1,150" rests of "The rent is 1,150, and 1,290 from October on".
+    The id is derived from the old one, so that a repeated run makes the same record. A date that only the other half
+    names is dropped: "The rent is 1,150" remains of "The rent is 1,150, and 1,290 from October on".
     """
     text = " ".join(rest.split())
     if not is_part(text, old.text):
@@ -273,10 +272,10 @@ def is_part(text: str, whole: str) -> bool:
 
 
 def with_details(text: str, part: str, rest: str = "") -> str | None:
-    """Return ``text`` with what only ``part`` says; None where that would become too long.
+    """Return ``text`` with what only ``part`` says; None if it would become too long.
 
-    ``rest`` is what the model says is missing. Without it, ``part`` is kept whole if a number, name or title of it is
-    missing in ``text``.
+    ``rest``: the missing part according to the model. Without it, ``part`` is added whole if ``text`` lacks one of its
+    numbers, names or titles.
     """
     more = " ".join(rest.split()) if rest == part or is_part(rest, part) else ""
     if not more and any(True for _ in missing(part, text)):

@@ -1,4 +1,4 @@
-"""Subjects of facts: "Anna" may be "Anna Schmidt", "Craig" the user, "Mel and Bo" two people."""
+"""Match subjects of facts: "Anna" may be "Anna Schmidt", "Craig" the user, "Mel and Bo" two people."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memscope.text.tokens import fold
 
 USER_SUBJECT = "user"
 NOBODY: frozenset[str] = frozenset()
-Aliases: TypeAlias = frozenset[tuple[str, str]]  # another name and the usual one, folded
+Aliases: TypeAlias = frozenset[tuple[str, str]]  # (alias, usual name), folded
 NO_ALIASES: Aliases = frozenset()
 MIN_ALIKE_LETTERS, MIN_NICKNAME_LETTERS = 4, 3
 
@@ -25,30 +25,30 @@ MIN_ALIKE_LETTERS, MIN_NICKNAME_LETTERS = 4, 3
 @depends_on_languages
 @lru_cache(maxsize=1)
 def _joints() -> re.Pattern[str]:
-    """Return what stands between two names, in all languages: names are of none."""
+    """Match the separators between names ("and", commas) of all languages, since names belong to none."""
     return re.compile("|".join(filter(None, (r"\s*[&、,]\s*", *(one.wording.joint for one in registered())))))
 
 
 @depends_on_languages
-@lru_cache(4096)  # asked for every pair of facts
+@lru_cache(4096)  # called for every pair of facts
 def subjects(about: str, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
-    """Return the folded names in ``about``; "user" for one of ``own_names``, for an alias its name."""
+    """Return the folded names in ``about``, with ``own_names`` replaced by "user" and aliases by their usual name."""
     names = frozenset(" ".join(fold(name).split()) for name in _joints().split(about)) - {""}
     known = dict(aliases)
     return frozenset(USER_SUBJECT if name in own_names else known.get(name, name) for name in names)
 
 
 def meet(one: Observation, other: Observation) -> bool:
-    """Return whether both facts are about one person or thing, by its names."""
+    """Return whether both facts are about the same person or thing, judged by exact or partial names."""
     return any(_same_name(a, b) for a in subjects(one.about) for b in subjects(other.about))
 
 
 def may_meet(
     one: Observation, other: Observation, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> bool:
-    """Return whether both may be about one person or thing: also by names that differ by a letter.
+    """Like ``meet``, but also accept names that differ by a letter.
 
-    Of two facts that each name the other's subject, both are about both: who of two is meant was mistaken.
+    If each fact names the other's subject, both are about both: the model only picked different ones.
     """
     other_names, names = subjects(other.about, own_names, aliases), subjects(one.about, own_names, aliases)
     return any(_same_name(a, b) or _alike(a, b) for a in names for b in other_names) or _name_each_other(one, other)
@@ -62,7 +62,7 @@ def _name_each_other(one: Observation, other: Observation) -> bool:
 def covers(
     new: Observation, old: Observation, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> bool:
-    """Return whether ``new`` speaks of everybody that ``old`` is about."""
+    """Return whether ``new`` concerns every subject of ``old``."""
     new_names, wanted = subjects(new.about, own_names, aliases), subjects(old.about, own_names, aliases)
     if tells_end_for(new, old, own_names):
         return True
@@ -72,8 +72,8 @@ def covers(
 
 
 def tells_end_for(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
-    """Return whether ``new`` says that something is over with people whom ``old`` names: "Ben has moved out" ends
-    "the user shares a flat with Ben", which is about the user.
+    """Return whether ``new`` says that something is over with people in ``old``: "Ben moved out", "shares a flat with
+    Ben".
     """
     if not worded("over", new.text):
         return False
@@ -84,7 +84,7 @@ def tells_end_for(new: Observation, old: Observation, own_names: frozenset[str] 
 def share_thing(one: Observation, other: Observation, own_names: frozenset[str] = NOBODY) -> bool:
     """Return whether both name a thing of one owner, whatever they are about: "Carla is the user's new boss".
 
-    One that is about the thing itself ("boss") need not say whose it is.
+    A fact about the thing itself ("boss") need not name the owner.
     """
     a, b = _things(one.text, own_names), _things(other.text, own_names)
     if a & b:
@@ -102,7 +102,7 @@ def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own_
 @depends_on_languages
 @lru_cache(4096)
 def _things(text: str, own_names: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """Return owner and thing of "the user's new boss", "Ann's dentist"."""
+    """Return (owner, thing) pairs such as "the user's new boss", "Ann's dentist"."""
     matches = (match for one in wordings(text) for match in one.possession.finditer(text))
     pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
     return frozenset(
@@ -111,7 +111,7 @@ def _things(text: str, own_names: frozenset[str]) -> frozenset[tuple[str, str]]:
 
 
 def _same_name(one: str, other: str) -> bool:
-    """Return whether a name equals the other or is a part of it: a first name, or a Chinese name without surname."""
+    """Return whether one name equals or is part of the other: a first name, or a Chinese name without surname."""
     short, long = sorted((one, other), key=len)
     if short == long:
         return True
@@ -121,7 +121,7 @@ def _same_name(one: str, other: str) -> bool:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Return whether the names may be one, written otherwise: "Jon" and "John", "Mel" and "Melanie"."""
+    """Return whether the names may be spellings of one: "Jon" and "John", "Mel" and "Melanie"."""
     a, b = one.split(), other.split()
     if USER_SUBJECT in (one, other) or len(a) != len(b):
         return False
@@ -141,7 +141,7 @@ def _alike_words(short: str, long: str) -> bool:
 
 
 def role_names(role: str) -> tuple[str, ...]:
-    """Return how a fact may name whom a user calls "my sister"; the alias itself where it is no role."""
+    """Return the names that a fact may use for a role such as "my sister"; other aliases are returned as they are."""
     for forms in (one.names.role_forms for one in registered()):
         start = forms[0].partition("{}")[0] if forms else ""
         if start and role.startswith(start):
@@ -150,6 +150,6 @@ def role_names(role: str) -> tuple[str, ...]:
 
 
 def user_names(facts: Iterable[Observation]) -> frozenset[str]:
-    """Return the folded names that facts give the user ("The user's name is Craig.")."""
+    """Return the folded names of the user that the facts state ("The user's name is Craig.")."""
     matches = (one.user_named.search(fact.text) for fact in facts for one in wordings(fact.text))
     return frozenset(fold(match[1]) for match in matches if match)

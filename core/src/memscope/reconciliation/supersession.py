@@ -1,7 +1,7 @@
-"""Effects of a verdict on two facts. The model gives the direction; where it gives none, the order of saying decides.
+"""Effects of a verdict on two facts. The model gives the direction; otherwise the order of saying decides.
 
-``ends``: the fact said later ends or corrects the one said earlier. ``was``: it tells of an earlier time, both stay.
-``repeats``: it says nothing new. ``refines``: it says the same and more. ``unrelated``: everything else.
+``ends``: the later fact ends or corrects the earlier one. ``was``: it tells of an earlier time; both stay. ``repeats``:
+it says nothing new. ``refines``: it says the same and more. ``unrelated``: everything else.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, covers
 from memscope.records import Insight, Interval, Observation, Supersession
 from memscope.text.tokens import fold
 
-LATE_NEWS = timedelta(days=180)  # before a fact was said, a change may have happened that ends it
-MAX_SOURCES = 8  # of one observation; what was said more often than that is known
+LATE_NEWS = timedelta(days=180)  # a change up to this long before the old fact was said may still end it
+MAX_SOURCES = 8  # per observation; more add no certainty
 Verdict = Annotated[
     Literal["ends", "was", "repeats", "refines", "unrelated"],
-    BeforeValidator(lambda given: "ends" if given == "contradicts" else given),  # prompts of one's own may say so
+    BeforeValidator(lambda given: "ends" if given == "contradicts" else given),  # custom prompts may say so
 ]
 
 
 def event(memory: Observation) -> datetime:
-    """Return the start of the period the fact is about, else the time it was said."""
+    """Return the start of the period that the fact is about, else the time it was said."""
     return memory.happened.start if memory.happened else memory.said
 
 
 def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observation]:
-    """Return the pair in the order of saying; ``one`` counts as later if both were said at once."""
+    """Order the pair by when each was said; ``one`` counts as later if both were said at once."""
     return (one, other) if one.said < other.said else (other, one)
 
 
@@ -40,19 +40,18 @@ def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observ
 
 
 def tentative(memory: Observation) -> bool:
-    """Return whether the words state a plan, wish, fear or possibility, which ends no current fact."""
+    """Recognise plans, wishes, fears and possibilities, which end no current fact."""
     return worded("plan", memory.text)
 
 
 def ended(
     new: Observation, old: Observation, now: datetime, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> Supersession | tuple[Observation, ...]:
-    """Apply "``new`` ends ``old``": returns ``old`` closed, or the facts to revise; none for no effect.
+    """Apply "``new`` ends ``old``": return ``old`` closed, or the facts to revise; none if nothing changes.
 
-    Facts of another subject end nothing, nor do plans end present facts, nor present facts what was told as past, nor
-    what was told as past something else that holds, nor what happened long before the other was said. A future fact
-    only sets ``valid_to``. Of two dated past events the earlier one never ends the later one: it is told as history.
-    ``own_names``: names of the user, ``aliases`` of others.
+    No effect: ``new`` has another subject, is a plan where ``old`` holds now, or ``old`` told of the past. If ``new``
+    tells of an earlier time, only its own validity ends. A future ``new`` only sets ``valid_to`` of ``old``. Of two
+    dated past events the earlier never ends the later. ``own_names``: names of the user; ``aliases``: those of others.
     """
     if not covers(new, old, own_names, aliases) or (_open(new) and not _open(old)) or _is_history(old, new):
         return ()
@@ -68,7 +67,7 @@ def ended(
 
 
 def _is_history(old: Observation, new: Observation) -> bool:
-    """Return whether ``old`` told of a time that was over, and ``new`` does not correct it."""
+    """Return whether ``old`` was told as past and ``new`` does not correct it."""
     was_over = old.valid_to is not None and old.valid_to <= old.said
     over = old.happened is None or old.happened.end <= old.said
     if not was_over and not (over and _told_as_past(old)):
@@ -83,7 +82,7 @@ def _told_as_past(memory: Observation) -> bool:
 
 
 def _tells_of_another_time(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
-    """Return whether ``new`` tells of a time that was over, and not of the end of what ``old`` says.
+    """Return whether ``new`` tells of a past time rather than of the end of ``old``.
 
     "Lived in Paris in 2010" does not end "lives in Berlin"; "used to smoke" ends "smokes a lot".
     """
@@ -104,25 +103,25 @@ def _content(memory: Observation, own_names: frozenset[str]) -> frozenset[str]:
 
 
 def past(new: Observation, until: datetime | None = None) -> Observation:
-    """Return ``new`` as a past fact: valid to the end of the period it names, at most to ``until``."""
+    """Limit ``new`` to the past: valid until the end of the period it names, and at most to ``until``."""
     ends = [when for when in (new.happened and new.happened.end, until) if when and when <= new.said]
     return replace(new, valid_to=min(ends)) if ends else new
 
 
 def _open(memory: Observation) -> bool:
-    """Return whether the fact has not come true yet and has no known day: a plan, or a future without a date."""
+    """Return whether the fact has not come true and has no known day: a plan, or an undated future."""
     return tentative(memory) or (memory.happened is None and worded("future", memory.text))
 
 
 def _happened_before(new: Observation, old: Observation) -> bool:
-    """Return whether both are dated past events, and that of ``new`` was over when that of ``old`` began."""
+    """Return whether both are dated past events and ``new`` was over when ``old`` began."""
     if not new.happened or not old.happened:
         return False
     return new.happened.end <= old.happened.start <= old.said
 
 
 def _happened_long_before(new: Observation, old: Observation) -> bool:
-    """Return whether ``new`` was over so long before ``old`` was said that it is history, and no late news."""
+    """Return whether ``new`` was over so long before ``old`` was said that it is history rather than late news."""
     if new.happened is None or worded("still_holds", new.text):
         return False
     told_of_it = old.happened is not None and old.happened.overlaps(new.happened)
@@ -138,9 +137,9 @@ def replaced(old: Observation | Insight, by: Observation | Insight, now: datetim
 
 
 def joined(one: Observation, other: Observation) -> Observation:
-    """Return ``one`` with the sources of both and the more precise of their dates. ``said`` stays.
+    """Return ``one`` with the sources of both and the more precise date; ``said`` stays.
 
-    What a person says too is no longer a machine's alone.
+    A note of a machine that a person confirms gets that person's role as its origin.
     """
     happened = more_precise(one.happened, other.happened)
     dated = one if happened == one.happened else other

@@ -1,4 +1,4 @@
-"""Rules that no verdict passes, so that an error of the model does little harm: it is weakened, or comes to nothing."""
+"""Rules that weaken or reject a verdict, so that errors of the model do little harm."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from memscope.records.filters import has_name
 from memscope.text.tokens import fold
 from memscope.text.topics import topics
 
-MIN_ALIKE_WORDS = 0.25  # of the shorter fact; 97 % of the recorded repetitions have it, and 2 % of other pairs
-RECURS = "recurs"  # in the data of an observation: the rule of what is repeated
+MIN_ALIKE_WORDS = 0.25  # share of the shorter fact's words; 97 % of recorded repeats reach it, 2 % of other pairs
+RECURS = "recurs"  # key in an observation's data: its recurrence rule
 _DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
 
@@ -36,12 +36,11 @@ def weighed(
     own_names: frozenset[str] = NOBODY,
     aliases: Aliases = NO_ALIASES,
 ) -> Verdict:
-    """Return the verdict that counts.
+    """Return the verdict that the rules allow.
 
-    Facts of two subjects, two events of different days, and facts of different kinds are unrelated; so is what is said
-    to repeat or refine in other words altogether. Hearsay ends only what names its source. What repeats a
-    fact and has a number, name or day besides refines it. What a machine noted neither ends nor refines what
-    a person said.
+    Facts of different subjects, events of different days and facts of different kinds are unrelated. So are a repeat or
+    refinement without common words, and hearsay from a source that ``old`` does not name. A repeat with an additional
+    number, name or day refines. A machine's note neither ends nor refines a person's fact.
     """
     met = may_meet(new, old, own_names, aliases) or share_thing(new, old, own_names)
     if not met and not (verdict == "ends" and tells_end_for(new, old, own_names)):
@@ -58,13 +57,13 @@ def weighed(
 
 
 def are_other_events(one: Observation, other: Observation) -> bool:
-    """Return whether both have a date, and not the same; one that recurs has several."""
+    """Return whether both have dates that do not overlap. Recurring events have several dates and never differ."""
     dated = one.happened and other.happened and not one.happened.overlaps(other.happened)
     return bool(dated) and RECURS not in one.data and RECURS not in other.data
 
 
 def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
-    """Return whether somebody else is said to say it of the new fact's subject, of whom the old one says nothing."""
+    """Return whether ``new`` quotes somebody who is neither its subject nor named in ``old``."""
     for match in (one.hearsay.match(new.text) for one in wordings(new.text)):
         if match:
             source = USER_SUBJECT if calls_user(match["source"]) else fold(match["source"])
@@ -73,9 +72,9 @@ def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str] = N
 
 
 def are_of_other_kinds(one: Observation, other: Observation, own_names: frozenset[str] = NOBODY) -> bool:
-    """Return whether the facts share no word but names, no keyword, and less than half of the everyday topics of one.
+    """Return whether the facts share no words besides names, no keyword and under half of one fact's topics.
 
-    Without keywords nobody said what a fact is about.
+    Always False without keywords, which tell what a fact is about.
     """
     if not (one.keywords and other.keywords) or _content(one, own_names) & _content(other, own_names):
         return False
@@ -85,9 +84,9 @@ def are_of_other_kinds(one: Observation, other: Observation, own_names: frozense
 
 
 def are_alike(one: Observation, other: Observation) -> bool:
-    """Return whether facts that are said to say the same have words in common, beside whom they are about.
+    """Return whether the facts share words besides their subjects, or a keyword.
 
-    That both begin with one keyword, which names the field ("family"), says nothing: the others name the thing.
+    A first keyword that both share does not count: it names the field ("family"), the others name the thing.
     """
     if (keywords(one) & keywords(other)) - (_field(one) & _field(other)):
         return True
@@ -99,14 +98,14 @@ def _field(fact: Observation) -> set[str]:
 
 
 def keywords(fact: Observation) -> set[str]:
-    """Return the folded keywords that say something."""
+    """Return the folded keywords without subjects and words like "other"."""
     return {fold(word) for word in fact.keywords} - subjects(fact.about) - every("other")
 
 
 def _content(fact: Observation, own_names: frozenset[str]) -> frozenset[str]:
     called = [mention.text for mention in names(fact.text)]
     text = fact.text
-    for name in called:  # in a script without spaces the pairs of characters at its ends are of no word
+    for name in called:  # in CJK text, character pairs across a name's edge are no words
         text = text.replace(name, " ")
     return (
         form(text).topics - form(" ".join((*called, *subjects(fact.about), *own_names))).topics - every("state_words")
@@ -114,7 +113,7 @@ def _content(fact: Observation, own_names: frozenset[str]) -> frozenset[str]:
 
 
 def has_more(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
-    """Return whether the new fact has a number, name or day that the old one lacks."""
+    """Return whether the new fact has a number, name or date that the old one lacks."""
     known = f"{old.text} {old.about} {' '.join(own_names)}"
     if new.happened and not old.happened:
         return True
@@ -122,11 +121,11 @@ def has_more(new: Observation, old: Observation, own_names: frozenset[str] = NOB
 
 
 def missing(text: str, known: str) -> Iterator[str]:
-    """Yield the numbers, names and titles of a text that another one does not have."""
+    """Yield the numbers, names and titles of a text that are missing in another."""
     folded = known.casefold()
     return (detail for detail in _DETAIL.findall(text) if detail.casefold().strip(".,:") not in folded)
 
 
 def _digits(text: str) -> frozenset[str]:
-    """Return the characters that are numbers in a script without spaces."""
+    """Return the numerals among the characters, for scripts without spaces."""
     return frozenset(text) & frozenset("".join(every("digits")))
