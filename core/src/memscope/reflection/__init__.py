@@ -1,6 +1,6 @@
-"""observations → insights. Nothing new: no call.
+"""Reflect: place observations in insights. Without new observations there is no call.
 
-update ─────────────────▶ reconcile          each from TopicBatch to TopicBatch
+update ─────────────────▶ reconcile          each takes and returns a TopicBatch
 one call: where each      which facts end
 new one belongs, and      or repeat others
 which sentences change
@@ -47,9 +47,9 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]]
 
 
 async def _with_known(ctx: Services, batch: TopicBatch) -> TopicBatch:
-    """Add the current insights about the user, the observations they rest on, and those near that stand alone.
+    """Add the agent's current insights, the observations they rest on, and nearby observations outside any insight.
 
-    What waits for a later batch of a backlog is not known yet.
+    Observations that wait for a later batch are left out.
     """
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())

@@ -1,4 +1,4 @@
-"""TopicBatch: state handed from worker to worker of reflect."""
+"""TopicBatch: the state that the workers of reflect pass on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memscope.records import ChangeSet, Insight, Observation, Scope, Sentence
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject to be written: its insight so far, its sentences from now on, ids of the facts placed under it now.
+    """A subject to write: its current insight, its new sentences, and the ids of the facts placed under it now.
 
-    ``worded``: those of the sentences that the reply brought.
+    ``worded``: the sentences that the model wrote.
     """
 
     subject: str
@@ -26,11 +26,11 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class TopicBatch(WorkBatch):
-    """Observations of one agent that were not reflected on yet, and the topics and verdicts made of them so far.
+    """One agent's observations to reflect on, with the topics and verdicts derived from them so far.
 
-    ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``near`` are facts that stand
-    alone. ``topics`` are to be written, ``alone`` are ids of observations that belong to no subject. ``relations`` are
-    verdicts on facts.
+    ``insights``: the current ones. ``sources``: the observations they rest on, by id. ``near``: nearby facts outside
+    any insight. ``topics``: subjects to write. ``alone``: ids of observations that belong to no subject. ``relations``:
+    verdicts on pairs of facts.
     """
 
     id: str
@@ -50,7 +50,7 @@ class TopicBatch(WorkBatch):
 
 
 def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
-    """Return the change set. Marked as seen: observations that were placed, and those of no subject."""
+    """Build the change set. Observations that were placed, and those of no subject, are done."""
     batch = batch.added(batch.new, propose=propose)
     placed = {id for topic in batch.topics for id in topic.placed}
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new

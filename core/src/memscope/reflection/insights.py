@@ -1,4 +1,4 @@
-"""Insights made of topics: the sentences, and in the sources every fact that was ever placed under the subject."""
+"""Write topics as insights: their sentences, and as sources every fact ever placed under the subject."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memscope.reflection.batch import Topic, TopicBatch
 from memscope.stores import Store
 from memscope.text.tokens import fold
 
-MAX_INSIGHT_VALUE_CHARS = 1_500  # of the sentences; the oldest of a longer one become an insight of their own
+MAX_INSIGHT_VALUE_CHARS = 1_500  # of the sentences; the oldest beyond that become a separate insight
 
 
 def with_insights(batch: TopicBatch, now: datetime) -> TopicBatch:
-    """Write the batch's topics: other sentences supersede the old insight, further sources alone revise it."""
+    """Write the batch's topics: changed sentences supersede the old insight, additional sources only revise it."""
     known = {topic.insight.id for topic in batch.topics if topic.insight}
     others = [Topic(one.subject, one, attributed(one, batch.facts)) for one in batch.insights if one.id not in known]
     settled = [_without_ended(batch, topic, now) for topic in (*batch.topics, *others)]
@@ -30,7 +30,7 @@ def with_insights(batch: TopicBatch, now: datetime) -> TopicBatch:
 
 
 def _without_ended(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
-    """Return the topic without what ended facts say; merged facts stand by their survivors."""
+    """Drop what ended facts say from the topic, and replace merged facts by their survivors."""
     facts = batch.facts
     ended = {one.id: one.by for one in batch.closed if one.valid_to is not None}
     ended |= {one.id: one.superseded_by for one in ended_since(batch, topic.insight, now)}
@@ -42,7 +42,7 @@ def _without_ended(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
 
 
 def ended_since(batch: TopicBatch, insight: Insight | None, now: datetime) -> list[Observation]:
-    """Return the facts under an insight that have ended since it was written."""
+    """Return the facts of an insight that have ended since it was written."""
     facts = [batch.sources[id] for id in insight.sources if id in batch.sources] if insight else []
     return [
         fact for fact in facts
@@ -60,7 +60,7 @@ def _survivor(batch: TopicBatch, id: str) -> str:
 
 
 def _parts(batch: TopicBatch, topic: Topic) -> Iterator[Topic]:
-    """Yield the topic, and before it one per part of its older sentences where all are too long for one."""
+    """Split off older sentences as dated topics of their own while the topic is too long; yield it last."""
     parts: list[list[Sentence]] = [[]]
     for sentence in reversed(topic.sentences):
         if parts[-1] and sum(len(one.text) for one in (*parts[-1], sentence)) > MAX_INSIGHT_VALUE_CHARS:
@@ -98,7 +98,7 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
 
 
 def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
-    """Return the ids of the facts under the topic, those of the old insight first."""
+    """Return the ids of the topic's facts, those of the old insight first."""
     before: Iterable[str] = topic.insight.sources if topic.insight else ()
     stated = [id for one in topic.sentences for id in one.sources]
     placed = [one.id for one in batch.observations if one.id in topic.placed]
@@ -106,7 +106,7 @@ def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
-    """Return a person's statement about a subject as an insight on it, in the place of the insight there is."""
+    """Make a person's statement about a subject an insight that supersedes the present one."""
     select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
     insights = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
     old = [

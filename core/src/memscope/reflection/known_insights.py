@@ -1,4 +1,4 @@
-"""The view of the model beside new facts: insights near them with their sentences, and facts that stand alone."""
+"""What the model sees beside new facts: nearby insights with their sentences, and nearby facts outside insights."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from memscope.text.vectors import sentence_vector
 
 M = TypeVar("M", bound=Memory)
 MAX_NAMED_INSIGHTS = 40
-MAX_SENTENCES = 12  # shown of one insight, the nearest to the new facts
-# beside up to FEW_FACTS new ones, and in proportion beside more: facts near them that stand alone, insights shown with
-# sentences, and characters of all sentences
+MAX_SENTENCES = 12  # per insight: those nearest to the new facts
+# Limits for up to FEW_FACTS new facts, scaled up for more: nearby facts outside insights, insights shown
+# with sentences, and characters of all sentences.
 FEW_FACTS = 20
 MAX_EARLIER_FACTS, MAX_OPEN_INSIGHTS, MAX_SENTENCE_CHARS = 15, 16, 5_000
-MAX_SHOWN_FACT_CHARS = 300  # characters that are shown
-LONG_INSIGHT_CHARS = 800  # from which the model is to part an insight
+MAX_SHOWN_FACT_CHARS = 300  # longer facts are cut
+LONG_INSIGHT_CHARS = 800  # the model is asked to split longer insights
 MIN_NEARNESS = 0.3
 MEANING_WEIGHT, PERSON_WEIGHT, HEADING_WEIGHT = 0.5, 0.1, 0.3
 
 
 @dataclass(frozen=True)
 class ShownFacts:
-    """Facts (new ones, then those known before) and insights as the model sees them.
+    """Facts (new ones first, then earlier ones) and insights as the model sees them.
 
-    ``sentences`` are numbered from 1 through all insights; each is with the insight it stands in.
+    ``sentences`` are numbered from 1 across all insights; each is paired with its insight.
     """
 
     facts: Sequence[Observation]
@@ -57,9 +57,9 @@ def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
 
 
 def ended(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observation]:
-    """Return the facts under the insight that one of the batch has ended, and those that ended since it was written.
+    """Return the insight's facts that the batch has ended, and those that ended since it was written.
 
-    A repeat that was merged ended nothing.
+    Merged repeats did not end.
     """
     new = {fact.id for fact in batch.observations}
     facts = (batch.sources[id] for id in insight.sources if id in batch.sources)
@@ -70,9 +70,9 @@ def ended(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observatio
 def in_turn(
     facts: Sequence[Observation], others: Sequence[M], near: Callable[[Observation, M], float], least: float = -1.0
 ) -> list[M]:
-    """Return the others, the one nearest to each fact first, then the second nearest, ...
+    """Interleave the rankings of all facts: the nearest to each fact first, then the second nearest, ...
 
-    What many share with one fact, the name of a person for one, crowds out none that another fact needs.
+    Something that many others share with one fact, such as a name, then crowds out nothing another fact needs.
     """
     rankings = []
     for fact in facts:
@@ -82,7 +82,7 @@ def in_turn(
 
 
 class _Nearness:
-    """Nearness of facts by words, built-in vectors and person; vectors are made once."""
+    """Nearness of facts by words, built-in vectors and person, with cached vectors."""
 
     def __init__(self) -> None:
         self._vectors: dict[str, object] = {}
@@ -115,7 +115,7 @@ class _Nearness:
 def _sentences(
     batch: TopicBatch, insights: Iterable[Insight], nearness: _Nearness, room: int
 ) -> list[tuple[Insight, Sentence]]:
-    """Return the sentences to show in ``room`` characters, in the order of the insights; what is not shown stays."""
+    """Choose the sentences to show within ``room`` characters, in the order of the insights."""
     chosen: list[tuple[Insight, Sentence]] = []
     for insight in insights:
         every = attributed(insight, batch.facts)

@@ -1,6 +1,6 @@
-"""reconcile: long-term contradictions and repetitions that ``update`` reported among the facts of one subject.
+"""reconcile: settle the long-term contradictions and repetitions that ``update`` reported, without a model call.
 
-No call: ``reconciliation.settlement`` applies the verdicts.
+``reconciliation.settlement`` applies the verdicts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,6 @@ async def reconcile(batch: TopicBatch, ctx: Services) -> TopicBatch:
 
 
 def _counts(relation: FactRelation) -> bool:
-    """Return whether the verdict applies: both facts are current and about the same subject."""
+    """Return whether the verdict applies: both facts are current and about the same subject or thing."""
     one_subject = may_meet(relation.new, relation.old) or share_thing(relation.new, relation.old)
     return not relation.new.closed and not relation.old.closed and one_subject

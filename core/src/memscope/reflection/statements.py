@@ -1,4 +1,4 @@
-"""Statements: stored with the memory they make, or as a further source of a memory that says the same."""
+"""Store statements with their memory, or as a further source of a memory that says the same."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from memscope.text.tokens import fold
 if TYPE_CHECKING:
     from memscope.services import MemoryOperations
 
-MAX_SOURCE_ATTEMPTS = 8  # to add a source to a memory that others revise at the same time
-MAX_SEARCH_TERMS = 64  # of a statement, to search for the same one by
+MAX_SOURCE_ATTEMPTS = 8  # retries while others revise the memory at the same time
+MAX_SEARCH_TERMS = 64  # of a statement, used to search for an equal one
 _locks: WeakValueDictionary[tuple[int, int, str], asyncio.Lock] = WeakValueDictionary()
 
 
@@ -43,7 +43,7 @@ async def add(
     expires: datetime | str | None,
     zone: tzinfo | None,
 ) -> tuple[Memory, bool]:
-    """Validate a statement and store it; ``AsyncMemoryScope.add_memory`` has the arguments."""
+    """Validate a statement and store it; see ``AsyncMemoryScope.add_memory`` for the arguments."""
     services = runtime.services
     turn, timed = await runtime.check_statement(message, where, zone, textless=bool(data))
     draft, memory = statement(
@@ -53,16 +53,16 @@ async def add(
         expires=None if expires is None else validation.when("expires", expires, zone or services.zone),
     )  # fmt: skip
     about = validation.text("subject", " ".join(subject.split()), services.limits.query) if subject else ""
-    memory, about = services.redact(memory), services.redact(about)  # compared as stored
+    memory, about = services.redact(memory), services.redact(about)  # redact before comparing with stored memories
     return await keep(services.store, draft, memory, about, timed=timed)
 
 
 async def keep(
     store: Store, statement: TurnInsert, new: Observation, subject: str = "", *, timed: bool = False
 ) -> tuple[Memory, bool]:
-    """Store a statement; return its memory, and whether anything was written. ``subject``: it makes an insight.
+    """Store a statement; return its memory and whether anything was written. With a ``subject`` it becomes an insight.
 
-    ``timed``: its key follows from its time, so that it may be stored already. ``Conflict`` if that was forgotten.
+    ``timed``: its key depends on its time, so it may be stored already. Raise ``Conflict`` if that one was forgotten.
     """
     user = new.scope.user
     if timed and not subject and (memory := await _of_statement(store, user, statement.turn.key)):
@@ -72,7 +72,7 @@ async def keep(
             again = await _said_again(store, new, subject)
             if again is None:
                 break
-            with suppress(Conflict):  # revised meanwhile; or this statement of that time was forgotten
+            with suppress(Conflict):  # revised meanwhile, or the statement of that time was forgotten
                 if again.changes.revised:
                     await store.append(user, [statement], again.changes)
                 return await _stored(store, user, again.memory.id), bool(again.changes.revised)
@@ -96,12 +96,12 @@ async def _stored(store: Store, user: str, id: str) -> Memory:
     return memory
 
 
-# ---- said again
+# repeated statements
 
 
 @dataclass(frozen=True, slots=True)
 class SaidAgain:
-    """The memory that a statement repeats; ``changes`` make the statement a source of it, or are empty."""
+    """The memory that a statement repeats. ``changes`` add the statement to its sources, or are empty."""
 
     memory: Memory
     changes: ChangeSet
@@ -109,16 +109,16 @@ class SaidAgain:
 
 @asynccontextmanager
 async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
-    """Hold a lock of this user in this event loop: of equal statements at once, each finds the one before."""
+    """Lock this user in this event loop, so that concurrent equal statements see each other."""
     key = (id(store), id(asyncio.get_running_loop()), user)
     async with _locks.setdefault(key, asyncio.Lock()):
         yield
 
 
 async def _said_again(store: Store, new: Observation, subject: str = "") -> SaidAgain | None:
-    """Return the current memory with the words, agent, data and end of this one; None for a document.
+    """Find the current memory with the same words, agent, data and expiry; None for a document.
 
-    ``subject``: that of the insight that the statement is to make.
+    ``subject``: of the insight that the statement would become.
     """
     if new.name is not None or not new.text.strip():
         return None
@@ -134,7 +134,7 @@ async def _said_again(store: Store, new: Observation, subject: str = "") -> Said
 
 
 async def _of_statement(store: Store, user: str, key: str) -> Memory | None:
-    """Return the memory that rests on a stored statement, the current one before others."""
+    """Return the memory that rests on a stored statement, preferring the current one."""
     derived = (await store.fetch(user, [key])).derived.get(key, ())
     return next((one for one in derived if one.current), derived[0] if derived else None)
 
@@ -162,7 +162,7 @@ async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) ->
 
 
 async def _with_text(store: Store, new: Observation) -> list[Observation]:
-    """Return those with a text that has no words to search for, such as an emoji."""
+    """Find equal texts without searchable words, such as an emoji."""
     kinds = frozenset({"observation"})
     select = Select(new.scope.user, new.scope.agent, kinds=kinds, text=new.text.strip(), current=True)  # type: ignore[arg-type]
     return [one async for page in store.scan(select) for one in page if isinstance(one, Observation)]
@@ -173,13 +173,13 @@ def _compared_words(text: str) -> tuple[str, ...]:
 
 
 def _is_same(memory: Memory, new: Observation) -> bool:
-    """Return whether the memory has the scope, data and end of the new one, and no name."""
+    """Return whether the memory has the new one's scope, data and expiry, and no name."""
     same = (memory.scope, memory.name, memory.expires) == (new.scope, None, new.expires)
     return same and memory.current and matches({"data": {"$eq": new.data}}, {"data": memory.data})
 
 
 async def _further_source(store: Store, known: Observation, new: Observation) -> ChangeSet:
-    """Return the revision that adds a source; what said it first stands in front. None is added beyond ``SOURCES``."""
+    """Revise the memory with a further source, earliest first; no change beyond ``MAX_SOURCES``."""
     if len(known.sources) >= MAX_SOURCES or set(new.sources) <= set(known.sources):
         return ChangeSet()
     whole = joined(known, new)

@@ -1,8 +1,8 @@
-"""summary: what left the window of a session, as one insight that is replaced, never a second one beside it.
+"""summary: keep the turns that left a session's window as one insight per session, which is replaced when more leave.
 
-Made with ``context.budget`` in the settings, by the batch of consolidate that sees turns leave: one call for what left
-since the last time, once that is half a window. Its change set is part of the batch's, so that it is saved, applied and
-repeated with it. It rests on every turn that it tells of, goes with any of them, and is no hit of a search.
+Enabled by ``context.budget`` in the settings. The batch of consolidate that sees turns leave makes one call for the
+turns that left since the last summary, once they fill half a window. The summary is saved, applied and repeated with
+the batch's change set. It rests on every turn it covers, is forgotten with any of them, and is never a search hit.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from memscope.retrieval.window import cost, fit_turns, said_lately, summary_name
 from memscope.services import Services
 from memscope.text.language import is_wide
 
-MAX_SUMMARY_CHARS = 4_000  # characters of a reply
-MAX_SHOWN_TURN_CHARS, MAX_SHOWN_CHARS = 1_000, 10_000  # of a turn, and of all turns, that are shown in one call
+MAX_SUMMARY_CHARS = 4_000  # of a reply
+MAX_SHOWN_TURN_CHARS, MAX_SHOWN_CHARS = 1_000, 10_000  # per turn, and in all, shown in one call
 
 
 class Summary(BaseModel):
@@ -44,9 +44,9 @@ class Summary(BaseModel):
 
 
 def with_summary(job: StageJob) -> StageJob:
-    """Return the job of consolidate, whose batches also bring the summaries of their sessions up to date.
+    """Extend the job of consolidate so that its batches also update the summaries of their sessions.
 
-    A call that fails leaves the summary as it is, and its code in the report; the next batch tries again.
+    A failed call leaves the summary unchanged and its error code in the report; the next batch tries again.
     """
 
     async def make(ctx: Services, claim: Claim) -> ChangeSet:
@@ -72,7 +72,7 @@ async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, c
     shown = list(await hooks.before("consolidate", spoken, scope=Scope(claim.user))) if spoken else []
     if not shown:
         return change_set
-    # One of an earlier conversation is not continued: the new one takes its place.
+    # Replace the summary of an earlier conversation instead of continuing it.
     known = old if old is not None and not {turn.key for turn in turns}.isdisjoint(old.sources) else None
     text = await _ask(ctx, known.text if known else "", shown)
     insight = Insight(
@@ -90,7 +90,7 @@ async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, c
 
 
 def _turns_to_add(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Turn]:
-    """Return the turns for one call, the oldest that left the window since the last time; [] while they are few."""
+    """Return the oldest turns that left since the last summary, up to one call's worth; none while they are few."""
     shares = ctx.settings.context
     window = int((shares.budget or 0) * shares.recent)
     left = turns[: len(turns) - len(fit_turns(turns, window))]

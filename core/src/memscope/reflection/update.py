@@ -1,9 +1,9 @@
-"""update: place new observations under subjects, and put their news into sentences there, in one call.
+"""update: place new observations under subjects and rewrite the sentences there, in one call.
 
-The reply adds, merges, moves and drops numbered sentences. What was not shown is not touched, what is replaced goes
-only if no name and no number of it is lost, and where a sentence cannot be used the facts stand in their own words. An
-observation that the reply leaves out is not marked as seen; one that stands alone is, and is shown again beside a near
-one.
+The reply adds, merges, moves and drops numbered sentences. Sentences that were not shown stay untouched, and one is
+replaced only if none of its names and numbers is lost. Where a sentence is unusable, the facts stand in their own
+words. An observation that the reply ignores stays pending. One placed in no subject is done, and is shown again beside
+a similar one.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from memscope.services import Services
 from memscope.text.tokens import fold
 
 MAX_TOPIC_CHARS = 80
-MIN_SAID_BY_MODEL = 0.5  # share of a fact's words in the sentence that says it, where the model finds no news in it
+MIN_SAID_BY_MODEL = 0.5  # share of a fact's words in a sentence if the model reports nothing new
 MAX_TOLD_CHARS = 400  # of a sentence
-MIN_FACTS_PER_SUBJECT = 2  # facts make a new subject
+MIN_FACTS_PER_SUBJECT = 2  # for a new subject
 
 
 class Related(BaseModel):
@@ -63,7 +63,7 @@ class Updates(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """A sentence of the reply: its text, the facts it rests on, and those it takes the place of."""
+    """A sentence of the reply: its text, the facts it rests on, and the sentences it replaces."""
 
     text: str
     facts: Sequence[Observation]
@@ -76,7 +76,7 @@ class Entry:
 
 @dataclass
 class Draft:
-    """A subject of the reply with its entries, and the sentences of its insight as these change them."""
+    """A subject of the reply with its entries, and its insight's sentences with the entries applied."""
 
     subject: str
     insight: Insight | None
@@ -94,7 +94,7 @@ class Draft:
     writes=["observations", "topics", "alone", "relations", "rejected"],
 )
 async def update(batch: TopicBatch, ctx: Services) -> TopicBatch:
-    """Place every observation and tell its news. A reply that was cut halves the batch."""
+    """Place every observation and write its news. If the reply was cut, retry with half of the batch."""
     view = shown(batch, ctx.clock())
     texts = [fact.text for fact in batch.observations]
     try:
@@ -102,12 +102,12 @@ async def update(batch: TopicBatch, ctx: Services) -> TopicBatch:
     except ModelReplyCut:
         if len(batch.observations) == 1:
             raise
-        half = batch.observations[: len(batch.observations) // 2]  # the others stay unseen: the next batch has them
+        half = batch.observations[: len(batch.observations) // 2]  # the others stay pending for the next batch
         return await update(replace(batch, observations=half), ctx)
 
 
 def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicBatch:
-    """Convert the reply to topics. Raises ``ModelReplyError`` if it places none of the facts."""
+    """Convert the reply to topics. Raise ``ModelReplyError`` if it places none of the facts."""
     drafts, reasons = _drafts(batch, view, reply)
     new = {fact.id for fact in batch.observations}
     alone = {view.facts[n - 1].id for n in reply.alone if 1 <= n <= len(view.facts)} & new
@@ -129,7 +129,7 @@ def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicB
 
 
 def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[str, Draft], Counter[str]]:
-    """Group the reply by subject; a known subject's name means that subject. Also counts what makes no sense."""
+    """Group the reply by subject, matching known subjects by name; also count unusable parts by reason."""
     known = {fold(insight.subject): insight for insight in batch.insights}
     drafts: dict[str, Draft] = {}
     reasons: Counter[str] = Counter()
@@ -145,7 +145,7 @@ def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[s
         if not 0 < len(name) <= MAX_TOPIC_CHARS:
             reasons["too_long" if name else "no_subject"] += 1
         elif insight is None and translated(name, [fact.text for fact in facts] or [name]):
-            reasons["translated"] += 1  # its facts stay unseen: there is no name for their subject
+            reasons["translated"] += 1  # its facts stay pending without a usable subject
         else:
             draft = drafts.setdefault(fold(name), Draft(insight.subject if insight else name, insight))
             draft.entries.append(Entry(without_heading(one.text, draft.subject), facts, old))
@@ -153,7 +153,7 @@ def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[s
 
 
 def _founds(draft: Draft) -> bool:
-    """Return whether the subject is there, has facts enough, or is the one of lone lasting facts."""
+    """Return whether the subject exists, has enough facts, or is the collective one for single lasting facts."""
     facts = draft.facts.keys() | {id for entry in draft.entries for id in entry.sources}
     basic = bool(facts) and fold(draft.subject).endswith(tuple(every("basics")))
     return draft.insight is not None or basic or len(facts) >= MIN_FACTS_PER_SUBJECT
@@ -163,10 +163,10 @@ def _founds(draft: Draft) -> bool:
 
 
 def _topics(batch: TopicBatch, drafts: list[Draft], new: set[str], reasons: Counter[str]) -> tuple[Topic, ...]:
-    """Apply the entries of all drafts, those that only drop or move last."""
+    """Apply the entries of all drafts, those that only drop or move sentences last."""
     of = {draft.insight.id: draft for draft in drafts if draft.insight}
     for insight in [one for draft in drafts for entry in draft.entries for one, _ in entry.old]:
-        if insight.id not in of:  # loses sentences to another
+        if insight.id not in of:  # an insight that only loses sentences
             of[insight.id] = Draft(insight.subject, insight)
             drafts.append(of[insight.id])
     for draft in drafts:
@@ -184,7 +184,7 @@ def _topics(batch: TopicBatch, drafts: list[Draft], new: set[str], reasons: Coun
 
 
 def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) -> Counter[str]:
-    """Put what the entry says into the draft, and take out what it replaces; count what was refused."""
+    """Add what the entry says to the draft and remove what it replaces; count refusals by reason."""
     old = [(of[insight.id], one) for insight, one in entry.old if one in of[insight.id].sentences]
     if not entry.text and not entry.facts:
         return Counter({"would_lose": sum(not _taken_out(batch, draft, home, one) for home, one in old)})
@@ -205,7 +205,7 @@ def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) 
 
 
 def _taken_out(batch: TopicBatch, draft: Draft, home: Draft, one: Sentence) -> bool:
-    """Move a sentence to the draft; one that stands there goes if another says it, or if all its facts have ended."""
+    """Move a sentence to the draft. In its own draft, drop it if another says the same or all its facts have ended."""
     if home is not draft:
         draft.sentences.append(one)
     elif not any(says(other.text, one.text) for other in home.sentences if other is not one) and not all(
@@ -227,7 +227,7 @@ def _insert(draft: Draft, sentence: Sentence, at: int | None) -> None:
 
 
 def _refusal(entry: Entry) -> str:
-    """Return why the text of an entry cannot be used: not in the language of its facts, or too long."""
+    """Return why an entry's text is unusable: too long, or not in the language of its facts."""
     texts = [fact.text for fact in entry.facts] + [one.text for _, one in entry.old]
     if entry.text and texts and translated(entry.text, texts):
         return "translated"
