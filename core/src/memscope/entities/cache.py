@@ -1,8 +1,8 @@
-"""Cache the names read from each user's records, within a bound, and follow the store's changes.
+"""Cache the names read from each user's records, within limits, and follow the store's changes.
 
-    changes of the store ──▶ records read again ──▶ each index that was asked for ──▶ one question at a time
+    changes of the store ──▶ records read again ──▶ each cached index ──▶ one query at a time
 
-Work that takes long is done in a thread; questions about one user wait for each other.
+Long work runs in a thread; queries for one user wait for each other.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from memscope.stores.rules import record_id
 if TYPE_CHECKING:
     from memscope.search.changes import Changes, RecordChanges
 
-# Of all users, about 1 KB each; the latest user's are kept whatever their number. More of them make the pauses of
-# Python's garbage collector long: some 150 ms for 40,000.
+# For all users together, about 1 KB each; the current user's are kept whatever their number. More of them lengthen
+# the pauses of Python's garbage collector: about 150 ms for 40,000.
 MAX_INDEXED_RECORDS = 100_000
-MAX_VIEWS_PER_USER = 8  # of one user
-MAX_INLINE_RECORDS = 1000  # records of an index that answers sooner than a thread would
-MIN_TURNS_TO_INDEX = 20  # turns whose names are found sooner
+MAX_VIEWS_PER_USER = 8  # cached indexes per user
+MAX_INLINE_RECORDS = 1000  # up to this size a query is faster than a thread
+MIN_TURNS_TO_INDEX = 20  # up to this many, reading names is faster than a thread
 RECORDS_PER_PAGE = 1000
 
 T = TypeVar("T")
@@ -43,14 +43,14 @@ class _User:
     def reset(self) -> None:
         self.records = ReadRecords({}, {})
         self.revision = 0
-        self.views: OrderedDict[_ViewKey, tuple[EntityIndex, set[str]]] = OrderedDict()  # and what changed since
+        self.views: OrderedDict[_ViewKey, tuple[EntityIndex, set[str]]] = OrderedDict()  # with the ids changed since
 
     @property
     def ids(self) -> set[str]:
         return {*self.records.turns, *self.records.memories}
 
     def forget(self, ids: Iterable[str]) -> set[str]:
-        """Drop the records of these ids; returns those that were known."""
+        """Drop the records of these ids and return those that were known."""
         turns, memories = self.records.turns, self.records.memories
         return {id for id in ids if turns.pop(id, None) is not None or memories.pop(id, None) is not None}
 
@@ -60,11 +60,11 @@ _users = WeakKeyDictionary()
 
 
 async def ask(store: Store, user: str, view: EntityView, query: Callable[[EntityIndex], T]) -> T:
-    """Ask the index of the user's records as they are now; only what changed since the last call is read."""
+    """Query the index of the user's current records, reading only what changed since the last query."""
     users = _users.setdefault(asyncio.get_running_loop(), WeakKeyDictionary()).setdefault(store, OrderedDict())
     known = users.setdefault(user, _User())
     users.move_to_end(user)
-    # a task of its own: cancelling the caller leaves no index half up to date
+    # in its own task: cancelling the caller leaves no index half updated
     answer = await asyncio.shield(asyncio.create_task(_ask(store, user, known, view, query), name="memscope-names"))
     while len(users) > 1 and sum(one.records.size for one in users.values()) > MAX_INDEXED_RECORDS:
         users.popitem(last=False)
@@ -103,7 +103,7 @@ async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityInd
 
 
 async def _follow(store: Store, user: str, known: _User) -> set[str]:
-    """Bring the records up to date; returns the ids of those that came, changed or went."""
+    """Bring the records up to date; return the ids that were added, changed or removed."""
     if (changes := getattr(store, "changes", None)) is not None:
         return await _follow_units(store, user, known, changes)
     if (pages := getattr(store, "record_changes", None)) is not None:
@@ -151,5 +151,5 @@ async def _follow_units(
 
 
 async def _read(page: Sequence[Record], known: _User) -> set[str]:
-    ids = read(page, known.records)  # read as they are iterated
+    ids = read(page, known.records)  # lazily, while the set is built
     return set(ids) if len(page) <= MIN_TURNS_TO_INDEX else await asyncio.to_thread(set, ids)

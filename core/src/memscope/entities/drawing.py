@@ -1,4 +1,4 @@
-"""A graph of entities as GraphML, DOT and SVG. The layout is concentric and always the same for the same graph."""
+"""Draw a graph of entities as GraphML, DOT and SVG. The layout is concentric and deterministic."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from memscope.entities.results import GraphEdge, GraphNode
 
 COLOURS = {"person": "#4c78a8", "place": "#54a24b", "organisation": "#e45756", "thing": "#b279a2", "topic": "#eeca3b"}
-RING_PIXELS = 150  # pixels between circles
-PIXELS_PER_NAME = 96  # pixels of a circle's length per name
+RING_PIXELS = 150  # between circles
+PIXELS_PER_NAME = 96  # of circumference per name
 MARGIN_PIXELS = 90
-TWIST_RADIANS = 2.4  # radians from ring to ring, so that no three names are in line
+TWIST_RADIANS = 2.4  # between rings, so that no three names are in line
 MAX_LABEL_CHARS = 24
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _for_xml(text: str) -> str:
-    """The characters of a text that XML may hold."""
+    """Drop the characters that XML does not allow."""
     return _NOT_XML.sub("", text)
 
 
@@ -91,7 +91,7 @@ def _circle(node: GraphNode, x: int, y: int) -> str:
 
 
 def _places(nodes: Sequence[GraphNode]) -> tuple[dict[str, tuple[int, int]], int]:
-    """Return the place of each name, and the radius of the outer circle."""
+    """Return each name's position, and the radius of the outer circle."""
     places: dict[str, tuple[float, float]] = {}
     radius = 0.0
     for number, ring in enumerate(_rings(nodes)):

@@ -1,4 +1,4 @@
-"""Graph of entities: those named in the same turns, and those that a fact relates, with its words."""
+"""Graph of entities that are named in the same turns or related by a fact, with the fact's words."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from memscope.entities import drawing
 from memscope.entities.index import EntityIndex
 from memscope.entities.results import GraphEdge, GraphNode
 
-MAX_FACTS_PER_PAIR = 3  # of one pair, the newest
+MAX_FACTS_PER_PAIR = 3  # the newest ones
 
 
 @dataclass(frozen=True, slots=True)
 class EntityGraph:
-    """Nodes by distance and by the number of their turns; edges by the order of their nodes."""
+    """Nodes ordered by distance and number of turns; edges in the order of their nodes."""
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
 
     def worded(self, words: Mapping[str, str]) -> EntityGraph:
-        """The graph with the words of its facts by id; an edge without words is left out."""
+        """Fill in the facts' words by id, and leave out fact edges without words."""
         edges = (replace(one, words=words.get(one.id, "")) for one in self.edges)
         return replace(self, edges=tuple(one for one in edges if one.kind == "together" or one.words))
 
@@ -37,14 +37,14 @@ class EntityGraph:
         return drawing.dot(self.nodes, self.edges)
 
     def svg(self, link: Callable[[str], str] | None = None) -> str:
-        """A picture for a browser: circles around those asked for, without a script; ``link`` of a name if given."""
+        """Draw circles around the requested entities for a browser, without scripts; ``link`` makes a name's URL."""
         return drawing.svg(self.nodes, self.edges, link)
 
 
 def reach(index: EntityIndex, starts: Sequence[int], depth: int, most: int) -> dict[int, int]:
-    """Return the distance of each entity within ``depth`` of any start, ``most`` entities in all.
+    """Return the distance of each entity within ``depth`` of a start, ``most`` entities in all.
 
-    Those with the most turns and facts in common with the entities before them come first.
+    Those that share the most turns and facts with the previous ring come first.
     """
     distances = dict.fromkeys(starts[:most], 0)
     edge = list(distances)
@@ -70,7 +70,7 @@ def relating_facts(index: EntityIndex, chosen: Iterable[int]) -> dict[tuple[int,
 
 
 def make_graph(index: EntityIndex, distances: Mapping[int, int]) -> EntityGraph:
-    """Return the graph of these entities, without the words of its facts."""
+    """Build the graph of these entities, without the words of its facts."""
     order = sorted(distances, key=lambda one: (distances[one], -len(index.nodes[one].turns), index.nodes[one].name))
     place = {number: at for at, number in enumerate(order)}
     turns = sorted({turn for number in order for turn in index.nodes[number].turns})

@@ -1,7 +1,7 @@
-"""Bring spellings of one entity together: by rules, and as a person corrected it.
+"""Group the spellings of one entity by rules and a person's corrections.
 
-"Anna" joins "Anna Schmidt" if there is only one Anna, and "my sister" joins the one name it was said with. A person's
-merge joins two names; after a person's split, no rule joins them again; a dismissed name is none.
+"Anna" joins "Anna Schmidt" if there is only one Anna, and "my sister" joins the one name it is used with. A person's
+merge joins two names; after a person's split no rule joins them again; a dismissed name is no entity.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ K = TypeVar("K")
 
 
 class NameGroup(NamedTuple):
-    """Forms of one entity: the name's first, then its aliases; ``roles`` are those like "my sister"."""
+    """Forms of one entity, the main name first, then aliases; ``roles`` are those like "my sister"."""
 
     forms: tuple[str, ...]
     roles: tuple[str, ...]
@@ -28,14 +28,14 @@ class NameGroup(NamedTuple):
 
 @dataclass(slots=True)
 class Spelling:
-    """The mentions of one form: their kinds by weight, their texts, their turns, and the roles said with it."""
+    """Mentions of one form: kinds by weight, texts, turns, and the roles used with it."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
     roles: Counter[str] = field(default_factory=Counter)
     places: Counter[int] = field(default_factory=Counter)
-    memories: dict[str, datetime] = field(default_factory=dict)  # when each was said
-    kind: str = ""  # "" where no mention has a weight
+    memories: dict[str, datetime] = field(default_factory=dict)  # id: when it was said
+    kind: str = ""  # empty if no mention has a weight
     shape: tuple[str, frozenset[str], bool] = ("", frozenset(), False)
 
     def count(self, mention: NameMention, place: int, step: int) -> None:
@@ -47,7 +47,7 @@ class Spelling:
                 _add(self.roles, mention.role, step)
 
     def reshape(self) -> bool:
-        """Bring ``kind`` up to date; returns whether groups may change."""
+        """Update ``kind``; return whether groups may change."""
         self.kind = max(NAME_KINDS, key=lambda kind: self.kinds[kind]) if self.kinds else ""
         before, self.shape = self.shape, (self.kind, frozenset(self.roles), bool(self.places))
         return before != self.shape
@@ -60,7 +60,7 @@ def _add(counts: Counter[K], key: K, step: int) -> None:
 
 
 def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, str, str]]) -> list[NameGroup]:
-    """Return the groups; ``corrections`` as in ``ReadMemory``, the oldest first."""
+    """Group the spellings; ``corrections`` as in ``ReadMemory``, oldest first."""
     merges: list[tuple[str, str]] = []
     alone: set[str] = set()
     dismissed: set[str] = set()
@@ -95,7 +95,7 @@ def _head(heads: Mapping[str, str], form: str) -> str:
 
 
 def _name_group(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> NameGroup | None:
-    """Return the group under a name that is said in the mask; None if there is none."""
+    """Build the group of a name; None if no visible record mentions one of its forms as a name."""
     named = [form for form in forms if spellings[form].kind]
     if not named:
         return None
@@ -105,9 +105,9 @@ def _name_group(head: str, forms: Sequence[str], spellings: Mapping[str, Spellin
 
 
 def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str, str]:
-    """Return the full name of each short one that can be short for a single one: Anna, Mel, Dr. Patel.
+    """Map each short name to its full name if that is unambiguous: Anna, Mel, Dr. Patel.
 
-    "Mel" may be Melanie and Melanie Brown where these are one.
+    "Mel" may be short for both Melanie and Melanie Brown if these are one person.
     """
     people = {form for form, spelling in spellings.items() if spelling.kind == "person"}
     longer: dict[str, set[str]] = defaultdict(set)
@@ -115,7 +115,7 @@ def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str,
         for short in people.intersection(of_sentence(form).names.short_forms(form)) - alone:
             longer[short].add(form)
     for short, forms in longer.items():
-        longer[short] = {form for form in forms if short in form.split()} or forms  # "Anna" is Schmidt, not Annabel
+        longer[short] = {form for form in forms if short in form.split()} or forms  # Anna Schmidt, not Annabel
     full = {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
     whole = {short: {form for form in forms if full.get(form) not in forms} for short, forms in longer.items()}
     return {short: min(forms) for short, forms in whole.items() if len(forms) == 1}

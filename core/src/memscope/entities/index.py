@@ -1,9 +1,9 @@
-"""Entities of the records that a reader may see: names brought together, with the turns and memories that name them.
+"""Index of entities in the records that a reader may see: grouped names, with the turns and memories that mention them.
 
-    names of records ──mask by agent, session, time──▶ spellings ──▶ groups of one name ──▶ nodes of EntityIndex
+    names of records ──filter by agent, session, time──▶ spellings ──▶ groups of one name ──▶ nodes of EntityIndex
 
-Only records inside the mask decide an entity's name and kind; what other agents recorded does not count. A
-change of records touches the spellings that they name and the nodes of these.
+Only visible records decide an entity's name and kind; records of other agents do not count. A changed record updates
+only the spellings in it and their nodes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memscope.languages.name_rules import NAME_KINDS
 from memscope.languages.names import name_form
 
 HALF_LIFE_DAYS = 90.0
-MIN_RECENCY_WEIGHT = 0.25  # what a turn counts however old it is
+MIN_RECENCY_WEIGHT = 0.25  # lower bound of a turn's weight, whatever its age
 _DAY_S = 86_400.0
 
 
 class EntityView(NamedTuple):
-    """Records that a reader may see; ``now`` for what has expired."""
+    """Which records a reader may see; ``now`` decides which have expired."""
 
     agent: str | None
     session: str | None
@@ -39,9 +39,9 @@ class EntityView(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """An entity with its records: ``turns`` as places in the index by time, ``facts`` and ``insights`` as ids by time.
+    """An entity with its records by time: ``turns`` as positions in the index, ``facts`` and ``insights`` as ids.
 
-    ``score_then`` is the score at the time of its last turn.
+    ``score_then``: its score at the time of its last turn.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Node:
 
 
 class EntityIndex:
-    """Entities by number, turns by place, visible memories by id; the entities that each of them names.
+    """Entities by number, turns by position, visible memories by id, and the entities that each names.
 
-    ``update`` takes over changed records; nobody may read meanwhile.
+    ``update`` takes over changed records and must not run concurrently with reads.
     """
 
     def __init__(self, view: EntityView) -> None:
@@ -66,12 +66,10 @@ class EntityIndex:
         self._view = view
         self._places: dict[str, int] = {}
         self.memories: dict[str, ReadMemory] = {}
-        self._counted: dict[
-            int, tuple[NameMention, ...]
-        ] = {}  # names of the living turns, those of their facts included
-        self._insights: set[str] = set()  # visible or not
-        self._facts_of: dict[int, tuple[str, ...]] = {}  # those that rest on this turn alone
-        self._attached: dict[str, int] = {}  # the same by fact
+        self._counted: dict[int, tuple[NameMention, ...]] = {}  # names in visible turns and the facts attached to them
+        self._insights: set[str] = set()  # ids, visible or not
+        self._facts_of: dict[int, tuple[str, ...]] = {}  # turn position: facts that rest on this turn alone
+        self._attached: dict[str, int] = {}  # the same, by fact
         self._spellings: dict[str, Spelling] = {}
         self._dirty: set[str] = set()
         self._groups: dict[NameGroup, Node] = {}
@@ -85,11 +83,11 @@ class EntityIndex:
         return None if at is None else self.nodes[at]
 
     def called(self, name: str) -> bool:
-        """Return whether a name, or a role such as "my sister", is said at all."""
+        """Return whether any visible record mentions the name or role ("my sister")."""
         return name_form(name) in self._spellings
 
     def entity(self, node: Node, now: datetime, since: datetime | None = None) -> Entity | None:
-        """Return the entity as it is named since then; None if it is not."""
+        """Return the entity as mentioned since ``since``; None if it is not."""
         at = 0 if since is None else bisect_left(node.turns, since, key=lambda turn: self.turns[turn].time)
         if at == len(node.turns):
             return None
@@ -99,7 +97,7 @@ class EntityIndex:
         return Entity(node.name, node.kind, node.aliases, len(node.turns) - at, first, last, points)
 
     def top(self, most: int, now: datetime, kind: str | None = None, since: datetime | None = None) -> list[Entity]:
-        """Return the entities with the highest scores."""
+        """Return up to ``most`` entities with the highest scores."""
         best = self.best(most, now, kind, since)
         return [one for node in best if (one := self.entity(node, now, since))]
 
@@ -129,18 +127,18 @@ class EntityIndex:
         return tuple(sorted({self._numbers[one.form] for one in mentions if one.form in self._numbers}))
 
     def neighbours(self, node: Node) -> list[Neighbour]:
-        """Return the entities named in the same turns, the most frequent first."""
+        """Return the entities named in the same turns, most frequent first."""
         counts = Counter(other for turn in node.turns for other in self.named(turn))
         nodes = [(self.nodes[other], count) for other, count in counts.items() if self.nodes[other] is not node]
         nodes.sort(key=lambda pair: (-pair[1], pair[0].name))
         return [Neighbour(other.name, other.kind, count) for other, count in nodes]
 
     def living(self) -> list[int]:
-        """Return the places of the turns, by time."""
+        """Return the positions of the visible turns, by time."""
         return sorted(self._counted, key=lambda place: self.turns[place].time)
 
     def mentions(self, most: int) -> list[EntityMention]:
-        """Return the newest mentions, by time."""
+        """Return the newest ``most`` mentions, by time."""
         mentions: list[EntityMention] = []
         for place in reversed(self.living()):
             turn, named = self.turns[place], [self.nodes[one] for one in self.named(place)]
@@ -150,10 +148,10 @@ class EntityIndex:
                 break
         return mentions[:most][::-1]
 
-    # ---- keeping up
+    # updating
 
     def update(self, records: ReadRecords, changed: Iterable[str], now: datetime) -> None:
-        """Take over the records with these ids as they are now; those that are not there were removed."""
+        """Apply the current state of the records with these ids; missing ones were removed."""
         self._view = self._view._replace(now=now)
         changed = set(changed)
         if self._expires is not None and self._expires <= now:
@@ -180,7 +178,7 @@ class EntityIndex:
             self._recount(place, living=key in self._places)
 
     def _take_memory(self, id: str, memory: ReadMemory | None) -> bool:
-        """Return whether a person's correction came or went."""
+        """Update one memory; return whether a person's correction came or went."""
         before = self.memories.pop(id, None)
         for form in {one.form for one in before.names} if before else ():
             self._spelling(form).memories.pop(id)
@@ -194,7 +192,7 @@ class EntityIndex:
         return any(one is not None and one.correction is not None for one in (memory, before))
 
     def _attach(self, id: str, memory: ReadMemory | None) -> None:
-        """Give the names of a fact to the turn that it rests on alone."""
+        """Attach the names of a fact to its turn if it rests on that turn alone."""
         before = self._attached.pop(id, None)
         at = [self._places[key] for key in memory.sources if key in self._places] if memory and memory.names else []
         after = at[0] if memory and not memory.insight and len(at) == 1 else None
@@ -207,7 +205,7 @@ class EntityIndex:
             self._recount(place, living=place in self._counted)
 
     def _recount(self, place: int, *, living: bool) -> None:
-        """Count the names of a turn again: its own, and those of the memories that rest on it alone."""
+        """Recount the names of a turn: its own, and those of facts that rest on it alone."""
         for mention in self._counted.pop(place, ()):
             self._spelling(mention.form).count(mention, place, -1)
         if living:
@@ -245,7 +243,7 @@ class EntityIndex:
     # ---- groups
 
     def _regroup(self, *, corrected: bool) -> None:
-        """Make the nodes of changed spellings again; all groups if a name came, went, or changed its kind."""
+        """Rebuild the nodes of changed spellings; regroup everything if a name came, went or changed its kind."""
         shapes = [self._spellings[form].reshape() for form in self._dirty]
         for form in self._dirty:
             if not self._spellings[form].places and not self._spellings[form].memories:
@@ -285,7 +283,7 @@ class EntityIndex:
 
 
 def score(times: Iterable[datetime], now: datetime) -> float:
-    """Return the sum of 1/4 + 3/4 * 2 ** (-age / 90 days); an age below zero counts as zero."""
+    """Return the sum of 1/4 + 3/4 * 2 ** (-age / 90 days) over all turns; future turns have age zero."""
     ages = (max(0.0, (now - time).total_seconds()) / _DAY_S for time in times)
     return round(
         math.fsum(MIN_RECENCY_WEIGHT + (1 - MIN_RECENCY_WEIGHT) * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 6
@@ -293,7 +291,7 @@ def score(times: Iterable[datetime], now: datetime) -> float:
 
 
 def aged(node: Node, last: datetime, now: datetime) -> float:
-    """Return the score of all turns of an entity from the one it had at its last turn, without looking at each."""
+    """Derive the current score from the one at the last turn, without visiting each turn."""
     count = len(node.turns)
     recent = (node.score_then - MIN_RECENCY_WEIGHT * count) * 2 ** (
         -(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS

@@ -1,6 +1,6 @@
-"""``AsyncEntities``: ranking, one entity, timeline, stream, graph, merge, split and dismiss, of one user.
+"""``AsyncEntities``: ranking, details, timeline, stream, graph, merge, split and dismiss for one user.
 
-Entities are derived from the records; a person's corrections are records themselves, statements with ``data``.
+Entities are derived from records. A person's corrections are records too: statements with ``data``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_ENTITIES, MAX_GRAPH_NODES, MAX_GRAPH_DEPTH = 100_000, 500, 2
 class AsyncEntities:
     """The people, places, organisations, things and topics that a user's records name.
 
-    ``memory.entities(user, agent=..., session=...)`` makes one: with an agent or a session, of that one's records only.
+    Created by ``memory.entities(user, agent=..., session=...)``; an agent or session restricts it to their records.
     """
 
     def __init__(
@@ -46,19 +46,19 @@ class AsyncEntities:
         kind: str | None = None,
         as_of: datetime | str | None = None,
     ) -> builtins.list[Entity]:
-        """List the entities that are named most and most lately, by falling score (``Entity`` has the formula).
+        """List the entities mentioned most often and most recently, highest score first (``Entity`` has the formula).
 
         Args:
-            top: entities at most.
+            top: maximum number of entities.
             since: count only mentions from this time on.
             kind: person, place, organisation, thing or topic; by default all.
-            as_of: answer what could be known at this time.
+            as_of: answer with what was known at this time.
 
         Returns:
             The entities, the highest score first.
 
         Raises:
-            InputError: an argument cannot be taken.
+            InputError: an argument is invalid.
         """
         validation.choice("kind", kind or ENTITY_KINDS[0], *ENTITY_KINDS)
         limit = validation.count("top", top, MAX_ENTITIES)
@@ -72,8 +72,8 @@ class AsyncEntities:
 
         Args:
             name: its name or an alias.
-            top: entries of each list at most.
-            as_of: answer what could be known at this time.
+            top: maximum length of each list.
+            as_of: answer with what was known at this time.
 
         Returns:
             The entity with its facts, insights, turns and neighbours.
@@ -111,13 +111,13 @@ class AsyncEntities:
         as_of: datetime | str | None = None,
         zone: validation.Zone = None,
     ) -> Timeline:
-        """Count turns per day, week or month, with bursts, changes of rank and themes.
+        """Count turns per day, week or month, with bursts, rank changes and themes.
 
         Args:
             entity: a name or an alias; by default all entities.
             by: ``"day"``, ``"week"`` or ``"month"``.
-            as_of: answer what could be known at this time.
-            zone: that of the days, as in ``add_turns``.
+            as_of: answer with what was known at this time.
+            zone: time zone of the days, as in ``add_turns``.
 
         Returns:
             The buckets, oldest first, and the themes.
@@ -144,14 +144,14 @@ class AsyncEntities:
         """List the newest mentions: which entity was named when and in which turn.
 
         Args:
-            limit: mentions at most.
-            as_of: answer what could be known at this time.
+            limit: maximum number of mentions.
+            as_of: answer with what was known at this time.
 
         Returns:
             The mentions, oldest first.
 
         Raises:
-            InputError: an argument cannot be taken.
+            InputError: an argument is invalid.
         """
         count = validation.count("limit", limit, 1_000_000)
         async with self._runtime.operation("entities"):
@@ -161,13 +161,13 @@ class AsyncEntities:
     async def graph(
         self, names: Sequence[str] = (), *, depth: int = 2, top: int = 50, as_of: datetime | str | None = None
     ) -> EntityGraph:
-        """Draw entities that are named in the same turns, or related by a fact, with its words.
+        """Build the graph of entities that are named in the same turns or related by a fact, with its words.
 
         Args:
-            names: whose surroundings, joined; by default the entities with the highest scores.
-            depth: edges from a name at most, 1 or 2.
-            top: entities at most.
-            as_of: answer what could be known at this time.
+            names: entities whose surroundings are shown; by default those with the highest scores.
+            depth: maximum distance from a name in edges, 1 or 2.
+            top: maximum number of entities.
+            as_of: answer with what was known at this time.
 
         Returns:
             Nodes and edges, as JSON, GraphML, DOT or SVG.
@@ -196,8 +196,8 @@ class AsyncEntities:
     async def merge(self, name: str, other: str) -> Entity:
         """Say that ``other`` is the entity ``name``; a role is a name as well ("my sister").
 
-        Undone by ``split``, or by forgetting the statement that this makes. Holds in every session; with an agent for
-        this one alone, else for all.
+        Undone by ``split``, or by forgetting the statement that this stores. Holds in every session; with an agent, for
+        that agent alone, else for all.
 
         Args:
             name: a name that is mentioned.
@@ -217,7 +217,7 @@ class AsyncEntities:
 
         Args:
             name: a name of the entity.
-            other: the alias that is another one.
+            other: the alias that is another entity.
 
         Returns:
             The entity without the alias.
@@ -229,9 +229,9 @@ class AsyncEntities:
         return await self._correct("split", name, other, "≠")
 
     async def dismiss(self, name: str) -> None:
-        """Say that ``name`` names no entity; nothing lists it any more.
+        """Say that ``name`` is not an entity; nothing lists it any more.
 
-        Undone by ``merge`` with it, or by forgetting the statement that this makes.
+        Undone by a ``merge`` with it, or by forgetting the statement that this stores.
 
         Args:
             name: a name that is mentioned; aliases of the entity stay.
@@ -248,7 +248,7 @@ class AsyncEntities:
         return await self._ask(view, lambda index: _named(index, first, view.now)[1])
 
     async def _state(self, step: str, name: str, other: str, sign: str) -> tuple[EntityView, str]:
-        """Store the correction as a statement; returns who sees it, and the name that stays."""
+        """Store the correction as a statement; return the view that sees it, and the name that stays."""
         from memscope.languages.names import name_form
 
         where = validation.scope(self._where.user, self._where.agent)
@@ -277,14 +277,14 @@ class AsyncEntities:
 
 
 def _view(where: Scope, now: datetime, then: datetime | None) -> tuple[EntityView, datetime]:
-    """The records that the reader may see, and the time of their scores."""
+    """Return the records that the reader may see, and the time of their scores."""
     from memscope.entities.index import EntityView
 
     return EntityView(where.agent, where.session, then, now), then or now
 
 
 def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:
-    """The name that stays, then the other; raises as ``merge`` and ``split`` do."""
+    """Return the name that stays, then the other; raise as ``merge`` and ``split`` do."""
     from memscope.languages.names import name_form
 
     first, second = (index.find(name) for name in names)

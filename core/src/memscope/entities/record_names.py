@@ -1,4 +1,4 @@
-"""Read the names of each record, once: from a turn's words by rules, from a memory's words, subject and keywords."""
+"""Read the names in each record once: in turns by rules, in memories from text, subject and keywords."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _orders = count()
 
 
 class NameMention(NamedTuple):
-    """A name in a record: ``form`` is what names are compared by, ``role`` the form of "my sister"; see FoundName."""
+    """A name in a record: ``form`` is compared, ``role`` is the form of a role like "my sister"; see FoundName."""
 
     form: str
     text: str
@@ -39,9 +39,9 @@ class ReadTurn(NamedTuple):
 
 
 class ReadMemory(NamedTuple):
-    """``until``: it holds for readers before this time, None for ever. ``sources``: turns or observations.
+    """``until``: when it stopped to hold for readers; None if it still does. ``sources``: turns or observations.
 
-    ``correction``: ("merge", name, other), ("split", name, other) or ("dismiss", name, name) of a person, as forms.
+    ``correction``: ("merge", name, other), ("split", name, other) or ("dismiss", name, name) by a person, as forms.
     """
 
     id: str
@@ -54,7 +54,7 @@ class ReadMemory(NamedTuple):
     names: tuple[NameMention, ...]
     sources: tuple[str, ...]
     correction: tuple[str, str, str] | None
-    order: int  # in which it was first read: that of the store
+    order: int  # order of first reading, which is the store's order
 
 
 class ReadRecords(NamedTuple):
@@ -67,7 +67,7 @@ class ReadRecords(NamedTuple):
 
 
 def read(page: Iterable[Record], into: ReadRecords) -> Iterator[str]:
-    """Read records; yields the ids of those that are new or changed. Names of the same words are not read again."""
+    """Read records; yield the ids of new or changed ones. Names of an unchanged version are reused."""
     for record in page:
         if isinstance(record, Turn):
             if record.key not in into.turns and record.role != "system" and INJECTED not in record.metadata:
@@ -87,19 +87,19 @@ def _mention(name: FoundName) -> NameMention:
 
 @lru_cache(1 << 15)
 def _known_mention(text: str, kind: str, weight: int, role: str) -> NameMention:
-    """One object for all mentions alike: most names are said again and again."""
+    """Share one object among equal mentions, since most names recur."""
     return NameMention(role if role and not weight else name_form(text), text, kind, weight, role)
 
 
 @lru_cache(1 << 13)
 def _shared(thing: T) -> T:
-    """One object for all turns that name the same: each more makes the pauses of Python's garbage collector longer."""
+    """Share one object among equal values: more objects lengthen the pauses of Python's garbage collector."""
     return thing
 
 
 def _read_turn(turn: Turn) -> ReadTurn:
     mentioned = [_mention(one) for one in names(turn.text)]
-    if turn.role != "user":  # "my sister" is the user's only in the user's words
+    if turn.role != "user":  # "my sister" only means the user's sister in the user's words
         mentioned = [one._replace(role="") for one in mentioned if one.weight or not one.role]
     mentions = tuple(one for one in mentioned if one.form)
     return ReadTurn(
@@ -138,7 +138,7 @@ def _is_user(form: str) -> bool:
 
 
 def _named_by_model(name: str, kind: str, weight: int) -> Iterator[FoundName]:
-    """Yield a name that a model gave, with the kind of the table where it is in there."""
+    """Yield a name that the model gave, with its kind from the table if listed there."""
     if name.strip() and not _is_user(name_form(name)) and len(name) <= 80:
         known = known_kind(name)
         yield FoundName(name.strip(), known or kind, 0, weight + (known is not None))  # type: ignore[arg-type]

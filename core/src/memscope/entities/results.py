@@ -15,8 +15,8 @@ By: TypeAlias = Literal["day", "week", "month"]
 class Entity:
     """A person, place, organisation, thing or topic. ``count`` is the number of turns that name it.
 
-    ``score`` is the sum over these turns of 1/4 + 3/4 * 2 ** (-age in days / 90): a turn of today counts 1, one of
-    three months ago 0.63, and none less than a quarter.
+    ``score`` is the sum over these turns of 1/4 + 3/4 * 2 ** (-age in days / 90): a turn from today counts 1, one from
+    three months ago 0.63, and none below a quarter.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """An entity that is named in the same turns; ``count`` of them."""
+    """An entity named in the same turns; ``count`` is their number."""
 
     name: str
     kind: str
@@ -62,7 +62,7 @@ class EntityMention:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Rank of an entity by its turns in a bucket, and in the bucket before that had turns (None: not named there)."""
+    """Rank of an entity by its turns in a bucket and in the previous bucket with turns (None: not named there)."""
 
     name: str
     count: int
@@ -72,7 +72,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A day, week or month with turns, from ``start`` on. ``burst``: more turns than chance explains."""
+    """A day, week or month with turns that begins at ``start``. ``burst``: more turns than chance explains."""
 
     start: datetime
     count: int
@@ -82,7 +82,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """An everyday topic of at least three turns, in the buckets from ``first`` to ``last``; ``over``: not since."""
+    """An everyday topic of at least three turns, from bucket ``first`` to ``last``; ``over``: it has ended since."""
 
     name: str
     count: int
@@ -103,7 +103,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """An entity; ``distance`` in edges from the nearest one that was asked for."""
+    """An entity; ``distance`` is its number of edges from the nearest requested one."""
 
     name: str
     kind: str

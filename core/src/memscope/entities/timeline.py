@@ -1,8 +1,8 @@
-"""Timeline: turns per day, week or month, bursts, themes that come and go, changes of rank.
+"""Timeline: turns per day, week or month, with bursts, themes that come and go, and rank changes.
 
-A bucket is a burst if it has at least three turns and, under a Poisson distribution with the mean of all other buckets
-between the first and the last, so many or more are less likely than 5 % divided by the number of buckets (Bonferroni).
-A theme is an everyday topic (``text.topics``) in at least three turns without a gap of more than two buckets.
+A bucket is a burst if it has at least three turns and that many are improbable: under a Poisson distribution with the
+mean of all other buckets between the first and the last, below 5 % divided by the number of buckets (Bonferroni). A
+theme is an everyday topic (``text.topics``) in at least three turns with at most two empty buckets in between.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from memscope.records import in_zone
 from memscope.text.topics import names as topic_names
 
 MAX_CHANCE_PROBABILITY = 0.05
-MIN_BURST_TURNS = 3  # turns of a burst, and of a theme
-MAX_EMPTY_BUCKETS = 2  # empty buckets inside a theme
-ENTITIES_PER_BUCKET = 5  # entities of a bucket
+MIN_BURST_TURNS = 3  # of a burst, and of a theme
+MAX_EMPTY_BUCKETS = 2  # in a row inside a theme
+ENTITIES_PER_BUCKET = 5  # ranked per bucket
 
 
 def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: By, zone: tzinfo) -> Timeline:
@@ -41,7 +41,7 @@ def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: B
 
 
 def _number(when: datetime, by: By) -> int:
-    """Return the number of the bucket: days or weeks since year 1, months since year 0."""
+    """Number the bucket: days or weeks since year 1, months since year 0."""
     if by == "month":
         return when.year * 12 + when.month - 1
     return when.toordinal() if by == "day" else (when.toordinal() - 1) // 7
@@ -68,7 +68,7 @@ def burst_numbers(counts: Mapping[int, int]) -> set[int]:
 
 
 def _tail(count: int, mean: float) -> float:
-    """Return the likelihood of ``count`` or more under a Poisson distribution."""
+    """Return the probability of ``count`` or more under a Poisson distribution."""
     if mean <= 0:
         return 0.0
     if count <= mean:
@@ -105,7 +105,7 @@ def _themes(index: EntityIndex, turns: Mapping[int, Sequence[int]], by: By, zone
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Return the stretches of buckets without a gap."""
+    """Split the bucket numbers into runs without a larger gap than allowed."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number - runs[-1][-1] <= MAX_EMPTY_BUCKETS + 1:
