@@ -1,6 +1,6 @@
-"""Core memory: labelled texts of a user that are always in the context, edited by models and people.
+"""Core memory: a user's labelled texts that are always in the context, edited by models and people.
 
-    edits.py        append, replace, remove, insert: pure functions over text
+    edits.py        append, replace, remove, insert: pure functions on text
     visible.py      the blocks an agent sees (its own, the user's, the settings', the defaults), and their text
     operations.py   ``AsyncBlocks``: every operation, as compare-and-swap on a version
 

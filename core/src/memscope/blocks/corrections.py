@@ -1,7 +1,7 @@
-"""Lines of the back end in blocks that say what no longer holds: taken out by rules, without a call.
+"""Remove outdated lines of the back end from blocks, by rules and without a model call.
 
-Derived from what is stored, so that it may be repeated: a line rests on insights, these on facts, and some of these
-have ended or were corrected by a person since.
+A line rests on insights, and these on facts; it is outdated once such a fact has ended or a person has corrected it.
+Everything is derived from what is stored, so repeating it is safe.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from memscope.services import Services
 
 NO_LONGER = "no insight says so any more"
-MIN_OLD_WORDS_SHARE = 0.5  # share of the words that only the old fact has, from which a line tells it
+MIN_OLD_WORDS_SHARE = 0.5  # share of the words only in the old fact that makes a line state it
 
 
 @dataclass(frozen=True, slots=True)
 class OutdatedFact:
-    """Words of a fact that has ended or was corrected, and what is said in their place, "" where that is not known.
+    """Text of a fact that has ended or was corrected, and the text that replaces it ("" if unknown).
 
-    ``by_name``: its end was announced; a line about the news has most of its words too, as "lives". ``ahead``: a plan
-    whose day is past; a line that tells what came of it stays.
+    ``by_name``: its end was announced, so lines about the news share most words, such as "lives". ``ahead``: a plan
+    whose day has passed; a line about its outcome stays.
     """
 
     text: str
@@ -44,7 +44,7 @@ class OutdatedFact:
 
 
 async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> None:
-    """Apply a person's change of a memory, and take what no longer holds out of insights and blocks."""
+    """Apply a person's change of a memory, and remove what no longer holds from insights and blocks."""
     user, new = old.scope.user, replace(revision.memory, origin=CORRECTED)
     if isinstance(new, Insight) and new.text != old.text:
         new = replace(new, sentences=())
@@ -54,7 +54,7 @@ async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> No
 
 
 async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[str, Json]]:
-    """Write a version without outdated lines of each block that has some; return no action for a report."""
+    """Write a version without outdated lines of each block that has some; return no report actions."""
     for history in by_key(await ctx.store.blocks(user, versions=True)).values():
         last, value = history[-1], await _holding(ctx, user, history, ctx.clock())
         if value != last.value:
@@ -62,13 +62,13 @@ async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[st
                 last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend", reason=NO_LONGER,
                 sources=(),
             )  # fmt: skip
-            with suppress(Conflict):  # edited meanwhile; looked at again after the next batch
+            with suppress(Conflict):  # edited meanwhile; checked again after the next batch
                 await ctx.store.put_blocks(user, [new])
     return ()
 
 
 async def as_read(ctx: Services, user: str, blocks: Sequence[Block], when: datetime) -> list[Block]:
-    """Return the blocks as they read then: without lines of the back end that have become outdated since."""
+    """Return the blocks as they read at ``when``: without the back end's lines that were outdated by then."""
     if not any(block.value and block.version for block in blocks):
         return [*blocks]
     stored = await ctx.store.blocks(user, versions=True)
@@ -81,14 +81,14 @@ async def as_read(ctx: Services, user: str, blocks: Sequence[Block], when: datet
 
 
 async def _holding(ctx: Services, user: str, history: Sequence[Block], when: datetime) -> str:
-    """Return the current text of a block without its outdated lines."""
+    """Return the latest text of a block without lines that are outdated at ``when``."""
     lines = _sourced_lines(history)
     outdated = await _outdated(ctx, user, lines, when) if lines else set()
     return "\n".join(line for line in history[-1].value.split("\n") if line not in outdated)
 
 
 def _sourced_lines(history: Sequence[Block]) -> dict[str, tuple[str, ...]]:
-    """Return the current lines that the back end wrote, with the insights that they rest on."""
+    """Map the current lines written by the back end to the insights they rest on."""
     written: dict[str, tuple[str, ...]] = {}
     before: set[str] = set()
     for version in history:
@@ -136,13 +136,13 @@ async def _outdated_facts(
 
 
 def _news(records: Mapping[Handle, Record], fact: Observation) -> str:
-    """Return what was announced for the day on which the fact ended, as far as the same insight tells it."""
+    """Return what was announced for the day on which the fact ended; "" if unknown."""
     facts = (one for one in records.values() if isinstance(one, Observation) and one.happened)
     return next((one.text for one in facts if one.happened and one.happened.start == fact.valid_to), "")
 
 
 def _tells(line: str, fact: OutdatedFact) -> bool:
-    """Return whether a line says what only the old fact says: its words, a name or a number, or that it is so."""
+    """Return whether a line states what only the old fact says: its words, a name, a number, or its negation."""
     old, new = fact.text, fact.instead
     if fact.ahead and not told_as_ahead(line):
         return False

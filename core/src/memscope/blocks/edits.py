@@ -1,4 +1,4 @@
-"""Edits of a block's text. Everything else stays to the character: tabs, blanks, line ends."""
+"""Edits of a block's text. All other characters are preserved: tabs, blanks, line ends."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ def append(value: str, text: str) -> str:
 
 
 def replace(value: str, old: str, new: str) -> str:
-    """Replace the only occurrence of ``old``; ``InputError`` with their number if there is not exactly one."""
+    """Replace the only occurrence of ``old``; raise ``InputError`` with the count if there is not exactly one."""
     _check_given("the text to replace", old)
     at = _only_place(value, old)
     return value[:at] + new + value[at + len(old) :]
 
 
 def remove(value: str, text: str) -> str:
-    """Remove the only occurrence of a text, whole lines with their line end."""
+    """Remove the only occurrence of a text; for whole lines, also their line end."""
     _check_given("the text to remove", text)
     at = _only_place(value, text)
     before, after = value[:at], value[at + len(text) :]
@@ -32,7 +32,7 @@ def remove(value: str, text: str) -> str:
 
 
 def insert(value: str, text: str, line: int) -> str:
-    """Insert the text so that it begins at this line, from 1; -1 is the end."""
+    """Insert the text before this line, counted from 1; -1 appends it."""
     _check_given("text", text)
     if line == -1 or not value:
         return append(value, text)
@@ -51,7 +51,7 @@ def _check_given(what: str, text: str) -> None:
 
 
 def _only_place(value: str, text: str) -> int:
-    """Return the place of the only match; overlapping matches count separately."""
+    """Return the position of the only match; overlapping matches count separately."""
     places = [at for at in range(len(value) - len(text) + 1) if value.startswith(text, at)]
     if not places:
         raise InputError("the text is not in the block (0 matches)", hint="copy it exactly, blanks and case included")

@@ -1,8 +1,8 @@
 """Blocks that the back end maintains from insights (setting ``blocks.maintain``), one call when the insights changed.
 
-A three-way merge by lines. Lines of people and models stay verbatim, lines of the back end that they removed do not
-come back, and only lines of the back end are replaced. Each new line is a version of its own with its insights as
-sources, so that forgetting removes exactly these lines.
+A three-way merge by lines: lines of people and models stay verbatim, lines that they removed do not come back, and only
+lines of the back end are replaced. Each new line gets a version with its insights as sources, so that forgetting
+removes exactly the lines concerned.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from memscope.stores.block_rules import by_key
 if TYPE_CHECKING:
     from memscope.services import Services
 
-MAX_SHOWN_INSIGHTS, MAX_INSIGHT_CHARS = 40, 600  # latest insights in the prompt, cut to so many characters
-MAX_REMOVED_LINES = 20  # latest removed lines in the prompt
+MAX_SHOWN_INSIGHTS, MAX_INSIGHT_CHARS = 40, 600  # latest insights in the prompt, each cut to this length
+MAX_REMOVED_LINES = 20  # in the prompt, latest first
 
 
 class BlockLine(BaseModel):
@@ -43,7 +43,7 @@ class BlockLines(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class BlockState:
-    """A block, its lines that the back end wrote, and those of them that others removed."""
+    """A block, its lines written by the back end, and those of them that others removed."""
 
     block: Block
     own: tuple[str, ...] = ()
@@ -51,11 +51,11 @@ class BlockState:
 
     @property
     def others(self) -> list[str]:
-        """Return the lines of people and models."""
+        """Lines of people and models."""
         return [line for line in self.block.value.split("\n") if line.strip() and line not in self.own]
 
     def with_lines(self, lines: Sequence[str]) -> str:
-        """Replace the back end's lines by these; all others stay as and where they are."""
+        """Replace the back end's lines by these; all others stay in place."""
         value, fresh = list[str](), list(lines)
         for line in self.block.value.split("\n") if self.block.value else ():
             if line in self.own:
@@ -79,7 +79,7 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
     histories = by_key(await ctx.store.blocks(user, versions=True))
     actions: list[Mapping[str, Json]] = []
     counters = await user_counters(ctx, user)
-    seen = (await read_counters(ctx, counters)).get("blocks", {})  # the insights of each block's last update
+    seen = (await read_counters(ctx, counters)).get("blocks", {})  # digest of the insights at each block's last update
     for block, of_block in _maintained(ctx, user, insights, [history[-1] for history in histories.values()]):
         key, digest = _key(block), _digest(of_block)
         if seen.get(key, _digest(())) != digest:
@@ -105,7 +105,7 @@ def _maintained(
 
 
 def block_state(block: Block, history: Sequence[Block]) -> BlockState:
-    """Derive from all versions of a block who wrote which line."""
+    """Derive who wrote which line from all versions of a block."""
     written, removed = dict[str, None](), dict[str, None]()
     before: set[str] = set()
     for version in history:
@@ -126,7 +126,7 @@ def block_state(block: Block, history: Sequence[Block]) -> BlockState:
 
 
 async def _update(ctx: Services, state: BlockState, insights: Sequence[Insight]) -> list[Mapping[str, Json]]:
-    """Ask for the lines and write a version per change; none if the block is edited meanwhile."""
+    """Ask for the lines and write a version per change; write none if the block is edited meanwhile."""
     shown = insights[-MAX_SHOWN_INSIGHTS:]
     lines: dict[str, tuple[str, ...]] = {}
     if shown:
@@ -159,7 +159,7 @@ def block_data(state: BlockState, insights: Sequence[Insight]) -> Json:
 def usable_lines(state: BlockState, insights: Sequence[Insight], reply: BlockLines) -> dict[str, tuple[str, ...]]:
     """Return the usable lines with the ids of their insights.
 
-    A usable line has insights and is in their language, was not written or removed by others, and fits the limit.
+    A line needs insights and their language, must not be one that others wrote or removed, and must fit the limit.
     """
     taken: dict[str, tuple[str, ...]] = {}
     for line in reply.lines:
@@ -174,7 +174,7 @@ def usable_lines(state: BlockState, insights: Sequence[Insight], reply: BlockLin
 
 
 def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: Services) -> list[Block]:
-    """Return a version without obsolete lines, then one per new line with its sources."""
+    """Build a version without obsolete lines, then one per new line with its sources."""
     versions: list[Block] = []
     written = [text for text in lines if text in state.own]
 
@@ -197,7 +197,7 @@ def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: 
     return versions
 
 
-# ------------------------------------------------------------------------------------------------- what was seen before
+# insights seen before
 
 
 def _note(key: str, digest: str, counters: dict[str, Json]) -> None:

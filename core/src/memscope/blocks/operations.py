@@ -1,4 +1,4 @@
-"""Operations on one user's blocks, as one agent sees them. Every edit is a compare-and-swap on the block's version."""
+"""Operations on one user's blocks as one agent sees them. Edits are compare-and-swap on the block's version."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from memscope.stores.block_rules import check_limit
 if TYPE_CHECKING:
     from memscope.services import MemoryOperations
 
-MAX_EDIT_ATTEMPTS, EDIT_PAUSE_S = 100, 0.01  # of an edit that others overtake
+MAX_EDIT_ATTEMPTS, EDIT_PAUSE_S = 100, 0.01  # retries of an edit after conflicts, with a random pause up to this
 MAX_BLOCK_CHARS = 100_000
-MAX_REASON_BYTES = 1000  # bytes of a reason or a description
+MAX_REASON_BYTES = 1000  # of a reason or a description
 CHARACTERS_PER_TOKEN = 4  # as text.tokens estimates
 
 
 class EditOptions(TypedDict, total=False):
-    """``sources``: turns and memories the edit rests on; ``version``: the one it was made for."""
+    """``sources``: turns and memories that the edit rests on; ``version``: the one that it expects."""
 
     reason: str
     author: Author
@@ -37,10 +37,10 @@ class EditOptions(TypedDict, total=False):
 
 
 class AsyncBlocks:
-    """The blocks of ``user`` as ``agent`` sees them. ``memory.blocks(user, agent=...)`` makes one.
+    """The blocks of ``user`` as ``agent`` sees them, created by ``memory.blocks(user, agent=...)``.
 
-    An edit goes to the block that is seen: the agent's own, else the one that all agents of the user share. ``author``
-    is "person", "model" or "backend". ``version``: the one the edit was made for; ``Conflict`` if it is outdated.
+    An edit applies to the visible block: the agent's own, else the one that all agents of the user share. ``author``
+    is "person", "model" or "backend". ``version``: the one that the edit expects; ``Conflict`` if it is outdated.
     """
 
     def __init__(self, runtime: MemoryOperations, user: str, agent: str | None = None) -> None:
@@ -49,7 +49,7 @@ class AsyncBlocks:
     # ---- reading
 
     async def list(self, *, as_of: datetime | str | None = None) -> builtins.list[Block]:
-        """List the blocks in the order of the context, empty ones too. Reads write nothing.
+        """List the blocks in the order of the context, including empty ones.
 
         Args:
             as_of: show them as they were at this time.
@@ -61,7 +61,7 @@ class AsyncBlocks:
             StoreError: the store cannot be read.
         """
         when = None if as_of is None else validation.when("as_of", as_of, self._services.zone)
-        from memscope.blocks.corrections import as_read  # the text of turns is not read by `import memscope`
+        from memscope.blocks.corrections import as_read  # lazy: keeps `import memscope` small
 
         async with self._runtime.operation("blocks"):
             at = when or self._services.clock()
@@ -78,7 +78,7 @@ class AsyncBlocks:
             The block.
 
         Raises:
-            NotFound: there is none; the message names those there are.
+            NotFound: there is no such block; the message lists the known ones.
         """
         return labelled(await self.list(as_of=as_of), label)
 
@@ -100,13 +100,13 @@ class AsyncBlocks:
             return [block for block in versions if block.key == key]
 
     async def text(self, *, as_of: datetime | str | None = None) -> str:
-        """Print the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings.
+        """Render the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings.
 
         Args:
             as_of: show them as they were at this time.
 
         Returns:
-            The text; "" when all are empty.
+            The text; "" if all are empty.
 
         Raises:
             StoreError: the store cannot be read.
@@ -127,23 +127,23 @@ class AsyncBlocks:
         reason: str = "",
         author: Author = "person",
     ) -> Block:
-        """Make a block: the agent's own where this has an agent, else one that all agents of the user share.
+        """Create a block: the agent's own if this view has an agent, else one that all agents of the user share.
 
         Args:
-            label: its name: 1 to 64 letters, digits, ``_``, ``-`` or ``.``.
+            label: its name, 1 to 64 letters, digits, ``_``, ``-`` or ``.``.
             value: its text.
-            limit: characters of its text at most.
+            limit: maximum length of its text in characters.
             description: its purpose, for the model.
-            read_only: True: only ``configure`` can change it.
-            order: its place in the context, small ones first.
-            reason: for its history.
+            read_only: if True, only ``configure`` can change it.
+            order: its position in the context, smallest first.
+            reason: a note for its history.
             author: "person", "model" or "backend".
 
         Returns:
             The block.
 
         Raises:
-            Conflict: there is a block with this label.
+            Conflict: the label is taken.
             LimitError: all limits together, at four characters per token, exceed ``blocks.tokens``.
         """
         _check_label(label)
@@ -167,15 +167,15 @@ class AsyncBlocks:
         reason: str = "",
         author: Author = "person",
     ) -> Block:
-        """Change the properties of a block that are given; its text stays.
+        """Change the given properties of a block; its text stays.
 
         Args:
             label: its name.
-            limit: characters of its text at most.
+            limit: maximum length of its text in characters.
             description: its purpose, for the model.
             read_only: False opens it for edits again.
-            order: its place in the context, small ones first.
-            reason: for its history.
+            order: its position in the context, smallest first.
+            reason: a note for its history.
             author: "person", "model" or "backend".
 
         Returns:
@@ -202,7 +202,7 @@ class AsyncBlocks:
         Args:
             label: the name of the block.
             text: the lines.
-            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+            more: options of the edit, see ``EditOptions``.
 
         Returns:
             The block in its new version.
@@ -214,36 +214,36 @@ class AsyncBlocks:
         return await self._rewrite(label, edits.append, text, **more)
 
     async def replace(self, label: str, old: str, new: str, **more: Unpack[EditOptions]) -> Block:
-        """Replace the one place where a text stands.
+        """Replace the only occurrence of a text.
 
         Args:
             label: the name of the block.
-            old: the text that stands there once.
-            new: the text in its place.
-            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+            old: the text, which must occur exactly once.
+            new: its replacement.
+            more: options of the edit, see ``EditOptions``.
 
         Returns:
             The block in its new version.
 
         Raises:
-            InputError: ``old`` is not there, or more than once.
+            InputError: ``old`` occurs not at all or more than once.
             Conflict: ``version`` is outdated.
         """
         return await self._rewrite(label, lambda value, new: edits.replace(value, old, new), new, **more)
 
     async def remove(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Remove the one place where a text stands.
+        """Remove the only occurrence of a text.
 
         Args:
             label: the name of the block.
-            text: the text that stands there once.
-            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+            text: the text, which must occur exactly once.
+            more: options of the edit, see ``EditOptions``.
 
         Returns:
             The block in its new version.
 
         Raises:
-            InputError: the text is not there, or more than once.
+            InputError: the text occurs not at all or more than once.
             Conflict: ``version`` is outdated.
         """
         return await self._rewrite(label, lambda value, _: edits.remove(value, text), "", **more)
@@ -255,7 +255,7 @@ class AsyncBlocks:
             label: the name of the block.
             text: the lines.
             line: counted from 1; -1 is the end.
-            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+            more: options of the edit, see ``EditOptions``.
 
         Returns:
             The block in its new version.
@@ -272,7 +272,7 @@ class AsyncBlocks:
         Args:
             label: the name of the block.
             value: the new text.
-            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+            more: options of the edit, see ``EditOptions``.
 
         Returns:
             The block in its new version.
@@ -284,12 +284,12 @@ class AsyncBlocks:
         return await self._rewrite(label, lambda _, text: text, value, retry=False, **more)
 
     async def revert(self, label: str, version: int, *, reason: str = "", author: Author = "person") -> Block:
-        """Bring back an earlier version, as a new one.
+        """Restore an earlier version as a new one.
 
         Args:
             label: the name of the block.
             version: the one to bring back.
-            reason: for its history.
+            reason: a note for its history.
             author: "person", "model" or "backend".
 
         Returns:
@@ -305,11 +305,11 @@ class AsyncBlocks:
         return await self._edit(label, lambda old: replace(wanted, version=old.version), note, author)
 
     async def erase(self, label: str, *, dry_run: bool = False) -> ForgetReport:
-        """Remove the block that is seen and its whole history, for good.
+        """Remove the visible block and its whole history for good.
 
         Args:
             label: the name of the block.
-            dry_run: count, and remove nothing.
+            dry_run: count only; remove nothing.
 
         Returns:
             A receipt without content.
@@ -364,7 +364,7 @@ class AsyncBlocks:
         retry: bool = True,
         locked: bool = True,
     ) -> Block:
-        """Change the block as it is now; an edit that another overtakes is made again on the newer version."""
+        """Apply the change to the current block; after a conflict, repeat it on the newer version."""
         validation.choice("author", author, *AUTHORS[:3])
         async with self._runtime.operation("blocks"):
             for left in reversed(range(MAX_EDIT_ATTEMPTS)):
@@ -391,7 +391,7 @@ class AsyncBlocks:
         return redacted
 
     async def _cleaned(self, text: str, author: Author) -> str:
-        """Pass a text through the hooks that turns pass through, so that a redactor sees it."""
+        """Pass a text through the hooks for turns, so that redactors see it."""
         if not isinstance(text, str):
             raise InputError(f"text must be text, got {type(text).__name__}")
         if not text:
@@ -401,7 +401,7 @@ class AsyncBlocks:
         return turn.text
 
     async def _check_free(self, block: Block) -> None:
-        """``Conflict`` for a label that is taken, ``LimitError`` for more than the budget of all blocks."""
+        """Raise ``Conflict`` if the label is taken, ``LimitError`` if all blocks together exceed the budget."""
         seen = await self._seen()
         for old in seen:
             if old.label == block.label and ((old.version and old.key == block.key) or old.author == "operator"):

@@ -1,4 +1,4 @@
-"""The blocks that an agent sees, and their text in a prompt: pure functions over the versions of one user."""
+"""The blocks that an agent sees, and their text in a prompt: pure functions on one user's versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memscope.errors import NotFound
 from memscope.records import Block, Scope
 
 PERSONA, HUMAN = "persona", "human"
-SETTINGS_ORDER = 1000  # the texts of the settings come before all others
+SETTINGS_ORDER = 1000  # sorts the texts of the settings before all others
 DESCRIPTIONS = {
     PERSONA: "You, the assistant: name, manner, what you keep to with this user.",
     HUMAN: "The user: what every answer should know, such as name, work, people, preferences.",
@@ -19,7 +19,7 @@ DESCRIPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Point of view: a user, maybe one agent, a time."""
+    """Point of view: a user, optionally one agent, a time."""
 
     user: str
     agent: str | None
@@ -29,8 +29,8 @@ class View:
 def visible(view: View, stored: Iterable[Block], texts: Mapping[str, str]) -> list[Block]:
     """Return the blocks in the order of the context.
 
-    Texts of the settings come before all others of their label, an agent's own before the user's, and ``persona`` and
-    ``human`` are there before anything was written.
+    A text of the settings hides other blocks of its label, and an agent's own block hides the user's. ``persona`` and
+    ``human`` exist even before anything was written.
     """
     blocks = {block.label: block for block in _defaults(view)}
     mine = [block for block in stored if block.scope.agent in (None, view.agent)]
@@ -41,7 +41,7 @@ def visible(view: View, stored: Iterable[Block], texts: Mapping[str, str]) -> li
 
 
 def _defaults(view: View) -> list[Block]:
-    """A persona is its agent's own, the human the same for all agents."""
+    """Make the empty defaults: a persona per agent, one human for all agents."""
     agents = {PERSONA: view.agent, HUMAN: None}
     return [
         Block(scope=Scope(view.user, agents[label]), label=label, recorded=view.now, order=order, description=about)
@@ -65,7 +65,7 @@ def at_time(versions: Iterable[Block], when: datetime) -> list[Block]:
 
 
 def labelled(blocks: Sequence[Block], label: str) -> Block:
-    """Return the block with this label; ``NotFound`` names those there are."""
+    """Return the block with this label; ``NotFound`` lists the known labels."""
     for block in blocks:
         if block.label == label:
             return block
@@ -73,18 +73,18 @@ def labelled(blocks: Sequence[Block], label: str) -> Block:
 
 
 def same_content(old: Block, new: Block) -> bool:
-    """Return whether nothing but version, time and author differs."""
+    """Return whether only version, time, author, reason and sources differ."""
     return old == replace(
         new, version=old.version, recorded=old.recorded, author=old.author, reason=old.reason, sources=old.sources
     )
 
 
 def render(blocks: Sequence[Block], tokens: int) -> str:
-    """Return the blocks that have a text, within ``tokens``, in order; "" when there is none.
+    """Render the blocks that have text, in order and within ``tokens``; "" if there are none.
 
-    A block that does not fit is named, never cut: a model that saw half of one would rewrite that half only.
+    A block that does not fit is listed by name, never cut: a model would rewrite only the half that it sees.
     """
-    from memscope import languages  # the text of turns is not read by `import memscope`
+    from memscope import languages  # lazy: keeps `import memscope` small
     from memscope.text.tokens import estimate_tokens
 
     filled = [block for block in blocks if block.value.strip()]
@@ -105,7 +105,7 @@ def render(blocks: Sequence[Block], tokens: int) -> str:
 
 
 def render_block(block: Block) -> str:
-    """Return ``<block label="human" used="57/2000" version="3" about="...">``, the value, the closing mark."""
+    """Render ``<block label="human" used="57/2000" version="3" about="...">``, the value and the closing tag."""
     about = " ".join(block.description.replace('"', "'").replace("<", "‹").replace(">", "›").split())
     named = f'label="{block.label}" used="{len(block.value)}/{block.limit}" version="{block.version}"'
     locked = ' read_only="true"' if block.read_only else ""
