@@ -29,7 +29,7 @@ _DAY_S = 86_400.0
 
 
 class EntityView(NamedTuple):
-    """Which records a reader may see; ``now`` decides which have expired."""
+    """Filter for the records that a reader may see; ``now`` decides which have expired."""
 
     agent: str | None
     session: str | None

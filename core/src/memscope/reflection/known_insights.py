@@ -1,4 +1,4 @@
-"""What the model sees beside new facts: nearby insights with their sentences, and nearby facts outside insights."""
+"""The model's view beside new facts: nearby insights with their sentences, and nearby facts outside insights."""
 
 from __future__ import annotations
 
