@@ -10,9 +10,9 @@ import pytest
 from memscope.reconciliation.insight_sentences import (
     attributed,
     corrected,
+    covers_text,
     details,
-    keeps,
-    says,
+    keeps_details,
     superseding,
     with_corrections,
     with_fact,
@@ -63,9 +63,11 @@ def test_a_rewritten_sentence_may_lose_the_names_of_ended_facts_alone():
     bonn = replace(fact("bonn", "The user lives in Bonn."), closed=NOW, valid_to=NOW)
     abo = fact("abo", "The user lives with Abo.")
     old = Sentence("The user lives in Bonn with Abo.", ("bonn", "abo", "forgotten"))
-    assert keeps("The user lives with Abo.", old, {"bonn": bonn, "abo": abo})
-    assert not keeps("The user lives in Bonn.", old, {"bonn": bonn, "abo": abo})
-    assert not keeps("The user lives with Abo.", old, {"bonn": replace(bonn, closed=None, valid_to=None), "abo": abo})
+    assert keeps_details("The user lives with Abo.", old, {"bonn": bonn, "abo": abo})
+    assert not keeps_details("The user lives in Bonn.", old, {"bonn": bonn, "abo": abo})
+    assert not keeps_details(
+        "The user lives with Abo.", old, {"bonn": replace(bonn, closed=None, valid_to=None), "abo": abo}
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_names_and_numbers_are_what_no_rewording_may_lose(text, kept):
     ],
 )
 def test_a_sentence_says_a_fact_with_its_words_and_numbers_and_denials(sentence, text, said):
-    assert says(sentence, text) is said
+    assert covers_text(sentence, text) is said
 
 
 def test_what_still_holds_of_an_ended_sentence_stands_alone():

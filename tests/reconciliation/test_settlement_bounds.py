@@ -37,7 +37,7 @@ def test_an_answer_ends_so_many_facts_and_no_more():
     new = noted("new", "The user moved out of the flat in Berlin.", days=9)
     done = settled(*(FactRelation(new, one, "ends") for one in old), fresh=(new,))
     assert [*done.closed] == ["old0", "old1", "old2"]
-    assert [one.old.id for one in done.beyond] == ["old3", "old4"]
+    assert [one.old.id for one in done.over_limit] == ["old3", "old4"]
     assert (done.refused, len(done.actions)) == ([], 3)
 
 

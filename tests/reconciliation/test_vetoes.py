@@ -9,7 +9,7 @@ import pytest
 
 from memscope.reconciliation.settlement import with_details
 from memscope.reconciliation.supersession import ended
-from memscope.reconciliation.vetoes import RECURS, weighed
+from memscope.reconciliation.vetoes import RECURS, allowed_verdict
 from memscope.records import Interval, Observation, Scope, Supersession
 
 EARLIER, LATER = datetime(2026, 3, 10, 9, tzinfo=UTC), datetime(2026, 4, 12, 9, tzinfo=UTC)
@@ -22,7 +22,7 @@ def noted(text, *keywords, about="user", said=LATER, when=None, **more):
 
 def closes(new, old):
     """Return whether a model that says "ends" closes the old fact."""
-    return weighed("ends", new, old) == "ends" and isinstance(ended(new, old, LATER), Supersession)
+    return allowed_verdict("ends", new, old) == "ends" and isinstance(ended(new, old, LATER), Supersession)
 
 
 YEAR = Interval(datetime(2010, 1, 1, tzinfo=UTC), datetime(2011, 1, 1, tzinfo=UTC))
@@ -63,7 +63,7 @@ MONDAY, FRIDAY = (
 )
 def test_events_of_two_days_are_two_unless_they_recur(verdict, text, days, more, merged):
     old, new = (noted(text, "sport", "swimming", when=when, **more) for when in days)
-    assert (weighed(verdict, new, old) != "unrelated") is merged
+    assert (allowed_verdict(verdict, new, old) != "unrelated") is merged
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_facts_of_no_topic_in_common_end_nothing(new, old, closed):
     ],
 )  # fmt: skip
 def test_a_field_in_common_merges_nothing(verdict, new, old, merged):
-    assert (weighed(verdict, new, old) != "unrelated") == merged
+    assert (allowed_verdict(verdict, new, old) != "unrelated") == merged
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_hearsay_ends_what_the_same_person_said(old, new, closed):
 def test_what_the_user_says_is_no_hearsay_under_whatever_name_they_are_known(text):
     old = noted("Craig Lee's home is in Berlin.", "home", about="Craig Lee", said=EARLIER)
     new = noted(text, "home")
-    assert weighed("ends", new, old, frozenset({"craig lee"})) == "ends"
+    assert allowed_verdict("ends", new, old, frozenset({"craig lee"})) == "ends"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_a_machine_noted_neither_ends_nor_refines_what_a_person_said(verdic
         noted("The user lives in Berlin.", origin=old, said=EARLIER),
     )
     assert (
-        weighed(verdict, replace(note, text=fact.text) if verdict == "repeats" else note, fact) == verdict
+        allowed_verdict(verdict, replace(note, text=fact.text) if verdict == "repeats" else note, fact) == verdict
     ) is counts
 
 

@@ -16,7 +16,7 @@ from memscope.errors import Conflict
 from memscope.languages.insight_text import past_plan, told_as_ahead
 from memscope.languages.similarity import form
 from memscope.languages.wording import worded
-from memscope.reconciliation.insight_sentences import details, says, with_corrections
+from memscope.reconciliation.insight_sentences import covers_text, details, with_corrections
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
 from memscope.records.stored import CORRECTED
 from memscope.stores.block_rules import by_key
@@ -25,7 +25,7 @@ from memscope.text.tokens import fold
 if TYPE_CHECKING:
     from memscope.services import Services
 
-NO_LONGER = "no insight says so any more"
+OUTDATED = "no insight says so any more"
 MIN_OLD_WORDS_SHARE = 0.5  # share of the words only in the old fact that makes a line state it
 
 
@@ -56,10 +56,10 @@ async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> No
 async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[str, Json]]:
     """Write a version without outdated lines of each block that has some; return no report actions."""
     for history in by_key(await ctx.store.blocks(user, versions=True)).values():
-        last, value = history[-1], await _holding(ctx, user, history, ctx.clock())
+        last, value = history[-1], await _without_outdated(ctx, user, history, ctx.clock())
         if value != last.value:
             new = replace(
-                last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend", reason=NO_LONGER,
+                last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend", reason=OUTDATED,
                 sources=(),
             )  # fmt: skip
             with suppress(Conflict):  # edited meanwhile; checked again after the next batch
@@ -74,13 +74,13 @@ async def as_read(ctx: Services, user: str, blocks: Sequence[Block], when: datet
     stored = await ctx.store.blocks(user, versions=True)
     histories = by_key([block for block in stored if block.recorded <= when])
     return [
-        replace(block, value=await _holding(ctx, user, histories[block.key], when))
+        replace(block, value=await _without_outdated(ctx, user, histories[block.key], when))
         if block.version and block.key in histories else block
         for block in blocks
     ]  # fmt: skip
 
 
-async def _holding(ctx: Services, user: str, history: Sequence[Block], when: datetime) -> str:
+async def _without_outdated(ctx: Services, user: str, history: Sequence[Block], when: datetime) -> str:
     """Return the latest text of a block without lines that are outdated at ``when``."""
     lines = _sourced_lines(history)
     outdated = await _outdated(ctx, user, lines, when) if lines else set()
@@ -104,12 +104,12 @@ async def _outdated(ctx: Services, user: str, lines: Mapping[str, Sequence[str]]
     insights = (await ctx.store.fetch(user, sorted(ids))).records
     facts = {id for one in insights.values() if isinstance(one, Insight) for id in one.sources}
     records = (await ctx.store.fetch(user, sorted(facts))).records
-    heirs = {one.superseded_by for one in records.values() if isinstance(one, Observation)} - {None}
-    records = {**records, **(await ctx.store.fetch(user, sorted(map(str, heirs)))).records}
+    successors = {one.superseded_by for one in records.values() if isinstance(one, Observation)} - {None}
+    records = {**records, **(await ctx.store.fetch(user, sorted(map(str, successors)))).records}
     old = {id: await _outdated_facts(ctx, records, id, when) for id in facts}
     return {
         line for line, sources in lines.items()
-        if any(_tells(line, gone) for one in map(insights.get, sources) if isinstance(one, Insight)
+        if any(_is_outdated_by(line, gone) for one in map(insights.get, sources) if isinstance(one, Insight)
                for id in one.sources for gone in old[id])
     }  # fmt: skip
 
@@ -121,12 +121,12 @@ async def _outdated_facts(
     if not isinstance(fact, Observation):
         return []
     if fact.closed is not None and fact.valid_to is not None:
-        heir = records.get(fact.superseded_by or "")
+        new = records.get(fact.superseded_by or "")
         return (
-            [OutdatedFact(fact.text, heir.text if isinstance(heir, Observation) else "")] if fact.closed <= when else []
+            [OutdatedFact(fact.text, new.text if isinstance(new, Observation) else "")] if fact.closed <= when else []
         )
     if fact.ended(when):
-        return [OutdatedFact(fact.text, _news(records, fact), by_name=True)]
+        return [OutdatedFact(fact.text, _announcement(records, fact), by_name=True)]
     if past_plan(fact, when):
         return [OutdatedFact(fact.text, "", ahead=True)]
     if fact.origin != CORRECTED:
@@ -135,22 +135,22 @@ async def _outdated_facts(
     return [OutdatedFact(one.text, fact.text) for one in versions if one.id == id and one.version < fact.version]
 
 
-def _news(records: Mapping[Handle, Record], fact: Observation) -> str:
+def _announcement(records: Mapping[Handle, Record], fact: Observation) -> str:
     """Return what was announced for the day on which the fact ended; "" if unknown."""
     facts = (one for one in records.values() if isinstance(one, Observation) and one.happened)
     return next((one.text for one in facts if one.happened and one.happened.start == fact.valid_to), "")
 
 
-def _tells(line: str, fact: OutdatedFact) -> bool:
+def _is_outdated_by(line: str, fact: OutdatedFact) -> bool:
     """Return whether a line states what only the old fact says: its words, a name, a number, or its negation."""
     old, new = fact.text, fact.instead
     if fact.ahead and not told_as_ahead(line):
         return False
     lost = form(old).topics - form(new).topics
     if not lost:
-        return says(line, old) and worded("denies", line) != worded("denies", new)
+        return covers_text(line, old) and worded("denies", line) != worded("denies", new)
     if any(one in fold(line) for one in details(old) - details(new)):
         return True
     if fact.by_name:
-        return says(line, old)
+        return covers_text(line, old)
     return len(lost & form(line).topics) >= MIN_OLD_WORDS_SHARE * len(lost)

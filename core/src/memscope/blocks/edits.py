@@ -7,20 +7,20 @@ from memscope.errors import InputError
 
 def append(value: str, text: str) -> str:
     """Add the text as new lines at the end."""
-    _check_given("text", text)
+    _check_not_empty("text", text)
     return f"{value}{'' if not value or value.endswith(NEWLINE) else NEWLINE}{text}"
 
 
 def replace(value: str, old: str, new: str) -> str:
     """Replace the only occurrence of ``old``; raise ``InputError`` with the count if there is not exactly one."""
-    _check_given("the text to replace", old)
+    _check_not_empty("the text to replace", old)
     at = _only_place(value, old)
     return value[:at] + new + value[at + len(old) :]
 
 
 def remove(value: str, text: str) -> str:
     """Remove the only occurrence of a text; for whole lines, also their line end."""
-    _check_given("the text to remove", text)
+    _check_not_empty("the text to remove", text)
     at = _only_place(value, text)
     before, after = value[:at], value[at + len(text) :]
     if not before or before.endswith(NEWLINE):
@@ -33,7 +33,7 @@ def remove(value: str, text: str) -> str:
 
 def insert(value: str, text: str, line: int) -> str:
     """Insert the text before this line, counted from 1; -1 appends it."""
-    _check_given("text", text)
+    _check_not_empty("text", text)
     if line == -1 or not value:
         return append(value, text)
     lines = value.split(NEWLINE)
@@ -45,7 +45,7 @@ def insert(value: str, text: str, line: int) -> str:
 NEWLINE = "\n"
 
 
-def _check_given(what: str, text: str) -> None:
+def _check_not_empty(what: str, text: str) -> None:
     if not text:
         raise InputError(f"{what} is empty", hint="rethink with an empty text empties the whole block")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from memscope.blocks.corrections import NO_LONGER, remove_outdated_lines
+from memscope.blocks.corrections import OUTDATED, remove_outdated_lines
 from memscope.blocks.visible import View, visible
 from memscope.errors import Conflict
 from memscope.jobs.costs import change_counters, read_counters, user_counters
@@ -189,7 +189,7 @@ def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: 
                 )
             )  # fmt: skip
 
-    write(NO_LONGER, ())
+    write(OUTDATED, ())
     for text, sources in lines.items():
         if text not in written:
             written.append(text)

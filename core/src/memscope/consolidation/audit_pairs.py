@@ -18,7 +18,7 @@ from hashlib import blake2b
 
 from pydantic import BaseModel, model_validator
 
-from memscope.consolidation.extract import clean, is_meant
+from memscope.consolidation.extract import cites_fact, clean
 from memscope.consolidation.known_facts import fact_data
 from memscope.consolidation.known_names import known_aliases
 from memscope.consolidation.reply import Relation
@@ -135,21 +135,21 @@ class PairAudit:
         first, wrong = await self._ask(pairs)
         again, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
         agreed = [one for pair, one in first.items() if pair in again and again[pair].verdict == one.verdict]
-        doubtful = [one for one in first.values() if one not in agreed]
+        unconfirmed = [one for one in first.values() if one not in agreed]
         settlement = Settlement({}, self.ctx.clock(), own_names=candidates.own_names, aliases=candidates.aliases)
         settlement.settle(agreed)
         changed = await self._apply(settlement)
-        refused = len(settlement.refused) + len(doubtful)
+        refused = len(settlement.refused) + len(unconfirmed)
         judged = {"verdicts": len(first) + wrong, "wrong_verdict": refused, "wrong_known": wrong}
         await count_facts(self.ctx, judged)
         self.judged += Counter(judged)
-        codes = {"wrong_verdict": len(settlement.refused), "not_said_twice": len(doubtful), "wrong_known": wrong}
+        codes = {"wrong_verdict": len(settlement.refused), "not_said_twice": len(unconfirmed), "wrong_known": wrong}
         self.rejected += Counter(codes)
         self.actions += settlement.actions
         self.actions += (_refused(one, "wrong_verdict") for one in settlement.refused)
-        self.actions += (_refused(one, "not_said_twice") for one in doubtful)
+        self.actions += (_refused(one, "not_said_twice") for one in unconfirmed)
         self.done += len(pairs)
-        await self._remember(pairs, settlement)
+        await self._mark_judged(pairs, settlement)
         if changed:
             await self.find()
         else:
@@ -203,9 +203,9 @@ class PairAudit:
         settlement.actions += (action("new", one) for one in new)
         return True
 
-    async def _remember(self, pairs: Sequence[NearPair], settlement: Settlement) -> None:
+    async def _mark_judged(self, pairs: Sequence[NearPair], settlement: Settlement) -> None:
         """Mark the pairs as judged, except those whose verdict exceeded the limit of facts that one answer may end."""
-        again = {(one.old.id, one.new.id) for one in settlement.beyond}
+        again = {(one.old.id, one.new.id) for one in settlement.over_limit}
         fresh = {_digest(pair) for pair in pairs if (pair.old.id, pair.new.id) not in again}
         self.answered |= fresh
         if self.preview:
@@ -241,7 +241,7 @@ def _verdicts_of(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str,
     wrong = 0
     for one in reply.relations:
         pair = pairs[one.k - 1] if 1 <= one.k <= len(pairs) else None
-        if pair is None or not is_meant(one, pair.old):
+        if pair is None or not cites_fact(one, pair.old):
             wrong += one.relation != "unrelated"
         else:
             relations.setdefault(_digest(pair), FactRelation(pair.new, pair.old, one.relation, clean(one.rest)))

@@ -13,7 +13,7 @@ from memscope.records import ChangeSet, Observation, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRelation:
+class ProposedRelation:
     """The model's verdict on a new and an earlier fact: ids, relation, and what of the old fact still holds."""
 
     new: str
@@ -41,7 +41,7 @@ class FactBatch(WorkBatch):
     read: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
     refused_facts: tuple[Observation, ...] = ()
-    relations: tuple[ToldRelation, ...] = ()
+    relations: tuple[ProposedRelation, ...] = ()
 
     @property
     def user(self) -> str:
@@ -78,7 +78,7 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
         refused_facts=tuple(one for one in observations if REFUSAL_FIELD in one.data),
         unread=frozenset(state["left"]),
         read=state["read"],
-        relations=tuple(ToldRelation(*one) for one in state.get("relations", ())),  # absent in batches saved before 0.2
+        relations=tuple(ProposedRelation(*one) for one in state.get("relations", ())),  # absent before version 0.2
         rejected=saved.report["rejected"],
         judged=saved.report.get("judged", {}),
         actions=tuple(saved.report["actions"]),

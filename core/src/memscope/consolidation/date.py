@@ -44,11 +44,11 @@ async def by_rules(batch: FactBatch, ctx: Services) -> FactBatch:
 def _date_facts(batch: FactBatch) -> FactBatch:
     dated = [date_fact(fact, batch) for fact in batch.facts]
     followed = [follow_event(one, fact.happened, dated) for one, fact in zip(dated, batch.facts, strict=True)]
-    batch = batch.judge({"wrong_date": sum(map(_is_made_up, batch.facts, followed))})
+    batch = batch.judge({"wrong_date": sum(map(_is_wrong_date, batch.facts, followed))})
     return replace(batch, facts=tuple(map(with_confirmed_dates, followed)))
 
 
-def _is_made_up(fact: Observation, dated: Observation) -> bool:
+def _is_wrong_date(fact: Observation, dated: Observation) -> bool:
     """Detect a proposed date that the words contradict, or an unsupported one that is far from the turn.
 
     An unsupported date near the turn is dropped but is no sign of a weak model: other turns may imply it.
@@ -77,10 +77,10 @@ class TimeExpressions:
 
 
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
-    times = find_evidence(fact, batch)
+    times = find_time_expressions(fact, batch)
     happened = None if _is_timeless(fact, times.said) else choose_date(fact.happened, times)
     ends = any(one.shape in ("until", "before") for one in (*times.quoted, *times.asked))
-    rule = _rule(fact, batch, times)
+    rule = _recurrence_rule(fact, batch, times)
     return replace(
         fact,
         happened=happened,
@@ -91,7 +91,7 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
 
 def choose_date(proposed: Interval | None, times: TimeExpressions) -> Interval | None:
     if stated := (*times.quoted, *times.asked):
-        return _named_day(proposed, times) or confirm(stated, proposed, times.said) or _only(times, proposed)
+        return _named_day(proposed, times) or confirm(stated, proposed, times.said) or _only_date(times, proposed)
     if times.beside and not any(map(_names_time, times.words)):
         return confirm(times.beside, proposed, times.said)
     named = any(map(_names_time, (*times.words, *times.sentences)))
@@ -141,7 +141,7 @@ def with_confirmed_dates(fact: Observation) -> Observation:
 # ------------------------------------------------------------------------------------------------------------- evidence
 
 
-def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
+def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpressions:
     quoted: list[Mention] = []
     asked: list[Mention] = []
     beside: list[Mention] = []
@@ -149,21 +149,21 @@ def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
     words: list[str] = []
     for quote in fact.quotes:
         turn, of_question = batch.turn(quote.turn), _is_answered(quote, fact, batch)
-        silent = _is_denied(quote, fact, batch)
-        words += [] if silent else [_without_code(quote.text)]
+        is_denied = _is_denied(quote, fact, batch)
+        words += [] if is_denied else [_without_code(quote.text)]
         for start, end in _places(turn.text, quote.text):
             first, last = _sentence(turn.text, start, end)
             sentence = _without_code(turn.text[first:last])
-            sentences += [] if silent else [sentence]
+            sentences += [] if is_denied else [sentence]
             for one in mentions(sentence, turn.time):
                 if one.grain == "second":
                     continue  # "at the moment" only repeats the time of the turn
-                if silent and one.text.casefold() not in fact.text.casefold():
+                if is_denied and one.text.casefold() not in fact.text.casefold():
                     continue  # a denial ("never") does not take the date of the question
                 inside = one.start < end - first and start - first < one.end
                 (beside if not inside else asked if of_question else quoted).append(one)
     said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
-    quoted, asked, beside = ([*map(widened, some)] for some in (quoted, asked, beside))
+    quoted, asked, beside = ([*map(widen_to_unit, some)] for some in (quoted, asked, beside))
     return TimeExpressions(said_at, tuple(quoted), tuple(asked), tuple(beside), tuple(words), tuple(sentences))
 
 
@@ -200,7 +200,7 @@ def _without_code(text: str) -> str:
     return _CODE.sub(lambda match: " " * len(match.group()), text)
 
 
-def widened(mention: Mention) -> Mention:
+def widen_to_unit(mention: Mention) -> Mention:
     """Widen a counted date to the unit it names: "two months ago" to a month, "two years ago" to a year."""
     interval = mention.interval
     if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > ONE_DAY:
@@ -248,23 +248,23 @@ def _named_day(proposed: Interval | None, times: TimeExpressions) -> Interval | 
     return proposed if inside and not any(worded("named_day", one.text) for one in inside) else None
 
 
-def _only(times: TimeExpressions, proposed: Interval | None) -> Interval | None:
+def _only_date(times: TimeExpressions, proposed: Interval | None) -> Interval | None:
     """Return the date that the words name, if they name exactly one day or period.
 
     Without a proposal, ambiguous days ("on Thursday") and the current period ("this year") do not count.
     """
     plain = [one for one in times.quoted if one.shape in ("point", "range") and not one.dayless]
-    if len(plain) != 1 or (proposed is None and _vague(plain[0], times.said)):
+    if len(plain) != 1 or (proposed is None and _is_vague(plain[0], times.said)):
         return None
     return nearest(plain[0], times.said)
 
 
-def _vague(mention: Mention, said_at: datetime) -> bool:
+def _is_vague(mention: Mention, said_at: datetime) -> bool:
     interval = mention.interval
     return len(readings(mention)) > 1 or (said_at in interval and interval.end - interval.start > ONE_DAY)
 
 
-def _rule(fact: Observation, batch: FactBatch, times: TimeExpressions) -> Mapping[str, Json] | None:
+def _recurrence_rule(fact: Observation, batch: FactBatch, times: TimeExpressions) -> Mapping[str, Json] | None:
     """Return the recurrence rule of the quoted words as JSON; None unless there is exactly one."""
     quotes = [quote for quote in fact.quotes if not _is_denied(quote, fact, batch)]
     rules = [one.rule for quote in quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memscope.consolidation.batch import FactBatch, ToldRelation, progress
+from memscope.consolidation.batch import FactBatch, ProposedRelation, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_facts import choose_known, known_data
 from memscope.consolidation.known_names import known_names
@@ -22,8 +22,8 @@ from memscope.consolidation.reply import LEVELS, MALFORMED_FACT, USUAL_LEVEL, Ex
 from memscope.consolidation.transcript import (
     MAX_TRANSCRIPT_CHARS,
     TranscriptLine,
+    citable_lines,
     halves,
-    heard,
     lines_data,
     lines_per_call,
 )
@@ -48,8 +48,8 @@ from memscope.text.topics import topics
 MAX_FACT_CHARS = 2_000  # of a fact or a quote
 MAX_NAME_CHARS = 200
 MAX_KEYWORDS = 8
-FACTS_A_TURN = 20
-CHARACTERS_A_FACT = 40  # a long turn may hold one fact per 40 characters
+MAX_FACTS_PER_TURN = 20
+CHARS_PER_FACT = 40  # a long turn may hold one fact per 40 characters
 RETRY_NOTICE = (
     "Your last answer could not be used: copy the quotes letter for letter from turns without context, by their number,"
     " and write each fact in the language of its turn."
@@ -74,17 +74,17 @@ USER_NAMES = frozenset({"", "user"})  # in addition to each language's words for
 async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
     """Extract facts with their quotes and relations; list turns without a usable reply in ``unread``."""
     waiting = lines_per_call(batch)
-    known = await known_before(batch, waiting, ctx)
+    known = await load_known(batch, waiting, ctx)
     while waiting:
         lines = waiting.pop(0)
         try:
-            batch = with_read(await extract_lines(batch, lines, ctx, known), lines)
+            batch = mark_read(await extract_lines(batch, lines, ctx, known), lines)
         except ModelReplyError as error:
             if split := halves(lines):
                 waiting = [*split, *waiting]
                 continue
-            batch = leave(batch, lines, error)
-            waiting = [call for call in waiting if not batch.unread.issuperset(heard_keys(call))]
+            batch = mark_unread(batch, lines, error)
+            waiting = [call for call in waiting if not batch.unread.issuperset(citable_keys(call))]
         if waiting and ctx.save:
             await ctx.save(progress(batch))
     facts = tuple(fact for fact in batch.facts if batch.unread.isdisjoint(fact.sources))
@@ -100,28 +100,28 @@ class Known:
     facts: Sequence[Observation]
 
 
-async def known_before(batch: FactBatch, calls: Sequence[Sequence[TranscriptLine]], ctx: Services) -> Known:
-    texts = [line.text[:MAX_FACT_CHARS] for lines in calls for line in heard(lines).values()]
+async def load_known(batch: FactBatch, calls: Sequence[Sequence[TranscriptLine]], ctx: Services) -> Known:
+    texts = [line.text[:MAX_FACT_CHARS] for lines in calls for line in citable_lines(lines).values()]
     if not texts:
         return Known({}, ())
     return Known(await known_names(batch, ctx), await related(ctx, Scope(batch.user, batch.agent), texts))
 
 
-def heard_keys(lines: Sequence[TranscriptLine]) -> set[str]:
-    return {line.turn.key for line in heard(lines).values()}
+def citable_keys(lines: Sequence[TranscriptLine]) -> set[str]:
+    return {line.turn.key for line in citable_lines(lines).values()}
 
 
-def with_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
-    more = {one.turn.key: batch.read.get(one.turn.key, 0) + len(one.text) for one in heard(lines).values()}
+def mark_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
+    more = {one.turn.key: batch.read.get(one.turn.key, 0) + len(one.text) for one in citable_lines(lines).values()}
     return replace(batch, read={**batch.read, **more})
 
 
-def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
+def mark_unread(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
     """Mark the turns as unread, so that they stay pending.
 
     Raise ``error`` for the only turn of a batch, or once ``MAX_USELESS_SINGLE_TURNS`` failed and no reply was usable.
     """
-    left = batch.unread | heard_keys(lines)
+    left = batch.unread | citable_keys(lines)
     turns = len(batch.turns) - len(batch.excluded)
     if turns == 1 or (not batch.read and len(left) >= min(MAX_USELESS_SINGLE_TURNS, turns)):
         raise error
@@ -134,24 +134,24 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
     Turns whose facts are refused twice stay unread; only those are read again.
     """
     assert ctx.chat is not None
-    texts = [line.text for line in heard(lines).values()]
-    shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*heard(lines).values()])
+    texts = [line.text for line in citable_lines(lines).values()]
+    shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*citable_lines(lines).values()])
     beside: dict[str, Json] = {"known": known_data(shown)} if shown else {}
     messages = (ctx.prompts or Prompts()).messages(
         "extract", texts, {**beside, "turns": lines_data(lines, known.names)}
     )
     if instructions := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")
-    wanted = await asyncio.to_thread(schema, tuple(heard(lines)))  # pydantic takes about 20 ms to build a class
+    wanted = await asyncio.to_thread(schema, tuple(citable_lines(lines)))  # pydantic takes about 20 ms to build a class
     for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, asked, wanted)
-        taken = await asyncio.to_thread(take_facts, batch, lines, reply, shown, ctx)
-        if len(taken.facts) > len(batch.facts) or not any(is_mendable(fact, lines, ctx) for fact in reply.facts):
+        taken = await asyncio.to_thread(add_facts, batch, lines, reply, shown, ctx)
+        if len(taken.facts) > len(batch.facts) or not any(is_worth_retry(fact, lines, ctx) for fact in reply.facts):
             return taken
-    return leave_refused(batch, lines, reply)
+    return mark_refused_unread(batch, lines, reply)
 
 
-def is_mendable(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
+def is_worth_retry(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
     """Return whether a second reply could save the fact: its level is kept and its refusal depends on the wording."""
     if level_of(fact) not in set(ctx.settings.consolidation.levels) - {0, 1}:
         return False
@@ -163,9 +163,9 @@ def level_of(fact: Fact) -> int:
     return fact.level if fact.level in LEVELS else USUAL_LEVEL
 
 
-def leave_refused(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> FactBatch:
+def mark_refused_unread(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> FactBatch:
     """Mark the turns of refused facts as unread. Raise ``ModelReplyError`` if those are all turns."""
-    numbers = heard(lines).keys()
+    numbers = citable_lines(lines).keys()
     cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
     refused = (cited & numbers) or numbers
     if refused == numbers:
@@ -173,14 +173,14 @@ def leave_refused(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extr
     return replace(batch, unread=batch.unread | {lines[number - 1].turn.key for number in refused})
 
 
-def take_facts(
+def add_facts(
     batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, known: Sequence[Observation], ctx: Services
 ) -> FactBatch:
     """Add the facts that pass the checks, with their relations; report or count the refused ones."""
     taken: list[tuple[Fact, Observation]] = []
     refused: list[tuple[str, Fact]] = []
     for fact in reply.facts:
-        cited = cite_turns(fact, lines) if len(taken) < most_facts(lines) else "too_many"
+        cited = cite_turns(fact, lines) if len(taken) < max_facts(lines) else "too_many"
         if isinstance(cited, str):
             refused.append((cited, fact))
         else:
@@ -191,7 +191,7 @@ def take_facts(
         )
     batch = batch.reject(Counter(reason for reason, _ in refused[MAX_REPORTED_REFUSALS:]))
     if ctx.settings.approve:
-        refused_facts = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
+        refused_facts = [make_reviewable(fact, why, lines, batch, ctx, n) for n, (why, fact) in enumerate(refused)]
         batch = replace(batch, refused_facts=(*batch.refused_facts, *filter(None, refused_facts)))
     dated = [observation.happened is not None for fact, observation in taken if clean(fact.when)]
     batch = batch.judge({"dates": len(dated), "wrong_date": dated.count(False)})
@@ -204,27 +204,27 @@ def with_relations(
     batch: FactBatch, taken: Sequence[tuple[Fact, Observation]], known: Sequence[Observation]
 ) -> FactBatch:
     """Add the model's verdicts on known facts, and on earlier facts of the same reply (``k`` = 0)."""
-    relations: list[ToldRelation] = []
+    relations: list[ProposedRelation] = []
     wrong = 0
     for place, (fact, observation) in enumerate(taken):
         for one in fact.known:
             among = known[one.k - 1 : one.k] if one.k > 0 else [other for _, other in taken[:place]]
-            meant = next((other for other in among if is_meant(one, other)), None) if one.k >= 0 else None
+            meant = next((other for other in among if cites_fact(one, other)), None) if one.k >= 0 else None
             wrong += meant is None
-            relations += [ToldRelation(observation.id, meant.id, one.relation, clean(one.rest))] if meant else []
+            relations += [ProposedRelation(observation.id, meant.id, one.relation, clean(one.rest))] if meant else []
     verdicts = sum(len(fact.known) for fact, _ in taken)
     batch = batch.judge({"verdicts": verdicts, "wrong_known": wrong}).reject({"wrong_known": wrong})
     return replace(batch, relations=(*batch.relations, *relations))
 
 
-def is_meant(relation: Relation, fact: Observation) -> bool:
+def cites_fact(relation: Relation, fact: Observation) -> bool:
     """Check that the relation copies words of the fact, and more than its subject's name."""
     content = form(relation.words).topics - form(fact.about).topics
     return bool(content) and find_quote(relation.words, fact.text) is not None
 
 
-def most_facts(lines: Sequence[TranscriptLine]) -> int:
-    return sum(max(FACTS_A_TURN, len(line.text) // CHARACTERS_A_FACT) for line in heard(lines).values())
+def max_facts(lines: Sequence[TranscriptLine]) -> int:
+    return sum(max(MAX_FACTS_PER_TURN, len(line.text) // CHARS_PER_FACT) for line in citable_lines(lines).values())
 
 
 # ---------------------------------------------------------------------------------------------------------- the checks
@@ -300,7 +300,7 @@ def make_observation(
     )
 
 
-def make_doubtful(
+def make_reviewable(
     fact: Fact, reason: str, lines: Sequence[TranscriptLine], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation | None:
     """Build a refused fact for a person to review; None if its refusal or its sources do not allow that."""

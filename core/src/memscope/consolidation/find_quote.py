@@ -133,15 +133,15 @@ def _around(wanted: Sequence[_Token], among: list[_Token]) -> list[_Token]:
     return among[max(0, run.b - run.a - room) : run.b + len(wanted) + room]
 
 
-def _harmless(quoted: Sequence[_Token], there: Sequence[_Token]) -> bool:
+def _harmless(quoted: Sequence[_Token], actual: Sequence[_Token]) -> bool:
     """Accept a difference of typos and function words, as long as neither side has a negation."""
-    if _words(quoted) == _words(there):
+    if _words(quoted) == _words(actual):
         return True
-    if any(_denies(token.word) for token in (*quoted, *there)):
+    if any(_denies(token.word) for token in (*quoted, *actual)):
         return False
-    if len(quoted) > 1 and there and any(has_cjk(token.word) for token in quoted):
+    if len(quoted) > 1 and actual and any(has_cjk(token.word) for token in quoted):
         return False
-    return all(_is_small(token.word) or any(_alike(token.word, other.word) for other in there) for token in quoted)
+    return all(_is_small(token.word) or any(_alike(token.word, other.word) for other in actual) for token in quoted)
 
 
 def _denies(word: str) -> bool:

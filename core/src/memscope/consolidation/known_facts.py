@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_KNOWN_FACTS = 24  # per call
 MAX_KNOWN_FACT_CHARS = 300
-NEAREST_COUNTS = 5  # exponent of the sum over turns: high, so that the nearest turn dominates
+TURN_SUM_EXPONENT = 5  # exponent of the sum over turns: high, so that the nearest turn dominates
 # fitted on recorded relations, each alone and among 19 other turns
 WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON, WEIGHT_OF_STATE = 0.1, 3.0, 0.05, 0.3, 0.5
 WEIGHT_OF_TOPIC_ALONE = 0.2
@@ -53,12 +53,12 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
     ratings = (
         WEIGHT_OF_WORDS * _by_words(texts, known)
         + topic * _by_topic(texts, known)
-        + _by_person(spoken, facts) * _of_person(facts)
+        + _by_person(spoken, facts) * _person_weights(facts)
     )
     if meant is not None:
         ratings += WEIGHT_OF_MEANING * meant
     by_turn = np.maximum.reduceat(ratings, np.cumsum([0, *(len(pieces) for pieces in parts[:-1])]))
-    nearest = (-((by_turn**NEAREST_COUNTS).sum(0))).argsort(kind="stable")
+    nearest = (-((by_turn**TURN_SUM_EXPONENT).sum(0))).argsort(kind="stable")
     return [facts[int(place)] for place in nearest[:MAX_KNOWN_FACTS]]
 
 
@@ -118,7 +118,7 @@ def _by_person(spoken: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Obs
     return np.array(rated, np.float32)
 
 
-def _of_person(facts: Sequence[Observation]) -> NDArray[np.float32]:
+def _person_weights(facts: Sequence[Observation]) -> NDArray[np.float32]:
     """Weight a match of the person by fact: higher where the fact tells a state."""
     import numpy as np
 

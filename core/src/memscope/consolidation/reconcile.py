@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation.batch import FactBatch, ToldRelation
+from memscope.consolidation.batch import FactBatch, ProposedRelation
 from memscope.consolidation.known_names import known_aliases
 from memscope.languages.similarity import MIN_SIMILARITY, closeness, same
 from memscope.pipeline import worker
@@ -39,7 +39,7 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
     # Thousands of comparisons: in a thread, to keep the event loop of an embedding agent free.
     settlement = await asyncio.to_thread(_settle, batch, known, aliases, ctx)
-    batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.beyond)})
+    batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.over_limit)})
     return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
 
 
@@ -49,14 +49,14 @@ def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ct
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
     settlement.settle(  # facts from exactly the same turns do not affect each other
-        directed(facts[one.new], facts[one.old], one)
+        resolve_relation(facts[one.new], facts[one.old], one)
         for one in batch.relations
         if one.new in facts and one.old in facts and set(facts[one.new].sources) != set(facts[one.old].sources)
     )
     return settlement
 
 
-def directed(new: Observation, old: Observation, relation: ToldRelation) -> FactRelation:
+def resolve_relation(new: Observation, old: Observation, relation: ProposedRelation) -> FactRelation:
     """Resolve the facts. "Ends" is reversed when an old conversation is read late: the known fact is the newer one."""
     if relation.verdict == "ends" and new.said < old.said:
         new, old = old, new
@@ -100,7 +100,7 @@ def is_proposed_again(fact: Observation, before: Observation) -> bool:
 
 def _closeness(one: Observation, other: Observation) -> float:
     names = " ".join((one.about, other.about))
-    return closeness(one.text, other.text, without=names, topics=_meet_by_topic(one, other))
+    return closeness(one.text, other.text, without=names, topics=_share_topic(one, other))
 
 
 def _rests_on_words_of(fact: Observation, before: Observation) -> bool:
@@ -127,7 +127,7 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
             settlement.merge(fact, settlement.latest(equal), recap=fact.id in settlement.recaps)
 
 
-def _meet_by_topic(one: Observation, other: Observation) -> bool:
+def _share_topic(one: Observation, other: Observation) -> bool:
     """Match facts that share a keyword or everyday topic ("diet", "food"), or are events of the same time."""
     if keywords(one) & keywords(other) or _topics(one) & _topics(other):
         return True
@@ -147,10 +147,10 @@ def find_recaps(batch: FactBatch) -> frozenset[str]:
 
     An answer to the assistant's question is no recap: "Are you allergic to nuts?", "Yes".
     """
-    return frozenset(fact.id for fact in batch.facts if _only_agreed_to(fact, batch))
+    return frozenset(fact.id for fact in batch.facts if _only_confirmed(fact, batch))
 
 
-def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
+def _only_confirmed(fact: Observation, batch: FactBatch) -> bool:
     cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
     restated = [words for turn, words in cited if turn.role == "assistant" and not _stands_in_question(words, turn)]
     spoken = [words for turn, words in cited if turn.role != "assistant"]

@@ -43,12 +43,12 @@ def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
             calls += [[part] for part in _parts(line, MAX_TRANSCRIPT_CHARS)] + [[]]
         elif line.text:
             calls[-1].append(line)
-    return [[*before, *call] for call in calls if heard(call)]
+    return [[*before, *call] for call in calls if citable_lines(call)]
 
 
 def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
     """Split a call in two: half of the turns each, or half of a single long turn. Empty if that turn is too short."""
-    places = [number - 1 for number in heard(lines)]
+    places = [number - 1 for number in citable_lines(lines)]
     if len(places) > 1:
         middle = places[len(places) // 2]
         before = [_as_context(line) for line in lines[:middle]][-MAX_CONTEXT_TURNS:]
@@ -59,7 +59,7 @@ def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
     return [[*lines[: places[0]], part] for part in parts]
 
 
-def heard(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
+def citable_lines(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
     """Map numbers of the call's lines to those on which facts may rest."""
     return {number: line for number, line in enumerate(lines, 1) if not line.context}
 

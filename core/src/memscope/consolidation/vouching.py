@@ -28,22 +28,22 @@ def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[Transc
     roles = {one.turn.role for one in cited if one.context} & MACHINE_ROLES
     if not roles or _is_stated(fact, cited):
         return True
-    answers = [one for one in cited if not one.context and not is_asked(one)]
+    answers = [one for one in cited if not one.context and not quotes_question(one)]
     if roles - {"assistant"} or not answers:
         return False
-    if any(_takes_up(fact.text, one.words) for one in answers):
+    if any(_refers_back(fact.text, one.words) for one in answers):
         return True
     machine = [one for one in cited if one.context and one.turn.role == "assistant"]
     return any(
-        _settles(fact.text, asked, question, one.words, answer.words)
+        _supports_fact(fact.text, asked, question, one.words, answer.words)
         for one in machine
-        for asked, question in _raised(one)
+        for asked, question in _questions_raised(one)
         for answer in answers
-        if _replies(answer, one, lines)
+        if _answers_question(answer, one, lines)
     )
 
 
-def is_asked(one: Citation) -> bool:
+def quotes_question(one: Citation) -> bool:
     """Return whether the quote is a question, or the end of one."""
     return is_question(one.words) or one.turn.text[_end(one) - 1 : _end(one) + 1].rstrip()[-1:] in ("?", "？")
 
@@ -65,7 +65,7 @@ def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
 
 def _stated_parts(one: Citation) -> Iterator[str]:
     """Yield the clauses that state something, from the whole turn: models quote few words of what they note."""
-    if is_asked(one):
+    if quotes_question(one):
         return
     contrast = pattern_of_all("but", "ALL")
     for sentence in sentences(one.words if len(one.turn.text) > MAX_TRANSCRIPT_CHARS else own_text(one.turn.text)):
@@ -77,7 +77,7 @@ def _denies(text: str) -> bool:
     return worded("denial", text) or worded("over", text)
 
 
-def _takes_up(text: str, words: str) -> bool:
+def _refers_back(text: str, words: str) -> bool:
     """Recognise an answer that names the fact's action and refers back to its object: "I read it"."""
     matches = (one.takes_up.search(words) for one in wordings(words))
     deeds = [match["deed"] for match in matches if match]
@@ -89,29 +89,29 @@ def _takes_up(text: str, words: str) -> bool:
 # ---------------------------------------------------------------------------------------------------- as an answer
 
 
-def _raised(one: Citation) -> Iterator[tuple[bool, str]]:
+def _questions_raised(one: Citation) -> Iterator[tuple[bool, str]]:
     """Yield the assistant's questions (with True) and suppositions (with False), like "So you moved to Linz"."""
     parts = sentences(one.words)
     for place, sentence in enumerate(parts):
         last = place == len(parts) - 1
-        if is_question(sentence) or _ENDS_AS_QUESTION.search(sentence) or (last and is_asked(one)):
+        if is_question(sentence) or _ENDS_AS_QUESTION.search(sentence) or (last and quotes_question(one)):
             yield True, sentence
         elif worded("supposes", sentence):
             yield False, sentence
 
 
-def _replies(answer: Citation, question: Citation, lines: Sequence[TranscriptLine]) -> bool:
+def _answers_question(answer: Citation, question: Citation, lines: Sequence[TranscriptLine]) -> bool:
     """Return whether the answer is to this question: the assistant did not speak again after a person replied."""
-    heard = False
+    replied = False
     for line in lines[question.place + 1 : answer.place]:
         if line.turn.scope.session == question.turn.scope.session:
-            heard = heard or line.turn.role not in MACHINE_ROLES
-            if heard and line.turn.role == "assistant":
+            replied = replied or line.turn.role not in MACHINE_ROLES
+            if replied and line.turn.role == "assistant":
                 return False
     return answer.place > question.place
 
 
-def _settles(text: str, asked: bool, question: str, around: str, answer: str) -> bool:
+def _supports_fact(text: str, asked: bool, question: str, around: str, answer: str) -> bool:
     """Return whether the answer turns the question into the fact: it affirms it, or adds a word of the fact.
 
     A bare no supports only a negative fact. Repeating words of the question affirms them ("Tea or milk?", "Milk").

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_INDEXED_RECORDS = 100_000
 MAX_VIEWS_PER_USER = 8  # cached indexes per user
 MAX_INLINE_RECORDS = 1000  # up to this size a query is faster than a thread
-MIN_TURNS_TO_INDEX = 20  # up to this many, reading names is faster than a thread
+MAX_INLINE_TURNS = 20  # up to this many, reading names is faster than a thread
 RECORDS_PER_PAGE = 1000
 
 T = TypeVar("T")
@@ -152,4 +152,4 @@ async def _follow_units(
 
 async def _read(page: Sequence[Record], known: _User) -> set[str]:
     ids = read(page, known.records)  # lazily, while the set is built
-    return set(ids) if len(page) <= MIN_TURNS_TO_INDEX else await asyncio.to_thread(set, ids)
+    return set(ids) if len(page) <= MAX_INLINE_TURNS else await asyncio.to_thread(set, ids)

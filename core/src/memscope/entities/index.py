@@ -82,7 +82,7 @@ class EntityIndex:
         at = self._numbers.get(name_form(name))
         return None if at is None else self.nodes[at]
 
-    def called(self, name: str) -> bool:
+    def is_mentioned(self, name: str) -> bool:
         """Return whether any visible record mentions the name or role ("my sister")."""
         return name_form(name) in self._spellings
 
@@ -93,7 +93,7 @@ class EntityIndex:
             return None
         first, last = (self.turns[node.turns[place]].time for place in (at, -1))
         whole = at == 0 and last <= now
-        points = aged(node, last, now) if whole else score((self.turns[turn].time for turn in node.turns[at:]), now)
+        points = score_at(node, last, now) if whole else score((self.turns[turn].time for turn in node.turns[at:]), now)
         return Entity(node.name, node.kind, node.aliases, len(node.turns) - at, first, last, points)
 
     def top(self, most: int, now: datetime, kind: str | None = None, since: datetime | None = None) -> list[Entity]:
@@ -111,19 +111,19 @@ class EntityIndex:
     def _points(self, node: Node, now: datetime, since: datetime | None) -> float:
         last = self.turns[node.turns[-1]].time if node.turns else now
         if since is None and last <= now:
-            return aged(node, last, now)
+            return score_at(node, last, now)
         entity = self.entity(node, now, since)
         return entity.score if entity else 0.0
 
     def named(self, place: int) -> tuple[int, ...]:
         """Return the numbers of the entities that a turn names."""
-        return self._known(self._counted.get(place, ()))
+        return self._numbers_of(self._counted.get(place, ()))
 
     def related(self, fact: str) -> tuple[int, ...]:
         """Return the numbers of the entities that a memory names."""
-        return self._known(self.memories[fact].names)
+        return self._numbers_of(self.memories[fact].names)
 
-    def _known(self, mentions: Iterable[NameMention]) -> tuple[int, ...]:
+    def _numbers_of(self, mentions: Iterable[NameMention]) -> tuple[int, ...]:
         return tuple(sorted({self._numbers[one.form] for one in mentions if one.form in self._numbers}))
 
     def neighbours(self, node: Node) -> list[Neighbour]:
@@ -160,16 +160,16 @@ class EntityIndex:
             return
         turns = {id for id in changed if id in records.turns or id in self._places}
         for key in sorted(turns, key=lambda key: records.turns[key].time if key in records.turns else self._view.now):
-            self._take_turn(key, records.turns.get(key))
+            self._update_turn(key, records.turns.get(key))
         self._insights.update(id for id in changed if id in records.memories and records.memories[id].insight)
         memories = [*sorted(changed - turns - self._insights), *sorted(self._insights)]
-        corrected = [self._take_memory(id, records.memories.get(id)) for id in memories]
+        corrected = [self._update_memory(id, records.memories.get(id)) for id in memories]
         self._regroup(corrected=any(corrected))
         self._expires = min((one.expires for one in self.memories.values() if one.expires), default=None)
 
-    def _take_turn(self, key: str, turn: ReadTurn | None) -> None:
+    def _update_turn(self, key: str, turn: ReadTurn | None) -> None:
         place = self._places.pop(key, None)
-        if turn is not None and self._sees(turn):
+        if turn is not None and self._sees_turn(turn):
             if place is None:
                 place = len(self.turns)
                 self.turns.append(turn)
@@ -177,12 +177,12 @@ class EntityIndex:
         if place is not None:
             self._recount(place, living=key in self._places)
 
-    def _take_memory(self, id: str, memory: ReadMemory | None) -> bool:
+    def _update_memory(self, id: str, memory: ReadMemory | None) -> bool:
         """Update one memory; return whether a person's correction came or went."""
         before = self.memories.pop(id, None)
         for form in {one.form for one in before.names} if before else ():
             self._spelling(form).memories.pop(id)
-        if memory is not None and self._holds(memory) and self._rests(memory):
+        if memory is not None and self._sees_memory(memory) and self._has_visible_source(memory):
             self.memories[id] = memory
             for form in {one.form for one in memory.names}:
                 self._spelling(form).memories[id] = memory.said
@@ -221,12 +221,12 @@ class EntityIndex:
             spelling = self._spellings[form] = Spelling()
         return spelling
 
-    def _sees(self, turn: ReadTurn) -> bool:
+    def _sees_turn(self, turn: ReadTurn) -> bool:
         view = self._view
         asked = (view.agent in (None, turn.agent)) and (view.session in (None, turn.session))
         return asked and (view.as_of is None or turn.time <= view.as_of)
 
-    def _holds(self, memory: ReadMemory) -> bool:
+    def _sees_memory(self, memory: ReadMemory) -> bool:
         view, at = self._view, self._view.as_of or self._view.now
         agents = (None, memory.agent, view.agent if memory.correction and memory.agent is None else memory.agent)
         if view.agent not in agents or (memory.expires is not None and memory.expires <= view.now):
@@ -235,7 +235,7 @@ class EntityIndex:
             return False
         return memory.until is None or (view.as_of is not None and memory.until > at)
 
-    def _rests(self, memory: ReadMemory) -> bool:
+    def _has_visible_source(self, memory: ReadMemory) -> bool:
         """Return whether a source is visible; a person's correction needs none."""
         known = self.memories if memory.insight else self._places
         return memory.correction is not None or any(source in known for source in memory.sources)
@@ -290,7 +290,7 @@ def score(times: Iterable[datetime], now: datetime) -> float:
     )
 
 
-def aged(node: Node, last: datetime, now: datetime) -> float:
+def score_at(node: Node, last: datetime, now: datetime) -> float:
     """Derive the current score from the one at the last turn, without visiting each turn."""
     count = len(node.turns)
     recent = (node.score_then - MIN_RECENCY_WEIGHT * count) * 2 ** (

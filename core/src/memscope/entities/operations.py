@@ -288,7 +288,7 @@ def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:
     from memscope.languages.names import name_form
 
     first, second = (index.find(name) for name in names)
-    if missing := [name for name in names if not index.called(name)]:
+    if missing := [name for name in names if not index.is_mentioned(name)]:
         raise NotFound(f"no entity is called {missing[0]!r} here", hint="entities lists those there are")
     if step == "split" and (first is None or first is not second):
         raise InputError(f"{names[0]!r} and {names[1]!r} are not one entity", hint="entity shows the aliases")

@@ -22,8 +22,8 @@ from memscope.records import Insight, Memory, Observation, Record, Turn, WorkRep
 from memscope.text.tokens import fold
 
 MIN_SHARED_WORDS = 0.8  # of the distinct words of both
-QUOTED = 12  # shorter memories may occur in a turn by chance
-MOST_OF_A_WORD = 50  # memories that share a word; more common words are not compared
+MIN_QUOTED_CHARS = 12  # shorter memories may occur in a turn by chance
+MAX_PER_WORD = 50  # memories that share a word; more common words are not compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, one in enumerate(current):
         words = form(one.text).topics
-        kinds = {form for form, _ in _single(one.text)}
+        kinds = {form for form, _ in _unique_properties(one.text)}
         for word in words | kinds:
             groups[type(one), one.scope.agent, one.name, word].append(index)
-    pairs = {pair for group in groups.values() if len(group) <= MOST_OF_A_WORD for pair in combinations(group, 2)}
+    pairs = {pair for group in groups.values() if len(group) <= MAX_PER_WORD for pair in combinations(group, 2)}
     return ((current[old], current[new]) for old, new in sorted(pairs))
 
 
@@ -96,14 +96,14 @@ def may_contradict(old: Observation, new: Observation) -> bool:
     ends = old.valid_to is not None or new.valid_to is not None
     if not may_meet(old, new) or ends or old.happened is not None or new.happened is not None:
         return False
-    forms = dict(_single(old.text))
-    if any(kind in forms and _differ(forms[kind], rest) for kind, rest in _single(new.text)):
+    forms = dict(_unique_properties(old.text))
+    if any(kind in forms and _differ(forms[kind], rest) for kind, rest in _unique_properties(new.text)):
         return _denied(old.text) == _denied(new.text)
     a, b = _undenied(old.text), _undenied(new.text)
     return _denied(old.text) != _denied(new.text) and bool(a) and a == b
 
 
-def _single(text: str) -> Iterator[tuple[str, str]]:
+def _unique_properties(text: str) -> Iterator[tuple[str, str]]:
     """Yield each pattern of a unique property (home, job, age) that the text matches, and its value.
 
     Two current facts with the same pattern and different values contradict each other.
@@ -158,4 +158,4 @@ def _quotes_memory(turn: Turn, current: Sequence[Memory]) -> bool:
         return True
     words = fold(turn.text)
     earlier = (one for one in current if one.recorded < turn.recorded and turn.key not in one.sources)
-    return any(len(one.text) >= QUOTED and fold(one.text).rstrip(".。") in words for one in earlier)
+    return any(len(one.text) >= MIN_QUOTED_CHARS and fold(one.text).rstrip(".。") in words for one in earlier)

@@ -25,7 +25,7 @@ from memscope.stores import Store
 from memscope.text.language import has_cjk
 from memscope.text.tokens import fold
 
-MIN_SAID_ALREADY = 0.8  # share of a fact's words that a sentence must contain to cover it
+MIN_COVERED_WORD_SHARE = 0.8  # share of a fact's words that a sentence must contain to cover it
 _DIGITS_OF_NUMBER = pattern(r"\d[\d.,:/-]*")
 
 
@@ -59,7 +59,7 @@ def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sent
         text = facts[id].text if id in facts else ""
         rated = [closeness(one.text, text) for one in parts]
         for at, score in enumerate(rated):
-            if score >= MIN_SAID_ALREADY or score == max(rated):
+            if score >= MIN_COVERED_WORD_SHARE or score == max(rated):
                 nearest[at].append(id)
     return tuple(replace(one, sources=tuple(nearest[at]) or one.sources) for at, one in enumerate(parts))
 
@@ -75,7 +75,7 @@ def details(text: str) -> frozenset[str]:
     return frozenset(fold(one) for one in chain(named, numerals, numbers))
 
 
-def keeps(text: str, old: Sentence, facts: Mapping[str, Observation]) -> bool:
+def keeps_details(text: str, old: Sentence, facts: Mapping[str, Observation]) -> bool:
     """Check that a text keeps the names and numbers of an old sentence, except those of ended facts alone."""
     lost = {one for one in details(old.text) if one not in fold(text)}
     known = [facts[id] for id in old.sources if id in facts]
@@ -84,7 +84,7 @@ def keeps(text: str, old: Sentence, facts: Mapping[str, Observation]) -> bool:
     return not lost
 
 
-def says(sentence: str, text: str, least: float = MIN_SAID_ALREADY) -> bool:
+def covers_text(sentence: str, text: str, least: float = MIN_COVERED_WORD_SHARE) -> bool:
     """Check that a sentence has nearly all words of a text, all its names and numbers, and the same negation."""
     content, known = form(text).topics, form(sentence).topics
     if len(content & known) < least * len(content) or worded("denies", text) != worded("denies", sentence):
@@ -93,10 +93,10 @@ def says(sentence: str, text: str, least: float = MIN_SAID_ALREADY) -> bool:
 
 
 def with_fact(
-    sentences: Sequence[Sentence], text: str, sources: Iterable[str], least: float = MIN_SAID_ALREADY
+    sentences: Sequence[Sentence], text: str, sources: Iterable[str], least: float = MIN_COVERED_WORD_SHARE
 ) -> list[Sentence]:
     """Add a text as a new sentence, or its sources to the sentence that already says it."""
-    at = next((at for at, one in enumerate(sentences) if says(one.text, text, least)), None)
+    at = next((at for at, one in enumerate(sentences) if covers_text(one.text, text, least)), None)
     if at is None:
         return [*sentences, Sentence(text, tuple(dict.fromkeys(sources)))]
     whole = replace(sentences[at], sources=tuple(dict.fromkeys((*sentences[at].sources, *sources))))
@@ -108,24 +108,24 @@ def with_fact(
 
 def corrected(
     sentences: Sequence[Sentence],
-    over: Mapping[str, Sequence[Observation]],
+    replacements: Mapping[str, Sequence[Observation]],
     facts: Mapping[str, Observation],
     worded: Collection[Sentence] = (),
 ) -> tuple[Sentence, ...]:
     """Drop the sentences that rest on an ended fact, and put facts that still hold in their place.
 
-    ``over``: the facts that replace each ended one, by its id. ``facts``: the others, by id. ``worded``: sentences
+    ``replacements``: facts in place of each ended one, by its id. ``facts``: the others, by id. ``worded``: sentences
     written with the end in mind; the facts they rest on are not added again.
     """
     known = {id for one in worded for id in one.sources}
     result: list[Sentence] = []
     for one in sentences:
-        if one in worded or over.keys().isdisjoint(one.sources):
+        if one in worded or replacements.keys().isdisjoint(one.sources):
             result.append(one)
             continue
         for id in one.sources:
             current = [facts[id]] if id in facts and not facts[id].closed else []
-            for fact in over.get(id, current):
+            for fact in replacements.get(id, current):
                 result = result if fact.id in known else with_fact(result, fact.text, [fact.id])
     return tuple(result)
 
@@ -144,9 +144,9 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
     if not insights:
         return change_set
     facts = await _facts(store, user, insights, change_set)
-    over = {id: [facts[one.by]] if one.by in facts else [] for id, one in ended.items() if id in facts}
-    over |= {id: [memory] for id, memory in revised.items() if memory.text != facts[id].text}
-    return _replacing(change_set, insights, over, facts | revised, now)
+    replacements = {id: [facts[one.by]] if one.by in facts else [] for id, one in ended.items() if id in facts}
+    replacements |= {id: [memory] for id, memory in revised.items() if memory.text != facts[id].text}
+    return _replacing(change_set, insights, replacements, facts | revised, now)
 
 
 async def _facts(store: Store, user: str, insights: Sequence[Insight], change_set: ChangeSet) -> dict[str, Observation]:
@@ -159,20 +159,20 @@ async def _facts(store: Store, user: str, insights: Sequence[Insight], change_se
 def _replacing(
     change_set: ChangeSet,
     insights: Sequence[Insight],
-    over: Mapping[str, Sequence[Observation]],
+    replacements: Mapping[str, Sequence[Observation]],
     facts: Mapping[str, Observation],
     now: datetime,
 ) -> ChangeSet:
     new, closed = list[Insight](), list[Supersession]()
     for old in insights:
         announced = {id: list[Observation]() for id in old.sources if id in facts and _ended_since(facts[id], old, now)}
-        sentences = corrected(attributed(old, facts), {**announced, **over}, facts)
+        sentences = corrected(attributed(old, facts), {**announced, **replacements}, facts)
         if sentences == attributed(old, facts):
             continue
-        heirs = [fact for id in old.sources for fact in over.get(id, ())]
-        said_at = max([old.said, *(fact.said for fact in heirs)])
+        successors = [fact for id in old.sources for fact in replacements.get(id, ())]
+        said_at = max([old.said, *(fact.said for fact in successors)])
         if sentences:
-            new.append(superseding(old, sentences, [one.id for one in heirs], said_at, now))
+            new.append(superseding(old, sentences, [one.id for one in successors], said_at, now))
         closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said_at, said_at))
     return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
 

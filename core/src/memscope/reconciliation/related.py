@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_COMPARED_OBSERVATIONS = 500  # up to this many, all observations of the user are compared
-TERMS = 64
+MAX_RELATED_TERMS = 64
 MAX_TURNS_BY_WORDS, MAX_TURNS_BY_VECTOR = 40, 20  # per text
 
 
@@ -56,7 +56,7 @@ async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> l
 def _search(ctx: Services, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
     return Search(
         scope=Scope(scope.user, scope.agent),
-        terms=tuple(dict.fromkeys(terms(text)))[:TERMS],
+        terms=tuple(dict.fromkeys(terms(text)))[:MAX_RELATED_TERMS],
         vector=vector,
         space=ctx.embedder.space if ctx.embedder and vector is not None else None,
         now=ctx.clock(),

@@ -17,14 +17,14 @@ from memscope.dates import mentions
 from memscope.languages.similarity import closeness, form
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
 from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, by_saying, ended, joined, past, replaced
-from memscope.reconciliation.vetoes import missing, weighed
+from memscope.reconciliation.vetoes import allowed_verdict, missing
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
 
 MAX_ENDED = 3  # facts that the verdicts of one reply may end
 _ORDER = ("refines", "ends", "was")
 MAX_MERGED_FACT_CHARS = 600  # of a fact including the details added to it
-GROUNDED = 0.75  # share of the rest's words that its original fact must have
+MIN_REST_WORD_SHARE = 0.75  # share of the rest's words that its original fact must have
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Settlement:
     ``fresh``: facts not stored yet, by id. ``recaps``: ids of facts that only restate earlier words; they end nothing
     and add no source to what they repeat. ``propose``: new facts wait for approval, so no stored fact ends.
     ``own_names``: names of the user; ``aliases``: those of others. ``refused``: verdicts that the rules rejected;
-    ``beyond``: those over the limit of facts that one reply may end.
+    ``over_limit``: those over the limit of facts that one reply may end.
     """
 
     fresh: dict[str, Observation]
@@ -63,8 +63,8 @@ class Settlement:
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Mapping[str, Json]] = field(default_factory=list)
     refused: list[FactRelation] = field(default_factory=list)
-    beyond: list[FactRelation] = field(default_factory=list)
-    _heirs: dict[str, Observation] = field(default_factory=dict)
+    over_limit: list[FactRelation] = field(default_factory=list)
+    _survivors: dict[str, Observation] = field(default_factory=dict)
     _ended: int = 0
 
     def settle(self, judged: Iterable[FactRelation]) -> None:
@@ -73,8 +73,8 @@ class Settlement:
         At most ``MAX_ENDED`` facts end, since a model that ends more is unreliable. Chains of merges collapse from the
         end whose fact disappears: repeats from the latest said, refinements from the earliest.
         """
-        weighed_ones = (self._weighed(one) for one in judged if one.verdict != "unrelated")
-        relations = sorted((one for one in weighed_ones if one.verdict != "unrelated"), key=lambda one: one.new.said)
+        allowed = (self._allowed(one) for one in judged if one.verdict != "unrelated")
+        relations = sorted((one for one in allowed if one.verdict != "unrelated"), key=lambda one: one.new.said)
         repeats = [one for one in reversed(relations) if one.verdict == "repeats"]
         others = (one for one in relations if one.verdict != "repeats")
         for one in (*repeats, *sorted(others, key=lambda one: _ORDER.index(one.verdict))):
@@ -84,8 +84,8 @@ class Settlement:
 
     def latest(self, memory: Observation) -> Observation:
         """Return the memory with its pending changes, or the one it was merged into."""
-        while memory.id in self._heirs:
-            memory = self._heirs[memory.id]
+        while memory.id in self._survivors:
+            memory = self._survivors[memory.id]
         if revision := self.revised.get(memory.id):
             assert isinstance(revision.memory, Observation)
             return revision.memory
@@ -108,8 +108,8 @@ class Settlement:
 
     # ---- inside
 
-    def _weighed(self, relation: FactRelation) -> FactRelation:
-        verdict = weighed(relation.verdict, relation.new, relation.old, self.own_names, self.aliases)
+    def _allowed(self, relation: FactRelation) -> FactRelation:
+        verdict = allowed_verdict(relation.verdict, relation.new, relation.old, self.own_names, self.aliases)
         if verdict == "unrelated":
             self.refused.append(relation)
         if relation.verdict == "repeats" and verdict == "refines":  # each says something that the other lacks
@@ -159,7 +159,7 @@ class Settlement:
             self.refused.append(relation)
         if isinstance(outcome, Supersession):
             if self._ended >= MAX_ENDED:
-                self.beyond.append(relation)
+                self.over_limit.append(relation)
                 return
             self._ended += 1
             self._close(replace(outcome, by=by))
@@ -169,20 +169,20 @@ class Settlement:
             return
         for memory in outcome:
             stored = memory.id not in self.fresh
-            if memory not in (new, old) and memory.id not in self._heirs and not (stored and self.propose):
+            if memory not in (new, old) and memory.id not in self._survivors and not (stored and self.propose):
                 self._revise(memory)
 
     def _take_over(self, gone: Observation, survivor: Observation, *, changed: bool) -> None:
         if gone.id in self.fresh:
             del self.fresh[gone.id]
-            self._hand_over(gone.id, survivor.id)
+            self._transfer_supersessions(gone.id, survivor.id)
         else:
             self._close(replaced(gone, survivor, self.now))
         if changed:
             self._revise(survivor)
-        self._heirs[gone.id] = survivor
+        self._survivors[gone.id] = survivor
 
-    def _hand_over(self, gone: str, survivor: str) -> None:
+    def _transfer_supersessions(self, gone: str, survivor: str) -> None:
         """Make ``survivor`` the successor of what ``gone``, which will not be stored, had superseded."""
         self.closed = {id: replace(one, by=survivor) if one.by == gone else one for id, one in self.closed.items()}
         self.actions = [
@@ -268,7 +268,7 @@ def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
 
 def is_part(text: str, whole: str) -> bool:
     """Return whether a sentence says less than the other, in its words."""
-    return bool(text) and form(text).tokens != form(whole).tokens and closeness(text, whole) >= GROUNDED
+    return bool(text) and form(text).tokens != form(whole).tokens and closeness(text, whole) >= MIN_REST_WORD_SHARE
 
 
 def with_details(text: str, part: str, rest: str = "") -> str | None:

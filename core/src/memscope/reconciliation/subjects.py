@@ -24,7 +24,7 @@ MIN_ALIKE_LETTERS, MIN_NICKNAME_LETTERS = 4, 3
 
 @depends_on_languages
 @lru_cache(maxsize=1)
-def _joints() -> re.Pattern[str]:
+def _name_separators() -> re.Pattern[str]:
     """Match the separators between names ("and", commas) of all languages, since names belong to none."""
     return re.compile("|".join(filter(None, (r"\s*[&、,]\s*", *(one.wording.joint for one in registered())))))
 
@@ -33,7 +33,7 @@ def _joints() -> re.Pattern[str]:
 @lru_cache(4096)  # called for every pair of facts
 def subjects(about: str, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
     """Return the folded names in ``about``, with ``own_names`` replaced by "user" and aliases by their usual name."""
-    names = frozenset(" ".join(fold(name).split()) for name in _joints().split(about)) - {""}
+    names = frozenset(" ".join(fold(name).split()) for name in _name_separators().split(about)) - {""}
     known = dict(aliases)
     return frozenset(USER_SUBJECT if name in own_names else known.get(name, name) for name in names)
 

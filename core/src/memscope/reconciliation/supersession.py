@@ -53,14 +53,14 @@ def ended(
     tells of an earlier time, only its own validity ends. A future ``new`` only sets ``valid_to`` of ``old``. Of two
     dated past events the earlier never ends the later. ``own_names``: names of the user; ``aliases``: those of others.
     """
-    if not covers(new, old, own_names, aliases) or (_open(new) and not _open(old)) or _is_history(old, new):
+    if not covers(new, old, own_names, aliases) or (_is_open(new) and not _is_open(old)) or _is_history(old, new):
         return ()
     if _happened_before(new, old) or _happened_long_before(new, old):
         return (past(new, event(old)),)
     if _tells_of_another_time(new, old, own_names):
         return (past(new),)
     start = event(new)
-    if start > new.said and event(old) <= new.said and not _open(old):
+    if start > new.said and event(old) <= new.said and not _is_open(old):
         return (replace(old, valid_to=start),)
     until = min(start, new.said)
     return Supersession(old.id, new.id, now, max(new.said, old.said), max(until, old.valid_from or until))
@@ -86,7 +86,7 @@ def _tells_of_another_time(new: Observation, old: Observation, own_names: frozen
 
     "Lived in Paris in 2010" does not end "lives in Berlin"; "used to smoke" ends "smokes a lot".
     """
-    if _open(old) or worded("not_so", new.text) or worded("still_holds", new.text):
+    if _is_open(old) or worded("not_so", new.text) or worded("still_holds", new.text):
         return False
     signs = ("told_as_past", "state") if new.happened else ("formerly",)
     over = new.happened is None or new.happened.end <= old.said
@@ -108,7 +108,7 @@ def past(new: Observation, until: datetime | None = None) -> Observation:
     return replace(new, valid_to=min(ends)) if ends else new
 
 
-def _open(memory: Observation) -> bool:
+def _is_open(memory: Observation) -> bool:
     """Return whether the fact has not come true and has no known day: a plan, or an undated future."""
     return tentative(memory) or (memory.happened is None and worded("future", memory.text))
 

@@ -29,7 +29,7 @@ RECURS = "recurs"  # key in an observation's data: its recurrence rule
 _DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
 
-def weighed(
+def allowed_verdict(
     verdict: Verdict,
     new: Observation,
     old: Observation,

@@ -34,8 +34,8 @@ def _without_ended(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
     facts = batch.facts
     ended = {one.id: one.by for one in batch.closed if one.valid_to is not None}
     ended |= {one.id: one.superseded_by for one in ended_since(batch, topic.insight, now)}
-    over = {id: [facts[by]] if by in facts else [] for id, by in ended.items()}
-    sentences = corrected(topic.sentences, over, facts, topic.worded)
+    replacements = {id: [facts[by]] if by in facts else [] for id, by in ended.items()}
+    sentences = corrected(topic.sentences, replacements, facts, topic.worded)
     ids = [dict.fromkeys(_survivor(batch, id) for id in one.sources) for one in sentences]
     named = (replace(one, sources=tuple(fact_ids)) for one, fact_ids in zip(sentences, ids, strict=True))
     return replace(topic, sentences=tuple(named))

@@ -46,10 +46,10 @@ def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     new, nearness = batch.observations, _Nearness()
     share = max(1.0, len(new) / FEW_FACTS)
     lost = [one for one in batch.insights if ended(batch, one, now)]
-    ranked = in_turn(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
+    ranked = interleave(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
     insights = [*{one.id: one for one in (*lost, *ranked)}.values()][:MAX_NAMED_INSIGHTS]
     over = {fact.id: fact for one in lost for fact in ended(batch, one, now)}
-    near = in_turn(new, batch.near, nearness, MIN_NEARNESS)[: int(share * MAX_EARLIER_FACTS)]
+    near = interleave(new, batch.near, nearness, MIN_NEARNESS)[: int(share * MAX_EARLIER_FACTS)]
     facts = (*new, *over.values(), *near)
     nearest = insights[: max(int(share * MAX_OPEN_INSIGHTS), len(lost))]
     sentences = _sentences(batch, nearest, nearness, int(share * MAX_SENTENCE_CHARS))
@@ -67,7 +67,7 @@ def ended(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observatio
     return [*{fact.id: fact for fact in (*by_news, *ended_since(batch, insight, now))}.values()]
 
 
-def in_turn(
+def interleave(
     facts: Sequence[Observation], others: Sequence[M], near: Callable[[Observation, M], float], least: float = -1.0
 ) -> list[M]:
     """Interleave the rankings of all facts: the nearest to each fact first, then the second nearest, ...

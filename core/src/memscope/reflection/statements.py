@@ -54,10 +54,10 @@ async def add(
     )  # fmt: skip
     about = validation.text("subject", " ".join(subject.split()), services.limits.query) if subject else ""
     memory, about = services.redact(memory), services.redact(about)  # redact before comparing with stored memories
-    return await keep(services.store, draft, memory, about, timed=timed)
+    return await store_statement(services.store, draft, memory, about, timed=timed)
 
 
-async def keep(
+async def store_statement(
     store: Store, statement: TurnInsert, new: Observation, subject: str = "", *, timed: bool = False
 ) -> tuple[Memory, bool]:
     """Store a statement; return its memory and whether anything was written. With a ``subject`` it becomes an insight.
@@ -65,21 +65,21 @@ async def keep(
     ``timed``: its key depends on its time, so it may be stored already. Raise ``Conflict`` if that one was forgotten.
     """
     user = new.scope.user
-    if timed and not subject and (memory := await _of_statement(store, user, statement.turn.key)):
+    if timed and not subject and (memory := await _memory_of_statement(store, user, statement.turn.key)):
         return memory, False
     async with _one_at_a_time(store, user):
         for _ in range(MAX_SOURCE_ATTEMPTS):
-            again = await _said_again(store, new, subject)
-            if again is None:
+            repeated = await _find_repeated(store, new, subject)
+            if repeated is None:
                 break
             with suppress(Conflict):  # revised meanwhile, or the statement of that time was forgotten
-                if again.changes.revised:
-                    await store.append(user, [statement], again.changes)
-                return await _stored(store, user, again.memory.id), bool(again.changes.revised)
-        return await _keep_anew(store, statement, new, subject)
+                if repeated.changes.revised:
+                    await store.append(user, [statement], repeated.changes)
+                return await _stored(store, user, repeated.memory.id), bool(repeated.changes.revised)
+        return await _store_new(store, statement, new, subject)
 
 
-async def _keep_anew(store: Store, statement: TurnInsert, new: Observation, subject: str) -> tuple[Memory, bool]:
+async def _store_new(store: Store, statement: TurnInsert, new: Observation, subject: str) -> tuple[Memory, bool]:
     user = new.scope.user
     changes = await stated_insight(store, new, subject) if subject else ChangeSet(new=(new,))
     (outcome,) = (await store.append(user, [statement], changes)).outcomes
@@ -100,7 +100,7 @@ async def _stored(store: Store, user: str, id: str) -> Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidAgain:
+class RepeatedStatement:
     """The memory that a statement repeats. ``changes`` add the statement to its sources, or are empty."""
 
     memory: Memory
@@ -115,31 +115,31 @@ async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
         yield
 
 
-async def _said_again(store: Store, new: Observation, subject: str = "") -> SaidAgain | None:
+async def _find_repeated(store: Store, new: Observation, subject: str = "") -> RepeatedStatement | None:
     """Find the current memory with the same words, agent, data and expiry; None for a document.
 
     ``subject``: of the insight that the statement would become.
     """
     if new.name is not None or not new.text.strip():
         return None
-    for fact in sorted(await _alike(store, new), key=lambda one: one.recorded):
+    for fact in sorted(await _with_same_words(store, new), key=lambda one: one.recorded):
         if subject:
             derived = (await store.fetch(new.scope.user, [fact.id])).derived.get(fact.id, ())
             same = [one for one in derived if isinstance(one, Insight) and fold(one.subject) == fold(subject)]
             if known := next((one for one in same if _is_same(one, new)), None):
-                return SaidAgain(known, await _further_source(store, fact, new))
+                return RepeatedStatement(known, await _further_source(store, fact, new))
         elif _is_same(fact, new):
-            return SaidAgain(fact, await _further_source(store, fact, new))
+            return RepeatedStatement(fact, await _further_source(store, fact, new))
     return None
 
 
-async def _of_statement(store: Store, user: str, key: str) -> Memory | None:
+async def _memory_of_statement(store: Store, user: str, key: str) -> Memory | None:
     """Return the memory that rests on a stored statement, preferring the current one."""
     derived = (await store.fetch(user, [key])).derived.get(key, ())
     return next((one for one in derived if one.current), derived[0] if derived else None)
 
 
-async def _alike(store: Store, new: Observation) -> list[Observation]:
+async def _with_same_words(store: Store, new: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
     words = tuple(dict.fromkeys(terms(new.text)))[:MAX_SEARCH_TERMS]
     wanted, observations = (

@@ -100,16 +100,16 @@ def _turns_to_add(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> 
     return fitting if sum(map(cost, fresh)) >= window / 2 else []
 
 
-async def _ask(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> str:
+async def _ask(ctx: Services, previous: str, turns: Sequence[Turn]) -> str:
     texts = [turn.text for turn in turns]
-    reply = await ctx.ask("summary", texts, summary_data(ctx, goes_on, turns), Summary)
+    reply = await ctx.ask("summary", texts, summary_data(ctx, previous, turns), Summary)
     text = " ".join(visible(reply.summary).split())
-    if not text or translated(text, [goes_on, *texts]):
+    if not text or translated(text, [previous, *texts]):
         raise ModelReplyError("the summary is empty, or not in the language of the conversation")
     return text
 
 
-def summary_data(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> Json:
+def summary_data(ctx: Services, previous: str, turns: Sequence[Turn]) -> Json:
     shares = ctx.settings.context
     tokens = int((shares.budget or 0) * shares.summary)
     wide = is_wide("\n".join(turn.text for turn in turns))
@@ -118,4 +118,4 @@ def summary_data(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> Json:
          "text": visible(turn.text)[:MAX_SHOWN_TURN_CHARS]}
         for turn in turns
     ]  # fmt: skip
-    return {"so_far": goes_on, "turns": lines, "characters": tokens if wide else 4 * tokens}
+    return {"so_far": previous, "turns": lines, "characters": tokens if wide else 4 * tokens}

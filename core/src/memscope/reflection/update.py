@@ -20,10 +20,10 @@ from memscope.languages.wording import every
 from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.reconciliation.insight_sentences import (
-    MIN_SAID_ALREADY,
+    MIN_COVERED_WORD_SHARE,
     attributed,
-    keeps,
-    says,
+    covers_text,
+    keeps_details,
     with_fact,
     without_heading,
 )
@@ -36,8 +36,8 @@ from memscope.services import Services
 from memscope.text.tokens import fold
 
 MAX_TOPIC_CHARS = 80
-MIN_SAID_BY_MODEL = 0.5  # share of a fact's words in a sentence if the model reports nothing new
-MAX_TOLD_CHARS = 400  # of a sentence
+MIN_REPORTED_WORD_SHARE = 0.5  # share of a fact's words in a sentence if the model reports nothing new
+MAX_REPLY_SENTENCE_CHARS = 400  # of a sentence
 MIN_FACTS_PER_SUBJECT = 2  # for a new subject
 
 
@@ -111,7 +111,7 @@ def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicB
     drafts, reasons = _drafts(batch, view, reply)
     new = {fact.id for fact in batch.observations}
     alone = {view.facts[n - 1].id for n in reply.alone if 1 <= n <= len(view.facts)} & new
-    for key in [key for key, draft in drafts.items() if not _founds(draft)]:
+    for key in [key for key, draft in drafts.items() if not _makes_subject(draft)]:
         alone |= drafts.pop(key).facts.keys() & new
     topics = _topics(batch, [*drafts.values()], new, reasons)
     placed = {id for topic in topics for id in topic.placed}
@@ -152,7 +152,7 @@ def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[s
     return drafts, reasons
 
 
-def _founds(draft: Draft) -> bool:
+def _makes_subject(draft: Draft) -> bool:
     """Return whether the subject exists, has enough facts, or is the collective one for single lasting facts."""
     facts = draft.facts.keys() | {id for entry in draft.entries for id in entry.sources}
     basic = bool(facts) and fold(draft.subject).endswith(tuple(every("basics")))
@@ -187,28 +187,28 @@ def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) 
     """Add what the entry says to the draft and remove what it replaces; count refusals by reason."""
     old = [(of[insight.id], one) for insight, one in entry.old if one in of[insight.id].sentences]
     if not entry.text and not entry.facts:
-        return Counter({"would_lose": sum(not _taken_out(batch, draft, home, one) for home, one in old)})
+        return Counter({"would_lose": sum(not _take_out(batch, draft, home, one) for home, one in old)})
     refused = _refusal(entry)
     text = entry.text if not refused else ""
     whole = text or " ".join(fact.text for fact in entry.facts)
-    gone = [(home, one) for home, one in old if not refused and keeps(whole, one, batch.facts)]
+    gone = [(home, one) for home, one in old if not refused and keeps_details(whole, one, batch.facts)]
     at = min((draft.sentences.index(one) for home, one in gone if home is draft), default=None)
     for home, one in gone:
         home.sentences.remove(one)
     if text:
         ids = [fact.id for fact in entry.facts] + [id for _, one in gone for id in one.sources]
         _insert(draft, Sentence(text, tuple(dict.fromkeys(ids))), at)
-    least = MIN_SAID_ALREADY if entry.text or old else MIN_SAID_BY_MODEL
+    least = MIN_COVERED_WORD_SHARE if entry.text or old else MIN_REPORTED_WORD_SHARE
     for fact in () if text else entry.facts:
         draft.sentences = with_fact(draft.sentences, fact.text, [fact.id], least)
     return Counter({refused: 1} if refused else {"would_lose": len(old) - len(gone)})
 
 
-def _taken_out(batch: TopicBatch, draft: Draft, home: Draft, one: Sentence) -> bool:
+def _take_out(batch: TopicBatch, draft: Draft, home: Draft, one: Sentence) -> bool:
     """Move a sentence to the draft. In its own draft, drop it if another says the same or all its facts have ended."""
     if home is not draft:
         draft.sentences.append(one)
-    elif not any(says(other.text, one.text) for other in home.sentences if other is not one) and not all(
+    elif not any(covers_text(other.text, one.text) for other in home.sentences if other is not one) and not all(
         id in batch.facts and batch.facts[id].closed for id in one.sources
     ):
         return False
@@ -231,4 +231,4 @@ def _refusal(entry: Entry) -> str:
     texts = [fact.text for fact in entry.facts] + [one.text for _, one in entry.old]
     if entry.text and texts and translated(entry.text, texts):
         return "translated"
-    return "too_long" if len(entry.text) > MAX_TOLD_CHARS else ""
+    return "too_long" if len(entry.text) > MAX_REPLY_SENTENCE_CHARS else ""
