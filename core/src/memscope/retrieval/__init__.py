@@ -1,11 +1,11 @@
-"""query → hits → context. No chat model; at most one embedding and two calls to the store.
+"""Retrieve: query → hits → context, without a chat model and with at most one embedding.
 
 understand ──▶ search ──▶ rank ──▶ second_hop ──▶ list_coverage ──▶ (rerank) ──▶ profile ──▶ build_hits ──▶ context
 terms, periods, the      a table  candidates     the rest of       a model,     who the     records of    dated lines
 wording cues    store's  of       over a name    the rows, for     if one       user is,    the best,     within a
                 rows     features in the best    list questions    is set       if asked    as hits       budget
 
-Each step is a worker from ``Query`` to ``Query``.
+Each step is a worker that takes and returns a ``Query``.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ __all__ = [
 
 
 async def retrieve(request: Request, ctx: Services, steps: Sequence[Worker[Query]] = RETRIEVAL_STEPS) -> Retrieval:
-    """Find a request's hits; for one without words none, and the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
-    await asyncio.sleep(0)  # a local store never makes it wait: a task that asks again and again would keep the loop
+    """Run the steps on a request; without hits the result has the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
+    await asyncio.sleep(0)  # local stores never await: yield, so that a busy caller does not block the loop
     query = Query(**{**vars(request), "text": fold_variants(request.text), "written": request.text})
     try:
         async with asyncio.timeout(ctx.settings.retrieve_s) as deadline:

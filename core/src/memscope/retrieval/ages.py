@@ -1,6 +1,6 @@
-"""Age of what may have changed: a home, work, health, money or a plan that nobody has told of for months.
+"""Mark old memories whose content may have changed: a home, work, health, money or a plan not mentioned for months.
 
-A past event, a birthday, a taste and a trait do not grow old.
+Past events, birthdays, tastes and traits do not age.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AVERAGE_MONTH_DAYS = 365.25 / 12
 
 
 def age_mark(memory: Memory, confirmed: datetime, now: datetime | None) -> str:
-    """Return "said 14 months ago" or the like for a memory that may have changed since; else ""."""
+    """Return a mark such as "said 14 months ago" for a memory that may have changed since; else an empty string."""
     if now is None or now - confirmed < MIN_SHOWN_AGE or not _may_have_changed(memory, now):
         return ""
     months = round((now - confirmed).days / AVERAGE_MONTH_DAYS)
@@ -30,7 +30,7 @@ def age_mark(memory: Memory, confirmed: datetime, now: datetime | None) -> str:
 def _may_have_changed(memory: Memory, now: datetime) -> bool:
     text = memory.text
     if isinstance(memory, Insight) and memory.sentences:
-        past = languages.main(text).phrases.past  # such a sentence says how it stands
+        past = languages.main(text).phrases.past  # such a sentence is marked as past already
         text = " ".join(one.text for one in memory.sentences if not one.text.endswith(past))
     happened = memory.happened is not None and memory.happened.end <= now
     over = (worded("told_as_past", text) or happened) and not worded("still_holds", text)

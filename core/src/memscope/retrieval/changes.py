@@ -18,7 +18,7 @@ from memscope.text.language import usual_rules
 from memscope.text.terms import terms
 from memscope.text.tokens import is_stop_word
 
-MIN_RESTATED_SHARE = 0.5  # share of the words of a superseded memory that a restatement without its names has
+MIN_RESTATED_SHARE = 0.5  # share of a superseded memory's words that a restatement has if it lacks its names
 _CHANGED_NAME = pattern(
     r"(?<=[\w,;:)] )[A-ZÀ-Þ][\w-]+|\b[A-ZÀ-Þ][\w-]*(?=')|\d[\d.,:/-]*\d|\d+|[A-Za-z]*[A-Z0-9]{2,}[A-Za-z0-9]*"
 )
@@ -38,13 +38,13 @@ def expired(memory: Memory, query: Query) -> bool:
 
 
 def closed(memory: Memory, query: Query) -> datetime | None:
-    """Return the time a memory ended, or its closing statement was said, up to the query's ``as_of``."""
+    """Return when a memory ended or its closing statement was said, if by the query's ``as_of``; else None."""
     when = memory.valid_to if memory.ended(query.as_of or query.now) else memory.closed_said
     return when if when is not None and (query.as_of is None or when <= query.as_of) else None
 
 
 def share(query: Query, text: str) -> float:
-    """Return the weight of the query's terms that a text has."""
+    """Return the total weight of the query's terms that occur in a text."""
     present = frozenset(terms(text))
     return sum(weight for one, weight in zip(query.terms, query.weights, strict=True) if one in present)
 
@@ -56,7 +56,7 @@ def changed(query: Query, turn: Turn, observations: Sequence[Observation]) -> da
     over = {memory.id for memory, _ in ended}
     holding = [share(query, memory.text) for memory in observations if memory.id not in over]
     best = max(holding, default=0.0)
-    unmet = best == 0 or share(query, turn.text) > best  # the query may have met the words before a correction
+    unmet = best == 0 or share(query, turn.text) > best  # the query may match words from before a correction
     marked = (
         when
         for memory, when in ended
@@ -68,13 +68,13 @@ def changed(query: Query, turn: Turn, observations: Sequence[Observation]) -> da
 
 
 def _ended(query: Query, turn: Turn, memory: Observation, ids: set[str]) -> datetime | None:
-    """Return when a memory was superseded by one that does not rest on the same turn, or corrected by hand."""
+    """Return when a memory was superseded by one from another turn, or corrected by hand."""
     when = closed(memory, query) if memory.superseded_by not in ids else None
     return when or (memory.recorded if corrected(query, turn, memory) else None)
 
 
 def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
-    """Return whether a person rewrote a memory, in other words than those of its turn."""
+    """Return whether a person rewrote a memory in words that its turn does not have."""
     seen = query.as_of is None or memory.recorded <= query.as_of
     return memory.origin == CORRECTED and seen and not set(terms(memory.text)) <= set(terms(turn.text))
 
@@ -83,7 +83,7 @@ def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
 
 
 def mark_restatements(query: Query, hits: Sequence[Hit]) -> list[Hit]:
-    """Mark assistants' turns that repeat content superseded after them."""
+    """Mark assistants' turns that repeat content which was superseded after them."""
     old = [pair for hit in hits for pair in _superseded(query, hit)]
     return [
         replace(hit, changed=_restates(hit, old))

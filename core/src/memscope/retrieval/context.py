@@ -1,4 +1,4 @@
-"""Hits as dated lines for a prompt, within a budget of tokens."""
+"""Render hits as dated lines for a prompt, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memscope.search.units import chunks
 from memscope.text.tokens import estimate_tokens
 
 Lines = Literal["memories", "turns"]
-MAX_PROFILE_TOKENS = 200  # tokens of a profile at most; beside hits, half of the budget at most
+MAX_PROFILE_TOKENS = 200  # of the profile; beside hits at most half of the budget
 _BREAK = re.compile(r"\s*\n\s*")
 
 
@@ -28,10 +28,10 @@ def context(
     profile: Sequence[Hit] = (),
     core: str = "",
 ) -> str:
-    """Core memory, the profile's lines, then the best hits that fit into ``tokens``, one line each, oldest first.
+    """Render core memory, the profile and the best hits that fit into ``tokens``, one line per hit, oldest first.
 
-    ``core`` has a budget of its own.
-    "memories" prints the observations that matched and of a long turn the part that did; "turns" always the whole turn.
+    ``core`` has its own budget. ``lines``: "memories" prints the observations that matched, and the matching part of a
+    long turn; "turns" always prints the whole turn.
     """
     profile = hits.profile if isinstance(hits, Retrieval) else profile
     profile_part = profile_lines(profile, min(MAX_PROFILE_TOKENS, tokens // 2 if hits else tokens), estimate)
@@ -51,7 +51,7 @@ def context(
 
 
 def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:
-    """Return entries that fit, each as ``[2023-05-08] Caroline: ...``, the recent ones below a line that says so."""
+    """Return the entries that fit, like ``[2023-05-08] Caroline: ...``, recent ones below a heading."""
     lines: list[str] = []
     parted = False
     for hit in profile:
@@ -76,7 +76,7 @@ def line(hit: Hit, lines: Lines = "memories") -> str:
 
 
 def _told(hit: Hit, lines: Lines) -> str:
-    """Return the speaker and the words of a turn, or a memory's text alone."""
+    """Return speaker and words of a turn, or only the text of a memory."""
     facts = " ".join(_memory(hit, memory) for memory in hit.matched)
     if hit.turn and hit.matched and all(memory.by_machine for memory in hit.matched):
         facts = f"{hit.turn.speaker}: {facts}"
@@ -90,7 +90,7 @@ def _told(hit: Hit, lines: Lines) -> str:
 
 
 def _noted(hit: Hit, turn: Turn) -> Iterator[tuple[str, Interval]]:
-    """Yield the turn's words that a fact quotes, and its time; that of a fact of several turns may be another's."""
+    """Yield the turn's words that a dated fact quotes, with its date unless another source turn may be dated so."""
     dated = [(fact.happened, fact.quotes) for fact in hit.observations if fact.happened]
     for time, quotes in dated:
         alone = len({quote.turn for quote in quotes}) == 1
@@ -128,7 +128,7 @@ def _part(hit: Hit) -> str:
 
 
 def _shortened(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
-    """Return the longest beginning that fits, by halving."""
+    """Return the longest beginning that fits, found by bisection."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Merge repetitions into one line: of equal turns the newest, a memory at the turn that said it first."""
+"""Merge repetitions into one line: the newest of equal turns, and each memory at the turn that said it first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memscope.services import Services
 Sources = Mapping[str, Turn]
 
 OPENING_WORDS = 4  # words
-MAX_EXCHANGE_GAP = timedelta(hours=1)  # what is said after it is said in another conversation
+MAX_EXCHANGE_GAP = timedelta(hours=1)  # longer pauses separate conversations
 
 
 def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
@@ -32,14 +32,14 @@ def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
                 distinct.setdefault(keys.get(owner.id, ("memory", owner.id)), _own(owner, owners))
         else:
             key = keys[hit.id]
-            # the later of two takes the place of the better one
+            # the later one takes the position of the better one
             distinct[key] = max(distinct[key], hit, key=lambda one: one.time) if key in distinct else _own(hit, owners)
     shown = {hit.id for hit in distinct.values()}
     return [*distinct.values()], [hit for hit in hits if hit.id not in shown]
 
 
 def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
-    """Return each memory that matched, with the first of its hits."""
+    """Map each matched memory to its first hit."""
     owners: dict[Hashable, Hit] = {}
     for hit in hits:
         for memory in hit.matched:
@@ -49,14 +49,14 @@ def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
 
 
 def _precedence(memory: Observation, turn: Turn | None) -> tuple[int, int]:
-    """Order the source turns of a memory: by day, and within a day the longer quote first: answer before question."""
+    """Sort key of a memory's source turns: by day, then the longer quote first, so an answer precedes its question."""
     if turn is None:
         return 0, 0
     return turn.time.toordinal(), -sum(len(quote.text) for quote in memory.quotes if quote.turn == turn.key)
 
 
 def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
-    """Return the hit with the memories it prints: none that an earlier turn said already."""
+    """Keep only the memories that no earlier turn's hit prints."""
     if not (hit.matched or hit.words):
         return hit
     mine = {key: memory for memory in hit.matched if owners[key := _memory_key(memory)].id == hit.id}
@@ -68,7 +68,7 @@ def _memory_key(memory: Observation) -> Hashable:
 
 
 def _opening(hit: Hit) -> Hashable:
-    """Return equal values for hits with equal keys; quicker than ``_key`` of a long turn."""
+    """Return a cheap key: hits with equal ``_key`` have equal openings."""
     return (
         hit.id if hit.turn is None else (hit.turn.role, hit.turn.speaker, content_words(hit.turn.text, OPENING_WORDS))
     )
@@ -80,11 +80,11 @@ def _key(hit: Hit) -> Hashable:
     return hit.turn.role, hit.turn.speaker, content_words(hit.turn.text) or hit.id
 
 
-# ----------------------------------------------------------------------------------------------------- said repeatedly
+# repeats
 
 
 async def repeats(query: Query, hits: Sequence[Hit], ctx: Services) -> Sources:
-    """Return the source turns of memories with several sources; those that no hit brought are fetched."""
+    """Return the source turns of memories with several sources, fetching those that no hit has."""
     there = {hit.turn.key: hit.turn for hit in hits if hit.turn}
     several = [memory for hit in hits for memory in hit.matched if len(memory.sources) > 1]
     keys = dict.fromkeys(key for memory in several for key in memory.sources)
@@ -101,7 +101,7 @@ def visible(turn: Turn, query: Query) -> bool:
 
 
 def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
-    """Return each memory of several sources at the turn that told it first, with the number of times it was said."""
+    """Move each memory with several sources to the turn that said it first, and count how often it was said."""
     by_id: dict[str, Hit] = {}
     for hit in hits:
         for one in _placed(hit, turns) if hit.matched else [hit]:
@@ -110,7 +110,7 @@ def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
 
 
 def _united(one: Hit, other: Hit) -> Hit:
-    """Merge two hits of a turn; a turn shown in its own words needs no memory beside it."""
+    """Merge two hits of a turn; one that shows its own words needs no memories."""
     worded = [hit for hit in (one, other) if hit.beside or not hit.matched]
     if worded:
         return worded[0]
@@ -119,7 +119,7 @@ def _united(one: Hit, other: Hit) -> Hit:
 
 
 def _placed(hit: Hit, turns: Sources) -> list[Hit]:
-    """Return the hit once per turn that first said one of its memories; one with its own words stays where it is."""
+    """Split the hit by the turns that first said its memories; a hit with its own words stays."""
     assert hit.turn is not None
     if hit.beside:
         return [_at(hit, hit.turn, hit.matched, turns)]
@@ -137,7 +137,7 @@ def _first(hit: Hit, memory: Observation, turns: Sources) -> Turn:
 def tells(turn: Turn, memory: Observation) -> bool:
     """Return whether a source turn says what the memory says now.
 
-    The first source does. An earlier conversation stands for what the memory took in: it did not say the details.
+    The first source does. Sources from earlier conversations were merged in and lack the details.
     """
     return turn.key == memory.sources[0] or memory.said - turn.time < MAX_EXCHANGE_GAP
 
@@ -156,7 +156,7 @@ def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -
 
 
 def _repeats(memory: Observation, turns: Sources) -> Repeats:
-    """Count the conversations that say it: a question and its answer are one saying."""
+    """Count the conversations that say it; a question and its answer count once."""
     tellings = _tellings(memory, turns)
     apart = sum(1 for one, other in pairwise(tellings) if not _in_one_exchange(one, other))
     return Repeats(1 + apart, tellings[-1].time if tellings else memory.said)

@@ -1,4 +1,4 @@
-"""Print the date of an event whose words do not name it to a reader of another day."""
+"""Print the date of an event whose words do not tell it to a reader on another day."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from memscope.languages.insight_text import told_as_ahead
 from memscope.languages.statement_rules import Statements
 from memscope.records import Interval, in_zone
 
-MAX_DATES_PER_TURN = 3  # dates printed behind a turn
+MAX_DATES_PER_TURN = 3  # per turn
 NOTHING_NOTED: Mapping[str, Interval] = {}
 _FINAL_MARKS = re.compile(r"\s*([.!?。！？…]*)$")
 _ONE_DAY, _MAX_DATED_SPAN, _MAX_SHOWN_SPAN = timedelta(days=1), timedelta(days=62), timedelta(days=400)
 
 
 def with_event(words: str, happened: Interval | None, said_at: datetime) -> str:
-    """``The user has a dentist appointment (2026-06-12).``: the event's date before the full stop, if it is missing."""
+    """Add the event's date if it is missing: ``The user has a dentist appointment (2026-06-12).``"""
     if happened is None:
         return words
     when = written(happened, said_at.tzinfo)
@@ -28,10 +28,10 @@ def with_event(words: str, happened: Interval | None, said_at: datetime) -> str:
 
 
 def with_dates(words: str, said_at: datetime, noted: Mapping[str, Interval] = NOTHING_NOTED) -> str:
-    """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said.
+    """Add the dates that relative words mean: ``I see the dentist tomorrow (2026-06-12).``
 
-    "Dentist on Thursday" says none: it may be the last one or the next. ``noted``: the times of events whose words are
-    known; there they stand in the place of what the rules make of the words.
+    Ambiguous words get none: "on Thursday" may be the last or the next one. ``noted``: known times by quote; they
+    override the rules' reading of the quoted words.
     """
     mentions = dates.mentions(words, said_at)
     rules = _rules_on(words) if mentions else ()
@@ -55,13 +55,13 @@ def with_dates(words: str, said_at: datetime, noted: Mapping[str, Interval] = NO
 
 
 def may_mean(words: str, reference: datetime, time: Interval) -> bool:
-    """Return whether a time that the words name, said at the reference, may be this one."""
+    """Return whether a time named in the words, said at ``reference``, may be this one."""
     named = [one for mention in dates.mentions(words, reference) for one in dates.readings(mention)]
     return any(map(time.overlaps, named))
 
 
 def plan_is_past(words: str, since: datetime, when: datetime) -> bool:
-    """Return whether words tell a plan, and every time that they name is over by then."""
+    """Return whether the words tell a plan and every time they name is over by ``when``."""
     if not told_as_ahead(words):
         return False
     times = [time for one in dates.mentions(words, since) if (time := dates.event_time(one, since))]
@@ -77,14 +77,14 @@ def _has_year(mention: dates.Mention, rules: Sequence[Statements]) -> bool:
 
 
 def _told(words: str, mentions: Sequence[dates.Mention], rules: Sequence[Statements]) -> list[dates.Mention]:
-    """Return the times that the words tell, not those that they leave open: "on Thursday", "in March or May"."""
+    """Return the definite times, without alternatives and ambiguous ones: "on Thursday", "in March or May"."""
     pairs = ((a, b) for a, b in pairwise(mentions) if any(r.either.fullmatch(words[a.end : b.start]) for r in rules))
     either = {one.start for pair in pairs for one in pair}
     return [one for one in mentions if one.start not in either and not dates.is_undirected(one)]
 
 
 def written(interval: Interval, zone: tzinfo | None) -> str:
-    """A day, month or year as far as the interval is one, else its first and last day; an instant with its time."""
+    """Print the interval as a day, month or year if it is one, else as its first and last day."""
     start, end = in_zone(interval.start, zone), in_zone(interval.end, zone)
     last = end - timedelta(microseconds=1)
     if start.date() == last.date():

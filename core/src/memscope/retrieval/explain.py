@@ -16,10 +16,10 @@ from memscope.services import Services
 from memscope.text.tokens import fold, has_words
 
 log = logging.getLogger("memscope")
-MAX_SESSIONS_TOLD = 1000  # of one memory
+MAX_SESSIONS_TOLD = 1000  # per memory object
 _told: WeakKeyDictionary[object, set[tuple[str, str]]] = WeakKeyDictionary()
 RETRIEVED_KINDS = frozenset({"turn", "observation", "insight"})
-MAX_LATE_SHOWN = 3  # of those that came too late
+MAX_LATE_SHOWN = 3  # periods, and scores of the records beyond k
 BROUGHT_BY: Mapping[FoundBy, str] = {
     "text": "has its words, or stands beside them",
     "period": "said in or about its period",
@@ -47,7 +47,7 @@ def explanation(query: Query, ctx: Services) -> str:
 
 
 def why_nothing(query: Query) -> WhyNothing:
-    """Return the code of the reason why there is no hit."""
+    """Return the code that tells why there is no hit."""
     candidates = query.candidates
     if query.need == "nothing" or (query.limited and not query.asks_period):
         return "not_needed"
@@ -69,7 +69,7 @@ def why_nothing(query: Query) -> WhyNothing:
 
 
 def reason_of(why: WhyNothing, query: Query, ctx: Services) -> str:
-    """Say why there is no hit, and how to get one."""
+    """Explain why there is no hit, and how to get one."""
     if why == "not_searched":
         return query.reason or "nothing was searched"
     if why == "nothing_stored":
@@ -83,7 +83,7 @@ def reason_of(why: WhyNothing, query: Query, ctx: Services) -> str:
 
 
 def unread_language(text: str) -> Iterator[str]:
-    """Yield a sentence for a query in a language that nobody registered."""
+    """Yield a note if the query's language is not registered."""
     if languages.main(text) is languages.NEUTRAL and has_words(fold(text)):
         yield "the language of the query is not registered: words and dates are compared by script alone"
 
@@ -96,7 +96,7 @@ def _nothing_there(query: Query) -> str:
 
 
 def _narrowed(query: Query) -> str:
-    """Return the arguments that narrow the search, "session, filter"; "" for none."""
+    """List the arguments that narrow the search, such as "session, filter"; empty for none."""
     scope = query.scope
     narrowing = {
         "agent": scope.agent, "session": scope.session, "as_of": query.as_of, "filter": query.filter,
@@ -106,7 +106,7 @@ def _narrowed(query: Query) -> str:
 
 
 def _unlike(query: Query) -> int:
-    """Return how many turns and insights have words of the question, and too few of them to be shown."""
+    """Count the records that share words with the query but too few to be shown."""
     candidates = query.candidates
     if candidates is None or query.about_user:
         return 0
@@ -117,7 +117,7 @@ def _unlike(query: Query) -> int:
 
 
 def log_narrowed(memory: object, user: str, session: str | None, hits: Retrieval) -> None:
-    """Log once per session of a memory that ``session=`` may be why there is no hit."""
+    """Log that ``session=`` may be why there is no hit, once per session and memory object."""
     logged = _told.setdefault(memory, set())
     if hits or session is None or (user, session) in logged or len(logged) >= MAX_SESSIONS_TOLD:
         return

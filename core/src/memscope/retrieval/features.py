@@ -1,7 +1,7 @@
-"""The table of named, additive features that orders the candidates: score = sum of weight x value.
+"""The table of named, additive features that ranks the candidates: score = sum of weight x value.
 
-Each row of ``FEATURES`` is a line of ``explain``. The weights were fitted by ``benchmarks/fit_ranking.py`` on several
-data sets in two languages at once; anyone can fit them again on data of their own. Plugins add rows.
+``explain`` prints one line per row of ``FEATURES``. ``benchmarks/fit_ranking.py`` fitted the weights on several data
+sets in two languages at once; it can fit them to other data. Plugins add rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memscope.search.units import INSIGHT, USER_ROLE
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 
-Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
+Values: TypeAlias = Any  # numeric or boolean array, [candidates] unless said otherwise
 
 RANK_WEIGHTS: Mapping[str, float] = {
     "window": 0.93,
@@ -56,51 +56,51 @@ RANK_WEIGHTS: Mapping[str, float] = {
     "recent": 1.5,
 }
 
-HEADER_TERM_WEIGHT = 0.2  # a term in the header counts for a fifth of one in the body
-WIDE_WINDOW_LENGTH = 4.6  # average lengths that a unit has with four neighbours
+HEADER_TERM_WEIGHT = 0.2  # weight of a term in the header, relative to the body
+WIDE_WINDOW_LENGTH = 4.6  # length of a unit with four neighbours, in average unit lengths
 COSINE_FLOOR = 0.1
-MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors that is evidence on its own
-UNRELATED_SHARE = 0.5  # factor of ``lasting`` for a statement that shares nothing else with the question
-MIN_WORD_COVERAGE = 0.3  # share of a question's words; if no unit has as many, matching words mean little
-FILLER_WEIGHT = 0.5  # weight of words about the conversation, not its content
-CJK_TERMS_PER_WORD = 3  # terms per word of Chinese: its characters and their pairs
-# words; a longer query asks no more of a unit than one of this length
+MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors that counts as evidence on its own
+UNRELATED_SHARE = 0.5  # factor of ``lasting`` for a statement without other relation to the question
+MIN_WORD_COVERAGE = 0.3  # of a question's words; if no unit has this share, word matches mean little
+FILLER_WEIGHT = 0.5  # of words about the conversation itself
+CJK_TERMS_PER_WORD = 3  # Chinese: characters and their pairs
+# longer queries expect no more of a unit
 MAX_EXPECTED_WORDS = 20
-MAX_TOLD_WORDS = 5  # words beside the question, beyond which a message is a request told at length
-RECENT_US = 45 * 86_400_000_000  # microseconds after which ``recent`` has fallen to a half
+MAX_TOLD_WORDS = 5  # beside the question; more make the message a long request
+RECENT_US = 45 * 86_400_000_000  # half-life of ``recent``, in microseconds
 SPEAKERS_IN_DIALOGUE = 2  # speakers
 SPEAKER_LIST_WEIGHT = 3.0  # factor of ``speaker`` for a list question that names one of two speakers
-OPEN_PERIOD_WEIGHT = 3.0  # factor of ``event`` for a question about whatever happens at a time
-FUTURE_PERIOD_SHARE = 0.25  # factor of ``period`` for a time ahead, which is spoken of before it comes
-MAX_SHORT_QUERY_WORDS = 2  # words of a query, up to which ``kind`` counts in full
+OPEN_PERIOD_WEIGHT = 3.0  # factor of ``event`` if the question asks for anything in a period
+FUTURE_PERIOD_SHARE = 0.25  # factor of ``period`` for future times, which are spoken of in advance
+MAX_SHORT_QUERY_WORDS = 2  # ``kind`` counts in full up to this length
 PEOPLE_TERM = KIND_TERMS["people"]
 
 
 @dataclass(frozen=True)
 class FeatureInputs:
-    """The inputs of features; what several features need is computed once."""
+    """Inputs of the features; values that several features share are computed once."""
 
     query: Query
     candidates: Candidates
 
     @cached_property
     def weights(self) -> Values:
-        """[q] idf of each term times its weight in the query."""
+        """[q] idf of each term, times its weight in the query."""
         rare = rarity(self.candidates.units, self.candidates.document_frequency)
         return (rare * np.array(self.query.weights, np.float32)).astype(np.float32)
 
     @cached_property
     def own(self) -> Values:
-        """[n, q] term frequencies in the unit's body, plus a fifth of those in its header."""
+        """[n, q] term frequencies in the unit's body, plus the discounted ones in its header."""
         return self.candidates.tf + HEADER_TERM_WEIGHT * self.candidates.tf_header
 
     @cached_property
     def bm25_window(self) -> Values:
-        """[2, n] BM25 of each unit with its neighbours: one on either side, and two."""
+        """[2, n] BM25 of each unit with one neighbour on either side, and with two."""
         candidates, lean = (
             self.candidates,
             NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + self.candidates.length),
-        )  # the neighbours of long units count less
+        )  # neighbours count less beside long units
         near, beside = candidates.tf_neighbours, candidates.length_neighbours
         window = self.own + lean[:, None] * (near[:, TURN_BEFORE] + near[:, TURN_BEFORE + 1])
         length = candidates.length + lean * (beside[:, TURN_BEFORE] + beside[:, TURN_BEFORE + 1])
@@ -112,17 +112,17 @@ class FeatureInputs:
 
     @cached_property
     def occurs(self) -> Values:
-        """[n, q] 1 where the unit's body has the term, less where it has only a synonym."""
+        """[n, q] 1 if the unit's body has the term, less if it only has a synonym."""
         return np.minimum(self.candidates.tf, 1)
 
     @cached_property
     def presence(self) -> Values:
-        """[n, q] as ``occurs``, but 1 also where the header has the term."""
+        """[n, q] like ``occurs``, but also 1 if the header has the term."""
         return np.maximum(self.occurs, self.candidates.tf_header > 0)
 
     @cached_property
     def coverage(self) -> Values:
-        """[n] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
+        """[n] share of the query's word weight in the unit or its header; unknown words get the highest rarity."""
         rare = rarity(self.candidates.units, np.maximum(self.candidates.document_frequency, 0.5))
         weights = rare * np.array(self.query.weights, np.float32)
         with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
@@ -130,7 +130,7 @@ class FeatureInputs:
 
     @cached_property
     def of_kind(self) -> Values:
-        """[n] 1 for a durable fact of a kind asked for; one about people counts by the topics that it shares."""
+        """[n] 1 for a durable fact of a requested kind; facts about people count by shared topics."""
         candidates = self.candidates
         values = np.zeros(len(candidates.unit))
         for mark in self.query.kinds_asked.intersection(candidates.terms):
@@ -142,29 +142,29 @@ class FeatureInputs:
 
     @cached_property
     def brevity(self) -> float:
-        """1 for a short question, towards 0 for a request told at length: of its many words, any long unit has some."""
+        """1 for a short question, towards 0 for a long request, whose many words match any long unit."""
         words = self.query.told_terms / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
         return min(1.0, (MAX_TOLD_WORDS / max(words, 1)) ** 2)
 
     @cached_property
     def known(self) -> float:
-        """The best candidate's share of the query's words, relative to ``MIN_WORD_COVERAGE``."""
+        """Highest coverage of any candidate, relative to ``MIN_WORD_COVERAGE``."""
         share = min(1.0, MAX_EXPECTED_WORDS / max(self.words, 1))
         return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * share)
 
     @cached_property
     def words(self) -> float:
-        """The number of the query's content words."""
+        """Number of the query's content words."""
         return np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
 
     @cached_property
     def word_match_confidence(self) -> float:
-        """The weight of a word match, 0 to 1: little if no candidate has the subject or enough of the words."""
+        """How much a word match counts, 0 to 1: little if no candidate has the subject or enough of the words."""
         return 1.0 if self.known >= 1 or self.on_subject.any() else self.known**2
 
     @cached_property
     def on_subject(self) -> Values:
-        """[n] true for units with the question's subject; of a personal one in Chinese, with a name in it."""
+        """[n] true for units with the question's subject; for personal questions in Chinese, with a name in it."""
         query = self.query.text
         personal = self.query.asks_personally
         subject = subjects(query) if not personal else named(query) if has_cjk(query) else frozenset[int]()
@@ -173,9 +173,9 @@ class FeatureInputs:
 
     @cached_property
     def answers_all(self) -> Values:
-        """[n] true for units with all the content words of a question, not those that only ask, and with a number if it
-        asks for one; pairs of characters of a script without spaces reach into these, and beside a number or a
-        time asked for its characters will do.
+        """[n] true for units with all content words of the question, and a number if it asks for one.
+
+        CJK pairs that overlap the interrogative are ignored; for a number or time, single characters suffice.
         """
         query, text = self.query, self.query.text
         for one in languages.of(text):
@@ -193,7 +193,7 @@ class FeatureInputs:
 
 
 def _session(e: FeatureInputs) -> Values:
-    """BM25 of the pool's turns of a session, scored as one text of the session's length."""
+    """BM25 of each session's candidates, scored as one text of the session's length."""
     candidates = e.candidates
     order = np.argsort(candidates.session, kind="stable")
     session, starts = candidates.session[order], np.ones(len(order), np.bool_)
@@ -229,7 +229,7 @@ def _rare(e: FeatureInputs) -> Values:
 
 
 def _speaker(e: FeatureInputs) -> Values:
-    """Counts if the query names exactly one speaker; more for a list question in a dialogue of two."""
+    """Count if the query names exactly one speaker; more for a list question in a dialogue of two."""
     named = [name for name in e.candidates.speakers.tolist() if name in e.query.names]
     share = (
         SPEAKER_LIST_WEIGHT if e.query.is_list_question and len(e.candidates.speakers) == SPEAKERS_IN_DIALOGUE else 1.0
@@ -243,7 +243,7 @@ def _user(e: FeatureInputs) -> Values:
 
 
 def _cosine(e: FeatureInputs) -> Values:
-    """0 if the embedder does not know the script, since unrelated texts then look alike to it."""
+    """0 if the embedder does not know the script, as it finds unrelated texts of that script alike."""
     if e.query.vector is None:
         return np.zeros(len(e.candidates.unit), np.float32)
     known = ~np.isnan(e.candidates.cosine) & (True if e.query.cjk_vectors else ~e.has(Flag.CJK))
@@ -251,25 +251,25 @@ def _cosine(e: FeatureInputs) -> Values:
 
 
 def _period(e: FeatureInputs) -> Values:
-    """Counts little for a time ahead: "Do I eat meat this week?" is answered by what was said before."""
+    """Count little for a future time: "Do I eat meat this week?" is answered by earlier words."""
     tells = e.query.said_then or e.query.asks_period
     return (e.candidates.period == 1) * (1.0 if tells else FUTURE_PERIOD_SHARE)
 
 
 def _event(e: FeatureInputs) -> Values:
-    """Counts for a period ahead, or if nothing else is asked; for the past, the time of saying is the better sign."""
+    """Count for a future period, or if nothing else is asked; for the past, the time of saying is more reliable."""
     return e.candidates.event * (OPEN_PERIOD_WEIGHT if e.query.asks_period else e.query.asks_ahead)
 
 
 def _lasting(e: FeatureInputs) -> Values:
-    """Counts for a question about the user whose words memory lacks: up to twice if sure, half if the statement shares
-    no word, topic or meaning with the question.
+    """Count for a question about the user whose words memory lacks, by durability; less for a statement that shares no
+    word, topic or meaning with the question.
     """
     if DURABLE_TERM not in e.candidates.terms or not e.query.asks_personally or e.query.asks_period:
         return np.zeros(len(e.candidates.unit))
     at = e.candidates.terms.index(DURABLE_TERM)
     marked = (e.candidates.tf_header[:, at] > 0) | (e.candidates.tf[:, at] > 0)
-    least = 2 if has_cjk(e.query.text) else 1  # terms; one character is in many words
+    least = 2 if has_cjk(e.query.text) else 1  # one CJK character is in many words
     met = (e.presence[:, e.weights > 0] > 0).sum(axis=1) >= least
     related = (e.candidates.topic > 0) | met | (np.fmax(e.candidates.meaning, 0) >= MIN_MEANING_COSINE)
     sure = marked + (e.candidates.flags >> DURABILITY_SHIFT) / MAX_DURABILITY
@@ -277,7 +277,7 @@ def _lasting(e: FeatureInputs) -> Values:
 
 
 def _kind(e: FeatureInputs) -> Values:
-    """Counts for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
+    """Count for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
     asked = sum(weight > 0 for weight in e.query.weights)
     return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * e.of_kind
 
@@ -287,7 +287,7 @@ def _meaning(e: FeatureInputs) -> Values:
 
 
 def _topic(e: FeatureInputs) -> Values:
-    """Counts up to twice for a question about the user whose words memory lacks."""
+    """Count up to twice for a question about the user whose words memory lacks."""
     if e.query.about_user:
         return _of_best(e.candidates.topic)
     personal = e.query.asks_personally and not e.query.about_talk
@@ -347,17 +347,17 @@ FEATURES: tuple[Feature, ...] = tuple(
         Feature(
             "recent",
             lambda e: (1 - e.brevity) / (1 + (e.candidates.time.max(initial=0) - e.candidates.time) / RECENT_US),
-            "said lately, for a request told at length",  # such a request mostly continues what was done lately
+            "said lately, for a request told at length",  # such a request usually continues recent work
         ),
     )
 )
 
 
 def features(evidence: FeatureInputs, more: Sequence[Feature] = ()) -> Values:
-    """[candidates, features] in the order of ``FEATURES``, then of ``more``, those of plugins.
+    """Compute [candidates, features] in the order of ``FEATURES``, then of ``more``, the features of plugins.
 
     Raises:
-        PluginError: a plugin's feature failed, or gave something else than a number per candidate.
+        PluginError: a plugin's feature failed, or returned anything but one finite number per candidate.
     """
     matrix = np.empty((len(evidence.candidates.unit), len(FEATURES) + len(more)), np.float32)
     for i, column in enumerate(FEATURES):
@@ -370,7 +370,7 @@ def features(evidence: FeatureInputs, more: Sequence[Feature] = ()) -> Values:
 def _checked(feature: Feature, evidence: FeatureInputs) -> Values:
     try:
         values = np.asarray(feature.value(evidence), np.float32)
-    except Exception as error:  # its words may be those of a conversation
+    except Exception as error:  # the error's text may quote a conversation
         raise PluginError(f"the ranking feature {feature.name!r} failed: {type(error).__name__}") from error
     if values.shape != evidence.candidates.unit.shape or not np.isfinite(values).all():
         message = f"the ranking feature {feature.name!r} gave an array of shape {values.shape}, or no finite numbers"

@@ -1,6 +1,6 @@
-"""Show a superseded fact with its successor, and a corrected turn with the new text.
+"""Show each superseded fact with its successor, and each corrected turn with the new text.
 
-A question may share words with the old text only.
+A question may share words only with the old text.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from memscope.retrieval.deduplicate import visible
 from memscope.retrieval.query import Query
 from memscope.services import Services
 
-MAX_SUCCESSIONS = 4  # supersessions followed per fact
+MAX_SUCCESSIONS = 4  # per fact
 FOUND_BY: tuple[FoundBy, ...] = ("supersedes",)
 
 
 async def with_successors(query: Query, hits: Sequence[Hit], ctx: Services) -> list[Hit]:
-    """Return the hits, behind each changed one what holds in its place, at most ``k`` in all."""
+    """Insert after each changed hit the fact that holds instead; return at most ``k`` hits."""
     if "observation" in query.kinds:
         hits = [one for hit in hits for one in (hit, *_rewritten(query, hit))]
     there = {hit.id for hit in hits} | {memory.id for hit in hits for memory in hit.matched}
@@ -41,7 +41,7 @@ async def with_successors(query: Query, hits: Sequence[Hit], ctx: Services) -> l
 
 
 def _rewritten(query: Query, hit: Hit) -> list[Hit]:
-    """Return the hit with the text that a person gave its memories, where it shows the turn's own words."""
+    """Return the hit again with the corrected text of its memories, if it shows the turn's own words."""
     if hit.turn is None or not hit.changed or hit.matched:
         return []
     new = tuple(memory for memory in hit.observations if corrected(query, hit.turn, memory))
@@ -50,13 +50,13 @@ def _rewritten(query: Query, hit: Hit) -> list[Hit]:
 
 
 def _next(hit: Hit) -> str:
-    """Return the id of the memory that superseded the latest of a hit's; "" for none."""
+    """Return the id of the memory that superseded the latest of the hit's memories; "" for none."""
     followed = [memory for memory in hit.superseded if memory.superseded_by]
     return str(max(followed, key=lambda memory: memory.said).superseded_by) if followed else ""
 
 
 async def _current(query: Query, ids: set[str], ctx: Services) -> dict[str, Observation]:
-    """Return the first memory of each chain that holds at the time asked about, by the id the chain begins with."""
+    """Follow each chain to the first memory that holds at the query's time; keyed by the chain's first id."""
     places, current = {id: id for id in ids}, dict[str, Observation]()
     for _ in range(MAX_SUCCESSIONS):
         records = await _fetched(query, list(places.values()), ctx)

@@ -1,9 +1,9 @@
-"""Put what a short question refers back to into its words.
+"""Add to a short question what it refers back to.
 
     "Who is my apprentice?" "That's Bilal." "How old is he?" ──▶ "How old is he Bilal my apprentice?"
 
-Only the newest turns of the conversation are read, and only for a question that says "he", "it" or "and which ...?"
-without naming anybody.
+Only the newest turns of the conversation are read, and only for a question that has "he", "it" or "and which ...?" but
+no name.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from memscope.services import Services
 from memscope.validation import MAX_CLOCK_SKEW
 
 MAX_FOLLOW_UP_CHARS = 80  # of a question that may refer back
-MAX_PAUSE = timedelta(minutes=15)  # since what it refers to was said
+MAX_PAUSE = timedelta(minutes=15)  # since the turn that it refers to
 MAX_TURNS_BACK = 6
-MAX_TURN_CHARS = 300  # of a turn that is read
+MAX_TURN_CHARS = 300  # read of each turn
 
 
 async def follow_up(query: Query, ctx: Services) -> Query:
-    """Return the query with the names and things of the exchange before it in its text; as it is without any."""
+    """Add the names and things of the preceding exchange to the query's text, if there are any."""
     if any(one.weight for one in names(query.text)):
         return query
     meant = " ".join(await _spoken_of(query, ctx))
     if not meant:
         return query
-    end = len(query.text.rstrip("?？!. "))  # of both texts, which differ in forms of characters alone
+    end = len(query.text.rstrip("?？!. "))  # both texts have this length
     text, written = (f"{one[:end]} {meant}{one[end:]}" for one in (query.text, query.written))
     return altered(query, text=text, written=written)
 
 
 async def _spoken_of(query: Query, ctx: Services) -> dict[str, None]:
-    """Return what the newest turns speak of, back to a turn of the user's that speaks of anything."""
+    """Collect what the newest turns mention, back to the last user turn that mentions anything."""
     period = Interval(query.now - MAX_PAUSE, query.now + MAX_CLOCK_SKEW)
     scope = query.scope
     select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
@@ -54,7 +54,7 @@ async def _spoken_of(query: Query, ctx: Services) -> dict[str, None]:
 
 
 def _referred_to(text: str) -> Iterator[str]:
-    """Yield what a turn speaks of: names, and what it describes as the user's or as known."""
+    """Yield what a turn mentions: names, and things described as the user's or as known."""
     yield from (one.text for one in names(text) if one.kind != "topic")
     for one in languages.of(text):
         yield from (match[0].strip() for match in one.questions.referents.finditer(text))

@@ -1,9 +1,9 @@
-"""Fetch the records of the best candidates and build hits; the next best replace those forgotten meanwhile.
+"""Fetch the records of the best candidates and build hits; the next best replace records forgotten meanwhile.
 
-The line of a turn prints its words, facts in their place, or both:
+The line of a turn prints its words, its facts, or both:
 
 "He started school."                     ──▶ both: the fact says who ("Anna's son Tim started school.")
-"How long have you been married?"        ──▶ the fact: the answer is never shown as its question
+"How long have you been married?"        ──▶ the fact: never show a question as the answer
 "I moved to Berlin."                     ──▶ the fact, which says all of it
 "My gran in Sweden gave me the necklace" ──▶ the words: the fact adds nothing to them
 """
@@ -37,10 +37,10 @@ from memscope.text.tokens import words
 
 NO_RECORDS = FetchResult({}, {})
 MAX_INSIGHTS = 2
-PLACES_PER_OWN = 2  # every second place is kept for the next best turn by its own words
-MAX_SHOWN_EVENT = timedelta(days=62)  # a longer interval is not the date of an event
-MAX_BARE_WORDS, MAX_BARE_CHARACTERS = 8, 24  # of a turn that may say little without its question; in CJK
-MIN_NEW_SHARE = 0.5  # share of a fact's words missing in the turn, from which both are printed
+PLACES_PER_OWN = 2  # one of every two positions is for turns found by their own words
+MAX_SHOWN_EVENT = timedelta(days=62)  # longer intervals are not the date of an event
+MAX_BARE_WORDS, MAX_BARE_CHARACTERS = 8, 24  # of a turn that may need its question; in CJK text
+MIN_NEW_SHARE = 0.5  # share of a fact's words that the turn lacks, above which both are printed
 
 
 @worker(
@@ -70,9 +70,9 @@ async def build_hits(query: Query, ctx: Services) -> Query:
 
 
 async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: Services) -> FetchResult:
-    """Return the records of rows, insights as they read at the time of the query; one of which nothing holds is None.
+    """Return the records of the rows, with insights as they read at the query's time (None if nothing of one holds).
 
-    The store is asked only for those that did not come with the search.
+    Only records that did not come with the search are fetched.
     """
     fetched = candidates.brought or NO_RECORDS
     missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in fetched.records]
@@ -89,7 +89,7 @@ async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: 
 
 
 def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
-    """Return the records of both; none is parsed that nobody asks for."""
+    """Merge two results lazily: records that nobody reads are not parsed."""
     one, other = one or NO_RECORDS, other or NO_RECORDS
     records: ChainMap[Handle, Record] = ChainMap(other.records, one.records)  # type: ignore[arg-type]  # only read
     return FetchResult(records, {**one.derived, **other.derived})
@@ -129,7 +129,7 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
 
 
 def _left_out(query: Query, fetched: FetchResult, handle: Handle) -> list[LeftOut]:
-    """Return the memories on a hit's turn that the hit does not show."""
+    """List the memories on a hit's turn that the hit does not show."""
     why = [(memory, _why(memory, query)) for memory in fetched.derived.get(handle, ())]
     return [LeftOut(memory.id, reason) for memory, reason in why if reason]
 
@@ -146,10 +146,10 @@ def _why(memory: Memory, query: Query) -> Literal["superseded", "expired", "prop
 
 
 async def places(query: Query, ctx: Services) -> list[int]:
-    """Limit insights to two, and move the n-th best turn by its own words up to place 2 n at least.
+    """Limit insights to two, and move the n-th best turn by its own words to position 2 n or higher.
 
-    Facts make their turns rank higher, so that turns without facts would be shown less the more facts there are. Not
-    done for a store over a network, which is asked once, nor to the order of a rerank model.
+    Otherwise turns without facts would sink as facts accumulate, since facts raise the rank of their turns. Skipped for
+    network stores, which are searched once, and after a rerank model.
     """
     candidates, best = query.candidates, query.order[: query.k]
     if candidates is None or "turn" not in query.kinds:
@@ -179,9 +179,9 @@ async def places(query: Query, ctx: Services) -> list[int]:
 def choose_facts(
     query: Query, turn: Turn, observations: Sequence[Observation], attributed: bool, asking: bool
 ) -> tuple[tuple[Observation, ...], bool]:
-    """Return the observations that the line prints, and whether the turn's words are printed too.
+    """Choose the observations that the line prints; also return whether it prints the turn's words.
 
-    An observation that merely gained this turn as a source is printed at the turn that says it.
+    An observation that only gained this turn as a further source is printed at the turn that says it.
     """
     facts = [one for one in observations if tells(turn, one)]
     answers = [one for one in facts if _answers(query, one)]
@@ -194,17 +194,16 @@ def choose_facts(
 
 
 def _answers(query: Query, fact: Observation) -> bool:
-    """Return whether the fact answers a question that the query has words of, of this turn or of the one before it."""
+    """Return whether the fact quotes a question, of this turn or the one before, that shares words with the query."""
     quotes = (one.text for one in fact.quotes)
     past = past_plan(fact, query.as_of or query.now)
     return not past and any(share(query, text) > 0 and asks(text) for text in quotes)
 
 
 def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
-    """Return whether the fact happened in a period asked for, or has words of the query.
+    """Return whether the fact happened in a requested period or shares words with the query.
 
-    A plan whose time is over does not count by its words: read today, it would seem still ahead. The line of one that
-    is asked for by its time says that it is past.
+    Past plans do not count by words, as they would read like future ones; by their period they do, marked as past.
     """
     happened = memory.happened
     if happened and happened.end - happened.start <= MAX_SHOWN_EVENT and any(map(happened.overlaps, query.periods)):
@@ -216,8 +215,8 @@ def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
 def _adding(
     query: Query, turn: Turn, facts: Sequence[Observation], answers: Sequence[Observation]
 ) -> list[Observation]:
-    """Return the facts that add to the turn: a name asked for, or mostly new words; to a short one ("Five years!") also
-    what question it answers, or a word asked for that it lacks.
+    """Return the facts that add a requested name or mostly new words to the turn. To a short turn ("Five years!") also
+    the question it answers, or a requested word that it lacks.
     """
     text, adding = f"{turn.speaker} {turn.text}", []
     cjk = has_cjk(turn.text)
@@ -236,7 +235,7 @@ def _adding(
 
 
 def without_questions(text: str) -> str:
-    """Drop questions and filler from a short text; "" if nothing is dropped, or nothing left."""
+    """Drop questions and filler from a short text; return "" if nothing is dropped or nothing is left."""
     every = list(sentences(text)) if len(text) <= MAX_WHOLE_CHARS else []
     parts = [one.strip() for one in every if not asks(one) and not is_filling(one)]
     return ("" if has_cjk(text) else " ").join(parts) if 0 < len(parts) < len(every) else ""

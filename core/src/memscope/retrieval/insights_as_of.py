@@ -1,4 +1,4 @@
-"""Insights without the sentences that have ended by the time asked about, though no job took them out."""
+"""Insights as of a time: without sentences that had ended, whether or not a job has removed them yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memscope.stores import Store
 async def insights_as_read(
     store: Store, user: str, insights: Iterable[Insight], when: datetime
 ) -> list[Insight | None]:
-    """Return each insight as it reads then, None for one of which nothing holds; the facts are fetched once."""
+    """Return each insight as it reads at ``when``, or None if nothing of it holds. Facts are fetched once."""
     asked = list(insights)
     ids = list(dict.fromkeys(id for one in asked for id in one.sources))
     records = (await store.fetch(user, ids)).records.values() if ids else ()

@@ -1,6 +1,6 @@
-"""Show no more lines than a message needs: few for a question about the world, wishes for a task, none for small talk.
+"""Show only as many lines as a message needs: few on the world, wishes for a task, none for small talk.
 
-The wording decides (``languages.requests``), and memory may overrule it: a question about the world becomes one about
+The wording decides (``languages.requests``), but memory may overrule it: a question about the world becomes one about
 the user if it names a person memory knows, one of the user's people, or a day.
 """
 
@@ -31,24 +31,24 @@ from memscope.text.terms import terms
 from memscope.text.topics import topic_numbers
 
 MAX_LINES = 3
-# how far below the best score a line may be, as a part of the distance to a middling score: if the question's words
-# were found; if the only one was, since what was said later may lack it; and if not
+# How far below the best score a line may be, relative to the spread (the distance to the MIDDLING_SHARE quantile):
+# if the question's words were found, if its only word was (later statements may lack it), and if they were not
 REACH, ONE_WORD_REACH, UNMET_REACH = 0.7, 1.0, 0.85
-MIDDLING_SHARE = 0.7  # share of the lines that score no better than this middling one
-FEW_LINES = 4  # lines that are all shown, however far below the best they are
-MIN_SPREAD = 6.0  # points that this distance has at least: among few lines the middling one may be of use too
+MIDDLING_SHARE = 0.7  # quantile of the scores that the spread is measured to
+FEW_LINES = 4  # as few lines as this are all shown, whatever their score
+MIN_SPREAD = 6.0  # least spread in points: among few lines the middling one may be useful too
 MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
-MAX_KIND_WORDS = 1.7  # of a list question that asks for nothing but a kind; Chinese pairs may reach into what asks
+MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; Chinese pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
-MIN_KIND_COVERAGE = 0.75  # share of the words of a question about a kind of thing: "What does a session cost?"
-MAX_FOLLOWING = 2  # lines that go on about somebody in one of the best
-MAX_WISHES = 2  # places kept for standing wishes
-# shares of the lines that are kept for lasting statements of the user: for a choice, if the best line lacks its words
-# and if it has enough of them; for an unmet question about the user, if no statement has all of its words, if one has
+MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
+MAX_FOLLOWING = 2  # following lines about the subject of one of the best
+MAX_WISHES = 2  # reserved for standing wishes
+# Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words, and
+# if it has enough of them. For an unmet question about the user: if no statement has all its words, and if one has.
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
-MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement, unless it is about health or a taste
-# what durability, and health or a taste, count for beside topic and meaning, each at most about 1; and how much more
-# these two count for a statement about health or a taste
+MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement; health and tastes need none
+# weights of durability and of health or a taste, next to topic and meaning (at most about 1 each); factor of topic
+# and meaning for a statement about health or a taste
 DURABILITY_WEIGHT, TASTE_WEIGHT, NEAR_TASTE_WEIGHT = 2.0, 0.3, 2.0
 
 
@@ -59,7 +59,7 @@ DURABILITY_WEIGHT, TASTE_WEIGHT, NEAR_TASTE_WEIGHT = 2.0, 0.3, 2.0
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
-    """Cut the order to the lines that the message needs; ``limited`` counts the others."""
+    """Cut the order to the lines that the message needs; ``limited`` counts the lines that were cut."""
     candidates = query.candidates
     if query.speak == "always" or candidates is None or query.about_user:
         return query
@@ -69,7 +69,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
         met = _is_met(inputs, answered)
-        matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # by the best line
+        matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # of the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
         rows = await _with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)
         shares = CHOICE_SHARES[matched], 0.0 if met else STATEMENT_SHARES[answered]
@@ -82,8 +82,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
 
 
 async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Services) -> tuple[int, ...]:
-    """Insert what the user said next to one of the best lines, of the same person or thing: "She's 74 and stubborn."
-    behind "Mum is having a new hip." has no word of a question about Mum.
+    """Insert the user's next turns about the subject of one of the best lines: "She's 74 and stubborn." after "Mum is
+    having a new hip." shares no word with a question about Mum.
     """
     query, candidates = inputs.query, inputs.candidates
     if query.asks_period or query.is_list_question:
@@ -107,13 +107,12 @@ async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Ser
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
-    """Return the rows that are not far below the best; for a list those of its kind, if any is, and for a time
-    those of that time.
+    """Return the rows not far below the best; for a list those of its kind, if any is; for a time those of that time.
 
-    Lines that a second hop brought in are kept, and lines about an event of the time asked for. Beside a line that
-    answers, and where nothing has the question's words, a line needs evidence of its own. If few words were found, a
-    line has to be one that may last, or to have a word, a topic and the meaning of the question at once. For a question
-    that does not mention the user and asks for no choice, it needs a word, the subject or a name of it.
+    Lines from a second hop and about an event of the requested time stay. Beside a line that answers, or if no line has
+    the question's words, a line needs evidence of its own. If few words were found, it must be one that may last, or
+    have a word, a topic and the meaning of the question. If the question neither mentions the user nor asks for a
+    choice, it needs a word, the subject or a name of the question.
     """
     query, candidates = inputs.query, inputs.candidates
     if not query.order or query.scores is None:
@@ -144,7 +143,7 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
 
 
 def _is_idle(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for the assistant's courtesies and questions that have nothing of the query: "Sure, happy to help!"."""
+    """[n] true for the assistant's courtesies and questions without evidence of their own: "Sure, happy to help!"."""
     query, candidates = inputs.query, inputs.candidates
     idle = (candidates.role == ASSISTANT_ROLE) & (evidence_level(candidates) < STATEMENT_LEVEL)
     if query.about_talk or query.asks_assistant or not idle.any():
@@ -153,10 +152,10 @@ def _is_idle(inputs: FeatureInputs) -> NDArray[np.bool_]:
 
 
 def _states_the_kind(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines of the kind asked for, and for lasting ones with the question's topic, meaning or words.
+    """[n] true for lines of the requested kind, and for lasting ones with the question's topic, meaning or words.
 
-    True for all where no line is of that kind, nor surely lasting and of the topic: nothing tells what an item of
-    "Which books did I read?" is like.
+    True for all if no line is of that kind or surely lasting and on topic: the items of "Which books did I read?" then
+    have no known form.
     """
     query, candidates = inputs.query, inputs.candidates
     durability, of_kind = candidates.flags >> DURABILITY_SHIFT, inputs.of_kind > 0
@@ -170,12 +169,12 @@ def _states_the_kind(inputs: FeatureInputs) -> NDArray[np.bool_]:
 
 
 def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines about the time asked for, about a day that comes again then, or that name it; for a time not
-    all ahead those said then, too.
+    """[n] true for lines about the requested time or a day that recurs then, lines that name it, and unless the time is
+    entirely ahead, lines said then.
     """
     query, candidates = inputs.query, inputs.candidates
-    least = 2 if has_cjk(query.text) else 1  # one character is in many words
-    named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonym: other months are some
+    least = 2 if has_cjk(query.text) else 1  # one CJK character is in many words
+    named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonyms: they are other months
     in_period = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
     then = (candidates.event > 0) | in_period | _having(candidates, query.days)
     return np.asarray(then | named, np.bool_)
@@ -184,8 +183,8 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
 def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     """Return whether the question's words were found; if it is about the user, nearly half of them in one statement.
 
-    Much about the user is said in other words: "What is my position?" is not answered by anybody's position, and "I
-    teach maths", where it is the best line, states the kind that "What do I do for a living?" asks for.
+    Much about the user is said in other words: anybody's position does not answer "What is my position?", and "I teach
+    maths" as the best line answers "What do I do for a living?" by its kind.
     """
     query = inputs.query
     if answered and FILLER_WEIGHT in query.weights:  # "What did I say about the cottage?"
@@ -198,16 +197,16 @@ def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     covered = inputs.coverage >= MIN_MET_SHARE
     if _is_in_a_statement(covered & (words >= MIN_MET_WORDS), inputs):
         return True
-    return bool(covered.any()) and _is_in_a_statement(covered & _has_a_name(inputs), inputs)  # names are looked up last
+    return bool(covered.any()) and _is_in_a_statement(covered & _has_a_name(inputs), inputs)  # names last: slow
 
 
 def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
-    """Return whether one of the rows [n] is a statement among those in the order."""
+    """Return whether one of the rows [n] is a statement in the order."""
     return bool((rows & (evidence_level(inputs.candidates) == STATEMENT_LEVEL))[list(inputs.query.order)].any())
 
 
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines with a word, topic, kind, event or meaning of the question, not only neighbours that have."""
+    """[n] true for lines that have a word, topic, kind, event or meaning of the question themselves."""
     candidates = inputs.candidates
     evidence = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (inputs.of_kind > 0)
     return np.asarray(evidence | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
@@ -216,10 +215,10 @@ def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
 def _with_heeded(
     query: Query, order: tuple[int, ...], candidates: Candidates, choice_share: float, statement_share: float
 ) -> tuple[int, ...]:
-    """Keep places for standing wishes and for the likeliest lasting statements of the user, whatever words they have:
-    most places for a choice, some for a question about the user whose words were not found.
+    """Reserve lines for standing wishes and the user's likeliest lasting statements, whatever their words.
 
-    They replace the last lines that would be shown: "Where shall we hike?" has no word of "My knees are bad".
+    Most lines for a choice, some for a question about the user whose words were not found. They replace the last shown
+    lines: "Where shall we hike?" shares no word with "My knees are bad".
     """
     wishes = _standing_wishes(candidates)
     heeded: tuple[int, ...] = ()
@@ -235,8 +234,8 @@ def _with_heeded(
 def _likeliest_statements(
     candidates: Candidates, most: int, least: int, preferred: tuple[int, ...] = ()
 ) -> tuple[int, ...]:
-    """Return at most ``most`` rows: the user's likeliest statements that have the durability ``least`` or a term of
-    ``preferred``, which also makes them likelier; the likeliest with each of these terms comes first.
+    """Return up to ``most`` of the user's statements with durability ``least`` or a preferred term, likeliest first, led
+    by the likeliest with each preferred term.
     """
     tastes, durability = _having(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
     near = candidates.topic + np.fmax(candidates.meaning, 0)
@@ -257,14 +256,14 @@ def _having(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.bool_]:
 
 
 def _is_about_theirs(inputs: FeatureInputs) -> bool:
-    """Return whether a question that does not mention the user is about their days, people, or a name memory knows."""
+    """Return whether a question that omits the user is about their days, people, or a name that memory knows."""
     query = inputs.query
     of_people = not topic_numbers(*PEOPLE_TOPICS).isdisjoint(query.topics)
     return query.asks_period or query.asks_ahead or of_people or _knows_a_name(inputs)
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:
-    """Return whether the query names the user, a speaker, or somebody whose whole name a candidate has."""
+    """Return whether the query names the user, a speaker, or a person whose full name a candidate has."""
     query = inputs.query
     if not query.names.isdisjoint(inputs.candidates.speakers.tolist()):
         return True
@@ -275,7 +274,7 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
 
 
 def _has_a_name(inputs: FeatureInputs, people_alone: bool = False) -> NDArray[np.bool_]:
-    """[n] true for lines with the whole name of somebody, or unless ``people_alone`` of something, in the query."""
+    """[n] true for lines with a full name from the query, of persons only if ``people_alone``."""
     place = {one: at for at, one in enumerate(inputs.candidates.terms)}
     has = np.zeros(len(inputs.candidates.unit), np.bool_)
     for name in names(inputs.query.text):
@@ -286,14 +285,14 @@ def _has_a_name(inputs: FeatureInputs, people_alone: bool = False) -> NDArray[np
 
 
 def _standing_wishes(candidates: Candidates) -> tuple[int, ...]:
-    """Return the newest standing wishes, whatever words they have."""
+    """Return the newest standing wishes, whatever their words."""
     rows = np.flatnonzero(_having(candidates, WISH_TERMS.values())).tolist()
     newest = sorted(rows, key=lambda row: -int(candidates.time[row]))
     return tuple(_one_per_record(newest, candidates)[:MAX_WISHES])
 
 
 def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
-    """Return the first of the rows of each record."""
+    """Return the first row of each record."""
     first: dict[Handle, int] = {}
     for row in rows:
         first.setdefault(candidates.handle[row], row)
@@ -301,8 +300,8 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 
 
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
-    """Return the best rows that have enough of the query's words, a name in it, or its subject and a near meaning; for
-    a question about a kind nearly all of its words.
+    """Return the best rows with enough of the query's words, a name in it, or its subject and a near meaning. For a
+    question about a kind, rows with nearly all of its words.
     """
     if inputs.query.need == "kind":
         enough = inputs.coverage >= MIN_KIND_COVERAGE

@@ -1,12 +1,11 @@
-"""Further lines for a list question, behind the best ones.
+"""Add lines for a list question after the best ones.
 
 "Which sports did I try?" ──▶ "I gave fencing a go": an item may share neither word nor topic with its question
 
-Behind the best k, lines are ordered by their odds of being an item per token (Dantzig's greedy rule for the knapsack
-problem). For a question about the user, one more search makes all of their own lines candidates; of lines without
-evidence, at most as many are taken as there are lines with it. Where items are known by signs (an instance of the class
-asked for, a title), only the best three stand before them, and as many lines without a sign are shown as with one; at
-least 13 in all, or a quarter of a small memory.
+After the best k, lines are ordered by their odds of being an item per token (Dantzig's greedy rule for the knapsack
+problem). For a question about the user, another search makes all their own lines candidates; lines without evidence are
+at most as many as lines with it. If items are known by signs (an instance of the class, a title), only the best three
+come first, and as many lines without a sign are shown as with one; at least 13, or a quarter of a small memory.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 from memscope.text.vectors import sentence_vector
 
-# log odds of being an item: per point of the score; for the meaning of the question; for the surest lasting statement
+# Log odds of being an item: per point of the score; for the question's meaning; for the surest lasting statement.
 LOG_ODDS_PER_POINT, MEANING_LOG_ODDS, LASTING_LOG_ODDS = 0.2, 1.5, 0.5
-HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # tokens of a line's date and speaker, and per word that counts
-SHORT_LINE_WORDS = 5  # words; a shorter line is less likely an item, in proportion
+HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # of a line's date and speaker, and per content word
+SHORT_LINE_WORDS = 5  # shorter lines are proportionally less likely items
 QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
-MAX_BEST_LINES = 3  # lines by score alone where items are known by signs; and behind them:
+MAX_BEST_LINES = 3  # lines by score alone if items are known by signs; then:
 MIN_FURTHER_LINES, UNITS_PER_FURTHER_LINE, LINES_PER_SIGNED = 13, 4, 2
-ITEM_ODDS = 4.0  # odds factor of a line with a known instance of the class asked for, or with a title if books are
+ITEM_ODDS = 4.0  # odds factor of a line with a sign: an instance of the class, or a title for books
 
 
 @worker(
@@ -50,7 +49,7 @@ ITEM_ODDS = 4.0  # odds factor of a line with a known instance of the class aske
             "meaning"),
 )  # fmt: skip
 async def list_coverage(query: Query, ctx: Services) -> Query:
-    """Order the rows behind the best k by the expected number of items per token."""
+    """Order the rows after the best k by the expected number of items per token."""
     if not query.list_k or not query.order or query.candidates is None:
         return query
     known = {query.candidates.handle[row] for row in query.order}
@@ -75,8 +74,8 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
 
 
 def _knows_an_item(query: Query, signed: Sequence[int]) -> bool:
-    """Return whether the user named an item with the subject or words of a question that does not mention them: "Which
-    birds came to the feeder?" is theirs if a robin came to it.
+    """Return whether the user named an item: "Which birds came to the feeder?" is then about the user, though it does
+    not mention them.
     """
     assert query.candidates is not None
     inputs = FeatureInputs(query, query.candidates)
@@ -88,7 +87,7 @@ async def _signed(query: Query, signs: Sequence[Callable[[str], object]], ctx: S
     """Return the rows whose text has a sign of an item."""
     candidates = query.candidates
     assert candidates is not None
-    # over a network, only the records that came with the search
+    # over a network, only records that came with the search
     fetched = candidates.brought or await fetch(query, candidates, query.order, ctx)
     records = ((row, fetched.records.get(candidates.handle[row])) for row in query.order)
     return [row for row, record in records if record is not None and any(sign(record.text) for sign in signs)]
@@ -107,7 +106,7 @@ async def _with_own(query: Query, ctx: Services) -> Query:
         return query
     weights = (*query.weights, *(0.0 for _ in added))
     silent = frozenset[str]().union(*(one.questions.stop_characters for one in languages.of(query.text)))
-    meaning = sentence_vector(query.text, silent)  # 哪些 would outweigh the class that is asked for
+    meaning = sentence_vector(query.text, silent)  # 哪些 ("which ones") would outweigh the requested class
     wider = altered(query, terms=(*query.terms, *added), weights=weights, meaning=meaning, candidates=None)
     ranked = await rank(await search(wider, ctx), ctx)
     assert ranked.candidates is not None

@@ -1,7 +1,7 @@
-"""Summarize the user: insights, then observations, else the user's own lasting statements.
+"""Summarise the user: insights, then observations, else the user's own lasting statements.
 
-Units carry a term per kind of lasting statement (``text.statements``), so that one search finds them in every store.
-Shown when the query asks about the user, or when nothing was found for a question or a request.
+Units carry a term per kind of lasting statement (``text.statements``), so one search finds them in every store. Shown
+if the query asks about the user, or if nothing was found for a question or a request.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from memscope.text.tokens import estimate_tokens, words
 from memscope.text.topics import LIFE_TOPICS, topic_numbers, topics
 from memscope.text.topics import names as topic_names
 
-MAX_PROFILE_CANDIDATES = 100  # candidates looked at
+MAX_PROFILE_CANDIDATES = 100  # of one search
 INSIGHT_WEIGHT = 10.0
 IMPORTANT_WEIGHT = 4.0  # added for an observation of level 3
 NAMED_BONUS, PERSONAL_TOPIC_BONUS = 1.0, 1.5  # added for a name, and for a topic such as family, health or work
-STATEMENT_SCORE_MARGIN = 1.0  # log odds below even, at which a sentence counts as telling nothing
-MIN_ENTRY_WEIGHT = 1.0  # least weight of an entry if nobody asked for the profile (even odds)
+STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence gets weight 0
+MIN_ENTRY_WEIGHT = 1.0  # of an entry, unless the query asks for the profile (even odds)
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
-RECENT = timedelta(days=180)  # for so long what does not last is told: a trip, an errand, a wish
+RECENT = timedelta(days=180)  # how long passing matters are shown: a trip, an errand, a wish
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
@@ -49,7 +49,7 @@ class ProfileEntry:
     kind: str
 
     def holds(self, since: datetime) -> bool:
-        """Return whether it lasts, or was said since then."""
+        """Return whether it lasts or was said since then."""
         return not self.hit.recent or self.hit.time >= since
 
 
@@ -59,7 +59,7 @@ class ProfileEntry:
     writes=("profile", "order"),
 )  # fmt: skip
 async def profile(query: Query, ctx: Services) -> Query:
-    """Fill the profile; if it is what the query asks for, the hits are the lines that did not fit into it."""
+    """Fill the profile. If the query asks for it, the hits are the lines that did not fit."""
     if query.about_user:
         entries_by_row = await _entries_by_row(query, ctx)
         weights = {row: max(entry.weight for entry in entries) for row, entries in entries_by_row.items()}
@@ -91,7 +91,7 @@ async def _entries_by_row(query: Query, ctx: Services) -> dict[int, list[Profile
 def _chosen(
     entries_by_row: Mapping[int, list[ProfileEntry]], query: Query, least: float = MIN_ENTRY_WEIGHT
 ) -> tuple[Hit, ...]:
-    """Return the entries that fit: the name, lasting facts by weight, then recent ones, the newest first."""
+    """Return the entries that fit: the name, lasting facts by weight, then recent ones, newest first."""
     sure = [entry for row_entries in entries_by_row.values() for entry in row_entries if entry.weight >= least]
     chosen = list(choose(sure, query.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
@@ -100,7 +100,7 @@ def _chosen(
 
 
 def entries(hit: Hit, query: Query, ctx: Services) -> Iterator[ProfileEntry]:
-    """Return a hit's entries about the user: its observations, or without them its lasting sentences."""
+    """Yield a hit's entries about the user: its observations, or without them its lasting sentences."""
     if isinstance(hit.insight, Insight):
         yield ProfileEntry(replace(hit, category=hit.insight.subject), INSIGHT_WEIGHT, hit.insight.subject)
     elif hit.turn is not None and hit.observations and "observation" in query.kinds:
@@ -135,7 +135,7 @@ def _stated(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
 
 
 def _telling(sentence: str) -> float:
-    """Return how much a sentence says about the user: its log odds, else a weight by kind, names and topics."""
+    """Rate how much a sentence says about the user: by log odds, else by kind, names and topics."""
     from memscope.languages.names import names  # tables that most queries do not need
 
     if (score := statement_score(sentence)) is not None:
@@ -149,7 +149,7 @@ def _telling(sentence: str) -> float:
 
 
 def _lasts(sentences: Iterable[str]) -> bool:
-    """Return whether some sentence is a lasting statement, other than a wish or a plan."""
+    """Return whether a sentence is a lasting statement other than a wish or a plan."""
     return any(set(stated) != {"wish"} if (stated := kinds(one)) else is_durable(one) for one in sentences)
 
 
@@ -167,9 +167,9 @@ def _kind(sentences: Iterable[str]) -> str:
 
 
 def choose(candidates: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
-    """Return the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once.
+    """Yield the highest-weighted entries of as many kinds as fit, without repetitions.
 
-    A fact that a shown insight says takes no line of its own.
+    Facts that a shown insight contains are skipped.
     """
     distinct: dict[Hashable, ProfileEntry] = {}
     for entry in sorted(candidates, key=lambda one: one.hit.time):
@@ -177,14 +177,14 @@ def choose(candidates: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
             distinct[content_words(entry.hit.text)] = entry
     waiting = sorted(distinct.values(), key=lambda one: (-one.weight, -one.hit.time.timestamp()))
     shown: dict[str, int] = {}
-    in_insights: dict[str, set[str]] = {}  # words of the shown insights, by the fact that they rest on
+    in_insights: dict[str, set[str]] = {}  # words of the shown insights, by fact id
     while waiting:
         best = max(waiting, key=lambda one: one.weight - SAME_KIND_PENALTY * shown.get(one.kind, 0))
         waiting.remove(best)
         if any(in_insights.get(one.id, set()).issuperset(words(one.text)) for one in best.hit.matched):
             continue
         if best.weight <= 0 or estimate_tokens(" ".join(best.hit.text.split())) > tokens:
-            continue  # before its dates are read, since a turn may have a megabyte
+            continue  # skip early: a turn may have a megabyte
         cost = estimate_tokens(profile_line(best.hit) + "\n")
         if cost <= tokens:
             tokens -= cost

@@ -1,4 +1,4 @@
-"""Drop candidates without evidence, and order the others by the table of ``features``."""
+"""Drop candidates without evidence, and rank the others by the table of ``features``."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from memscope.services import Services
 from memscope.text.language import rules_of
 from memscope.text.terms import terms
 
-MIN_UNITS_FOR_IDF = 30  # units; with fewer, rare and common words cannot be told apart
-MIN_KNOWN_WORD_SHARE = 0.5  # share of a question's words that the scope must have
+MIN_UNITS_FOR_IDF = 30  # with fewer units, rare and common words cannot be told apart
+MIN_KNOWN_WORD_SHARE = 0.5  # of a question's words that the scope must have
 CHANNELS: tuple[FoundBy, ...] = ("text", "period", "user", "vector", "meaning", "topic", "instance")
 
 
 def has_evidence(e: FeatureInputs) -> Values:
     """[candidates] true for those that may be shown.
 
-    For a query about the user: units that share a word, a topic or the meaning with it. For any other query ("Who
-    proved ...?"): units found by words, period or vector. If memory has 30 units or more but knows neither a name in
-    the query nor most of its words, those found by words must also name its subject or an
-    instance of its class, or be the user's with all its content words.
+    For a query about the user: units that share a word, a topic or the meaning. For others ("Who proved ...?"): units
+    found by words, period or vector. If memory has 30 units or more but knows neither a name in the query nor most of
+    its words, units found by words must also name its subject or an instance of its class, or be the user's and have
+    all its content words.
     """
     candidates = e.candidates
     words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
@@ -50,14 +50,14 @@ def has_evidence(e: FeatureInputs) -> Values:
 
 
 def _is_known(e: FeatureInputs) -> bool:
-    """Return whether memory knows a name in the query, or most of its words, with many of them in one unit."""
+    """Return whether memory knows a name in the query, or most of its words with many of them in one unit."""
     query, candidates = e.query, e.candidates
     known = dict(zip(candidates.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
     named = any(known.get(one, 0) == 1 for name in _CAPITALISED.findall(query.text) for one in terms(name))
     if named or not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
     weighed = zip(query.terms, query.weights, strict=True)
-    weights = {one: weight for one, weight in weighed if one not in query.undated}  # "17 * 23" names nothing
+    weights = {one: weight for one, weight in weighed if one not in query.undated}  # no "17" of "17 * 23"
     met = sum(known[one] * weight for one, weight in weights.items())
     mostly = not rules_of(query.text).stop_words or met > MIN_KNOWN_WORD_SHARE * sum(weights.values())
     return mostly and e.known >= 1
@@ -90,7 +90,7 @@ async def rank(query: Query, ctx: Services) -> Query:
         scores = values @ np.array([one.weight for one in columns], np.float32)
         fair = scores if query.asks_assistant else demote_restated(inputs.candidates, scores)
     level = 0 * scores if query.about_talk else evidence_level(candidates)
-    best_first = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))[::-1]  # of equals the latest
+    best_first = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))[::-1]  # ties: latest first
     best: dict[Handle, int] = {}
     handles = candidates.handle
     for row in best_first[has_evidence(evidence)[best_first]].tolist():
@@ -104,7 +104,7 @@ async def rank(query: Query, ctx: Services) -> Query:
 
 
 def lines(query: Query, row: int) -> tuple[FeatureValue, ...]:
-    """Return the rows of the table that contributed to a candidate's score."""
+    """Return the features that contributed to a candidate's score."""
     assert query.values is not None
     valued = zip(query.features, query.values[row].tolist(), strict=True)
     return tuple([FeatureValue(one.name, value, one.weight) for one, value in valued if value])

@@ -1,4 +1,4 @@
-"""Order the best candidates by a rerank model, if one is configured. If it fails, the order of ``rank`` stands."""
+"""Reorder the best candidates by a rerank model, if one is configured; if it fails, the order of ``rank`` stays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
 from memscope.services import Services
 
-MAX_RERANKED_DOCUMENTS = 50  # documents of one call, or k if that is more
+MAX_RERANKED_DOCUMENTS = 50  # per call, or k if that is more
 
 
 @worker(
@@ -23,7 +23,7 @@ MAX_RERANKED_DOCUMENTS = 50  # documents of one call, or k if that is more
     writes=("candidates", "order", "scores", "reranked"),
 )  # fmt: skip
 async def rerank(query: Query, ctx: Services) -> Query:
-    """Rerank the hits by the lines that ``context`` prints; the model's scores become theirs."""
+    """Rerank the hits by the lines that ``context`` prints, and adopt the model's scores."""
     candidates = query.candidates
     if ctx.reranker is None or candidates is None or len(query.order) < 2:
         return query
@@ -40,7 +40,7 @@ async def _shown(query: Query, candidates: Candidates, rows: Sequence[int], ctx:
 
 
 def _ordered(query: Query, candidates: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
-    """Order the candidates the model saw by its scores, ties as before; the others follow."""
+    """Order the candidates that the model saw by its scores, ties as before; the others follow."""
     assert query.scores is not None
     scores = query.scores.copy()
     scores[rows] = np.asarray(relevance, np.float32)

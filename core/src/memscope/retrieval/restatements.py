@@ -1,7 +1,7 @@
-"""Demote what is no evidence: the same question asked earlier, "I don't know", restatements by the assistant.
+"""Demote turns that are no evidence: the same question asked earlier, "I don't know", restatements by the assistant.
 
-A repeated question lends its words to no neighbour but the answer that follows it. Questions and "I don't know" rank
-below every statement; an assistant's turn ranks below newer turns of the user with the same query terms.
+A repeated question adds no words to its neighbours, except to the answer that follows. Questions and "I don't know"
+rank below every statement; an assistant's turn ranks below newer turns of the user with the same query terms.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from memscope.records import Candidates
 from memscope.search.snapshot import TURN_BEFORE
 from memscope.search.units import ASSISTANT_ROLE, TURN, USER_ROLE
 
-Values: TypeAlias = Any  # an array with an entry per candidate
+Values: TypeAlias = Any  # array with one entry per candidate
 
 STATEMENT_LEVEL = 2
-MIN_REPEATED_COVERAGE = 0.75  # idf-weighted share of the query's words that a repetition of it has
-MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # its terms: at most 2 x the query's + 4
+MIN_REPEATED_COVERAGE = 0.75  # idf-weighted share of the query's words in a repetition of it
+MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # a repetition has at most 2 x the query's terms + 4
 
 
 def repeated_questions(candidates: Candidates, weights: Values) -> Values:
-    """[n] true for a turn that only repeats the query, unless a fact on the turn has the words."""
+    """[n] true for turns that only repeat the query, unless a fact on the turn has the words."""
     total, (times, more) = float(weights.sum()), MAX_LENGTH_RATIO_AND_EXTRA
     asking = (
         (_has(candidates, Flag.ASKING) | _unanswered(candidates))
@@ -39,7 +39,7 @@ def repeated_questions(candidates: Candidates, weights: Values) -> Values:
 
 
 def _unanswered(candidates: Candidates) -> Values:
-    """[n] true for what a candidate without knowledge answers: a question, whatever its form."""
+    """[n] true for turns answered by "I don't know": they are questions, whatever their form."""
     asked = np.zeros(len(candidates.unit), np.bool_)
     for row in np.flatnonzero(_has(candidates, Flag.UNKNOWING) & (candidates.role == ASSISTANT_ROLE)).tolist():
         before = (candidates.tf == candidates.tf_neighbours[row, TURN_BEFORE]).all(axis=1)
@@ -54,7 +54,7 @@ def without_repeated_questions(candidates: Candidates, asking: Values) -> Candid
     for row in np.flatnonzero(asking).tolist():
         beside = (near == candidates.tf[row]).all(axis=2) & (candidates.length_neighbours == candidates.length[row])
         beside &= (candidates.session == candidates.session[row])[:, None]
-        # another speaker's answer keeps its question
+        # an answer by another speaker keeps its question
         beside[:, TURN_BEFORE] &= candidates.speaker == candidates.speaker[row]
         near[beside] = 0
     tf[asking] = 0
@@ -70,7 +70,7 @@ def evidence_level(candidates: Candidates) -> Values:
 
 
 def demote_restated(candidates: Candidates, scores: Values) -> Values:
-    """Return the scores, an assistant's turn below newer turns of the user that have the same query terms."""
+    """Lower the scores of assistants' turns below newer turns of the user that have the same query terms."""
     turns = candidates.kind == TURN
     old = np.flatnonzero(turns & (candidates.role == ASSISTANT_ROLE))
     old = old[(candidates.tf[old] > 0).any(axis=1)] if len(old) else old

@@ -1,4 +1,4 @@
-"""Ask the store for the candidates; the one place of a retrieve that may ask an embedder."""
+"""Fetch the candidates from the store. This is the only step of a retrieve that may call an embedder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def search(query: Query, ctx: Services) -> Query:
 
 
 async def find(query: Query, ctx: Services, names: Sequence[tuple[int, ...]] = ()) -> Candidates:
-    """Search the store. With ``names``, only units that have all terms of one of them; their terms become columns."""
+    """Search the store. With ``names``, only for units with all terms of a name, whose terms are added as columns."""
     terms = (*query.terms, *dict.fromkeys(term for name in names for term in name))
     builtin = ctx.settings.builtin_vectors
     added = expansion(query.text, terms) if builtin and not query.about_user else {}

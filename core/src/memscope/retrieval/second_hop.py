@@ -5,7 +5,7 @@
     "Where does Rumpel live?"                 ──▶ "Kim has a parrot called Rumpel." ──▶ lines that name Kim
     "Where do I work now?"                    ──▶ "I'm an engineer at Arup."         ──▶ "I left Arup and ..."
 
-One more search, for units with such a name only; none if the best hits have no name that is new.
+One more search, only for units with such a name; skipped if the best hits have no new name.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 
 MAX_FOLLOWED_HITS = 3  # best hits whose names are followed
-MAX_NAME_TERMS = 6  # terms of a name in the query: three characters and their pairs
-MIN_HIT_COVERAGE = 0.2  # share of the query's words that a followed hit must have
-MAX_BRIDGE_HIT_TERMS = 60  # terms of a followed hit; a longer one names too many things
-MAX_NAME_FREQUENCY = 0.03  # share of the units that may have a followed name; at least ``MAX_BRIDGE_TERMS`` units
+MAX_NAME_TERMS = 6  # of a name in the query: three CJK characters and their pairs
+MIN_HIT_COVERAGE = 0.2  # of the query's words in a followed hit
+MAX_BRIDGE_HIT_TERMS = 60  # of a followed hit; longer ones name too many things
+MAX_NAME_FREQUENCY = 0.03  # share of units with a followed name; at least ``MAX_BRIDGE_TERMS`` units
 MAX_BRIDGE_TERMS = 12
-MIN_KIND_SCORE = 0.5  # for a hit of the kind asked for
-MAX_KEPT_HITS = 6  # hits kept before the lines brought in: those up to the last that matches
-MAX_BRIDGED_LINES = 2  # lines brought in
-TERM_COLUMNS = {"tf", "tf_neighbours", "tf_header"}  # columns of Candidates that have the terms last; those of all:
+MIN_KIND_SCORE = 0.5  # for a hit of the requested kind
+MAX_KEPT_HITS = 6  # hits before the bridged lines: those up to the last that matches directly
+MAX_BRIDGED_LINES = 2  # found by a bridge
+TERM_COLUMNS = {"tf", "tf_neighbours", "tf_header"}  # columns of Candidates with terms as the last axis
 SCOPE_COLUMNS = {"terms", "document_frequency", "units", "average_length", "average_session_length", "handle",
                  "speakers", "has_roles", "brought"}  # fmt: skip
 
@@ -75,7 +75,7 @@ async def second_hop(query: Query, ctx: Services) -> Query:
 
 
 def _described(query: Query) -> list[int]:
-    """Return the positions of the terms that describe somebody without a name, such as "my friend at Google"."""
+    """Return the positions of terms that describe someone unnamed, such as "my friend at Google"."""
     descriptions = [match for one in languages.of(query.text) for match in one.questions.own.finditer(query.text)]
     if any(match.re.groups == 0 for match in descriptions):  # a script without spaces: any term may describe
         return [at for at, weight in enumerate(query.weights) if weight]
@@ -84,7 +84,7 @@ def _described(query: Query) -> list[int]:
 
 
 def _only_named(query: Query, candidates: Candidates) -> list[int]:
-    """Return the positions of a name's terms, if the best hits share nothing with the query but this name."""
+    """Return the positions of a name's terms, if the best hits share only this name with the query."""
     best = list(query.order[:MAX_FOLLOWED_HITS])
     weighed = np.array(query.weights) > 0
     met = (candidates.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
@@ -96,19 +96,19 @@ def _only_named(query: Query, candidates: Candidates) -> list[int]:
 
 
 def _bridges(query: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return the names in the texts that the query does not have, with their terms."""
+    """Return the names in the texts that the query lacks, with their terms."""
     asked, new_names = set(query.terms), {name.text for text in texts for name in names(text) if _leads(name)}
     bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(new_names)}
     return {name: its_terms for name, its_terms in bridges.items() if its_terms and asked.isdisjoint(its_terms)}
 
 
 def _leads(name: FoundName) -> bool:
-    """Return whether a name may be followed; a Chinese one must be a name by itself."""
+    """Return whether to follow a name; a Chinese one must be unmistakably a name."""
     return name.kind != "topic" and (name.weight > 0 or not has_cjk(name.text))
 
 
 def _texts(query: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:
-    """Yield the text of a record and of the memories on it that the query may see."""
+    """Yield the text of a record and of its memories that the query may see."""
     record = fetched.records.get(handle)
     if record is not None:
         yield record.text
@@ -119,13 +119,13 @@ def _texts(query: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:
 async def _reached(
     query: Query, sources: Sequence[Handle], bridges: Mapping[str, tuple[int, ...]], ctx: Services
 ) -> Query:
-    """Insert the lines that have a followed name behind their sources, if there are few of them."""
+    """Insert lines with a followed name after their sources, if the name is rare."""
     named = await find(query, ctx, [*bridges.values()])
     rare = named.unit[_names_rarely(named, bridges.values()) & (named.role != ASSISTANT_ROLE)]
     if not len(rare):
         return query
     joined = _joined(query.candidates or named, named, rare)
-    if not query.asks_personally:  # a name is a word, and words are evidence for such a query
+    if not query.asks_personally:  # treat the name as a word match, which such a query needs as evidence
         by_name = np.where(np.isin(joined.unit, rare), np.uint8(TEXT_CHANNEL), np.uint8(0))
         joined = replace(joined, channels=joined.channels | by_name)
     ranked = await rank(altered(query, candidates=joined), ctx)
@@ -150,7 +150,7 @@ async def _reached(
 
 
 def _joined(candidates: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
-    """Append units of a search with more terms to the candidates, keeping only the columns of the first terms."""
+    """Append units of a search with more terms, keeping only the columns of the original terms."""
     rows = np.flatnonzero(np.isin(named.unit, units) & ~np.isin(named.unit, candidates.unit)).tolist()
 
     def column(name: str) -> Any:
@@ -163,7 +163,7 @@ def _joined(candidates: Candidates, named: Candidates, units: NDArray[np.int64])
 
 
 def _names_rarely(candidates: Candidates, bridges: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
-    """[n] true for candidates that have all terms of a rare name."""
+    """[n] true for candidates with all terms of a rare name."""
     most = max(MAX_BRIDGE_TERMS, MAX_NAME_FREQUENCY * candidates.units)
     naming = np.zeros(len(candidates.unit), np.bool_)
     for name in bridges:

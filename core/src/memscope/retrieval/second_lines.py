@@ -1,6 +1,6 @@
-"""Leave out the second line for what a shown insight or fact says already.
+"""Leave out lines that only repeat a shown insight or fact.
 
-"sailing: Bea owns a boat."    a fact "Bea owns a boat." beside it takes no line, nor do the words "I own a boat."
+"sailing: Bea owns a boat."    leaves out the fact "Bea owns a boat." and the turn "I own a boat" too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from memscope.retrieval.events import with_event
 from memscope.retrieval.query import Query
 from memscope.text.tokens import fold, words
 
-MIN_COVERED_SHARE = 0.8  # share of a turn's words that its facts have, from which only the facts are printed
-MIN_OWN_WORDS = 3  # words; a shorter turn ("Wow, Mel!") says nothing but its numbers and names
+MIN_COVERED_SHARE = 0.8  # share of a turn's words in its facts, above which only the facts are printed
+MIN_OWN_WORDS = 3  # of shorter turns ("Wow, Mel!") only numbers and names count
 NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
 
 
 def covers(facts: Sequence[Observation], turn: Turn) -> bool:
-    """Return whether the facts say nearly all that the turn says, including its numbers and names."""
+    """Return whether the facts say nearly all of the turn, including its numbers and names."""
     noted = " ".join(one.text for one in facts)
     content = set(words(turn.text))
     if len(content) >= MIN_OWN_WORDS and len(content.intersection(words(noted))) < MIN_COVERED_SHARE * len(content):
@@ -30,9 +30,9 @@ def covers(facts: Sequence[Observation], turn: Turn) -> bool:
 
 
 def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
-    """Return the hits without what others say, in order, and those of which nothing is left.
+    """Return the hits without what other lines say, in order, and the hits of which nothing remains.
 
-    A fact stays where its day is not in the words of the insight, or where the query asks for a day.
+    A fact stays if the insight's words lack its day, or if the query asks for a day.
     """
     left, dropped = list[Hit](), list[Hit]()
     insights: dict[str, set[str]] = {}
@@ -51,7 +51,7 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
 
 
 def insight_sentences(hit: Hit) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of an insight, each with the id of a fact that it rests on."""
+    """Yield each sentence of an insight with the id of each fact that it rests on."""
     if hit.insight and hit.insight.sentences:
         yield from ((id, one.text) for one in hit.insight.sentences for id in one.sources)
     elif hit.insight:
@@ -59,14 +59,14 @@ def insight_sentences(hit: Hit) -> Iterator[tuple[str, str]]:
 
 
 def _said(query: Query, fact: Observation, hit: Hit, insights: Mapping[str, set[str]]) -> bool:
-    """Return whether a shown insight says the fact; one that takes its turn's line may tell its day too."""
+    """Return whether a shown insight says the fact, including its date unless it takes the turn's line."""
     if not set(words(fact.text)) <= insights.get(fact.id, set()):
         return False
     return hit.beside or not (query.asks_when or with_event(fact.text, fact.happened, hit.time) != fact.text)
 
 
 def _told_elsewhere(query: Query, hit: Hit, insights: Mapping[str, set[str]], printed: Container[str]) -> bool:
-    """Return whether the line has the bare words of a turn whose facts say nearly all of it, and are shown."""
+    """Return whether the hit is a turn's bare words, and shown facts say nearly all of it."""
     if hit.turn is None or hit.changed or query.asks_when:
         return False
     facts = [one for one in hit.observations if tells(hit.turn, one)]

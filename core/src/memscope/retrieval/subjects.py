@@ -1,11 +1,10 @@
-"""Find what a question is about by its place: a noun behind "the", and in Chinese, where no name has a capital letter,
-what it begins with.
+"""Find the subject of a question by position: the noun after "the"; in Chinese, which has no capitals, the beginning.
 
     (in Chinese) "Is there any news from Manager Xu?" ──▶ "Manager Xu"    "Which colour does Nana like?" ──▶ "Nana"
     "When are the bins collected?" ──▶ "bins"
 
-Where few words are known, a question about the world ("What is photosynthesis?") and one about somebody look alike; the
-lines that have the subject itself answer either.
+If few words are known, a question about the world ("What is photosynthesis?") and one about a person look alike; lines
+with the subject itself answer either.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from memscope.text.tokens import fold
 
 
 def subjects(query: str) -> frozenset[int]:
-    """Return the terms of a question's definite noun ("the bins"), or of the pairs of characters that begin it."""
+    """Return the terms of a question's definite noun ("the bins"), or of the character pairs that begin it."""
     folded = fold(query)
     signs = [one.questions for one in languages.of(query)]
     begin = [match[1] + match[2] for one in signs for match in one.subject.finditer(folded)]
@@ -28,6 +27,6 @@ def subjects(query: str) -> frozenset[int]:
 
 
 def named(query: str) -> frozenset[int]:
-    """Return the terms of the pairs of characters in the names of a question, for scripts without blanks."""
+    """Return the terms of character pairs in the names of a question, for scripts without spaces."""
     parts = (one.text for one in names(query) if one.weight)
     return frozenset(term(name[at : at + 2]) for name in parts for at in range(len(name) - 1))

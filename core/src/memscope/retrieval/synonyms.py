@@ -1,9 +1,9 @@
 """Query expansion: "bike" finds "bicycle".
 
-Each English word of a query brings the words closest to it in the built-in vectors. The store counts their terms like
-the query's own; then a synonym counts in the column of the word it stands for, by a share, and a unit has the greater
-of the two (the translation model of Zuccon, Koopman, Bruza and Azzopardi, "Integrating and evaluating neural word
-embeddings in information retrieval", ADCS 2015).
+Each English word of a query is expanded by its nearest words in the built-in vectors. The store counts their terms like
+the query's. A synonym's discounted count is then merged into the column of its word by maximum (the translation model
+of Zuccon, Koopman, Bruza and Azzopardi, "Integrating and evaluating neural word embeddings in information retrieval",
+ADCS 2015).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from memscope.text.terms import piece_terms, word_terms
 from memscope.text.tokens import fold, pieces
 from memscope.text.vectors import synonyms
 
-MAX_SYNONYM_TERMS = 96  # synonyms per query
-SYNONYM_WEIGHT = 0.4  # weight of a synonym, relative to the word itself
-FULL_WEIGHT_TERMS = 40  # terms; a longer text contains a synonym of almost any word
+MAX_SYNONYM_TERMS = 96  # per query
+SYNONYM_WEIGHT = 0.4  # relative to the word itself
+FULL_WEIGHT_TERMS = 40  # longer texts contain a synonym of almost any word
 
 
 def expansion(query: str, terms: tuple[int, ...]) -> Mapping[int, int]:
-    """Return further terms, each with the place of the term in ``terms`` that it stands for."""
+    """Map each additional term to the position in ``terms`` of the term that it stands for."""
     place = {term: at for at, term in enumerate(terms)}
     added: dict[int, int] = {}
     rules = spaced_rules(query)
@@ -44,7 +44,7 @@ def _synonym_terms(piece: str, rules: WordRules) -> tuple[int, ...]:
 
 
 def merge(candidates: Candidates, count: int, added: Mapping[int, int]) -> Candidates:
-    """Return candidates of the first ``count`` terms; the columns of the others go into those they stand for."""
+    """Merge the columns of synonyms into those of their words, the first ``count`` columns."""
     if not added:
         return candidates
     tf, near = candidates.tf[:, :count].copy(), candidates.tf_neighbours[:, :, :count].copy(order="K")

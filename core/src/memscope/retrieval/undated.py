@@ -1,8 +1,8 @@
-"""Keep numbers and months that are not dates in the query from matching the dates in headers.
+"""Keep numbers and months that are no dates in the query from matching the dates in headers.
 
-    "What's 17 * 23?" ──▶ neither what was said on the 17th nor on the 23rd
+    "What's 17 * 23?" ──▶ neither lines from the 17th nor from the 23rd
 
-A unit's header has the date it was said on, so that "on July 17" finds the day by its words.
+A unit's header contains the date it was said on, so that "on July 17" finds that day by its words.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MAX_YEAR_CHARS = 4
 
 
 def undated_terms(asked: Mapping[int, str], named: Sequence[Mention]) -> frozenset[int]:
-    """Return the terms that a header's date may have too, but for those of the days, months and years ``named``.
+    """Return the terms that may occur in a header's date, except those of the days, months and years in ``named``.
 
-    ``asked``: the query's terms, each with its word.
+    ``asked``: the query's words by term.
     """
     date_words = _date_words()
     alike = {
@@ -48,21 +48,21 @@ def undated_terms(asked: Mapping[int, str], named: Sequence[Mention]) -> frozens
 @depends_on_languages
 @lru_cache(maxsize=1)
 def _date_words() -> frozenset[str]:
-    """Return the words that a header's date has beside its numbers, in any language."""
+    """Return the words in header dates besides numbers, in all languages."""
     every = [one.phrases for one in languages.registered()]
     dates = (phrases.date.format(day=1, month=month, year=1) for phrases in every for month in phrases.months)
     return frozenset(word for date in dates for word in words(date))
 
 
 def _numbers(named: Mention) -> Iterator[int]:
-    """Yield the numbers of a time's first and last day: none of "3 weeks ago" is a 3."""
+    """Yield the numbers in a time's first and last day: the 3 of "3 weeks ago" is none of them."""
     first, last = named.interval.start, named.interval.end - timedelta(microseconds=1)
     for day in (first, last):
         yield from (day.year, day.month, day.day, day.year % 100)
 
 
 def in_bodies(candidates: Candidates, undated: Iterable[int]) -> Candidates:
-    """Return the candidates as if these terms stood in no header, unless a speaker's name has them ("Speaker 2")."""
+    """Return the candidates as if no header had these terms, except in a speaker's name ("Speaker 2")."""
     speakers = set(candidates.speakers.tolist())
     at = [candidates.terms.index(one) for one in undated if one in candidates.terms]
     at = [i for i in at if speakers.isdisjoint(candidates.terms[max(0, i - 1) : i + 1])]

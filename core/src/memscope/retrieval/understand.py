@@ -1,4 +1,4 @@
-"""Understand a query: its terms, the periods it names, and the signs of its wording."""
+"""Understand a query: its terms, the periods it names, and the cues in its wording."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from memscope.text.tokens import ends_of, fold, pieces, words
 from memscope.text.topics import LIFE_TOPICS, topic_numbers, topics
 from memscope.text.vectors import sentence_vector
 
-MAX_QUERY_TERMS = 128  # the first terms of a query
-MAX_YEARS_BACK = 30  # "in May" means every May within these
+MAX_QUERY_TERMS = 128  # only the first terms count
+MAX_YEARS_BACK = 30  # "in May" means every May since then
 MAX_PERIODS = 400
-MAX_NAMED_TIMES = 32  # named times per query: half from its beginning, half from its end
+MAX_NAMED_TIMES = 32  # half from the beginning, half from the end of a query
 MAX_SHORT_PERIOD = timedelta(days=8)
 MAX_COMING_PERIOD = timedelta(days=32)  # "next month" begins within it
-EDGE_SENTENCES = 2  # sentences at each end of a long query in which its questions are looked for
-# characters of a long query read for names and dates: half from its beginning, half from its end
+EDGE_SENTENCES = 2  # at each end of a long query, searched for questions
+# of a long query, read for names and dates: half from its beginning, half from its end
 MAX_ANALYSED_CHARS = 2000
 
-PROFILE_EXPANSION = 1.5  # times as many hits for a question for everything known about the user
-_CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words tell nothing
+PROFILE_EXPANSION = 1.5  # factor of k if the query asks for everything known about the user
+_CLOCKED = frozenset({"second", "minute", "hour"})  # grains of "in 20 minutes", whose words carry no content
 _Named = dates.Mention | dates.Recurrence
 _ASKS = pattern(r"[?？]\W*$")
-_NAMED_TIME = pattern(r"[A-Z\d]")  # a month, a holiday, a number
+_NAMED_TIME = pattern(r"[A-Z\d]")  # of a month, a holiday, a number
 # Topics that make a question one about the user's people and things.
 PEOPLE_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends")
 _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
@@ -92,9 +92,9 @@ async def understand(query: Query, ctx: Services) -> Query:
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
     weights = _weights(terms, rest, signs)
-    remark = remarks(asked)  # tells of the user and asks for nothing
+    remark = remarks(asked)  # a statement about the user without a request
     personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
-    wants_durable = personal and bool(terms) and not remark  # though their term weighs nothing as a word
+    wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
     days = tuple(dict.fromkeys((*days_asked(one.interval for one in ahead), *days_repeated)))
@@ -126,7 +126,7 @@ async def understand(query: Query, ctx: Services) -> Query:
 
 
 def _weights(asked: Sequence[int], rest: Iterable[str], signs: Sequence[Questions]) -> tuple[float, ...]:
-    """Return the weights of the terms asked for; only the words in the rest have any."""
+    """Return the weights of the terms; only words in ``rest`` have any."""
     weighed, fillers = frozenset(map(term, rest)), _terms_of("fillers", tuple(signs))
     return tuple(0.0 if one not in weighed else FILLER_WEIGHT if one in fillers else 1.0 for one in asked)
 
@@ -134,8 +134,8 @@ def _weights(asked: Sequence[int], rest: Iterable[str], signs: Sequence[Question
 def _wordless_terms(
     query: Request, wanted: Need, kinds: frozenset[int], *, durable: bool, asks_period: bool
 ) -> tuple[int, ...]:
-    """Return the terms of what is brought in whatever its words: durable facts for a ``durable`` question, the standing
-    wishes that matter for the message, and tastes if it asks for a choice.
+    """Return terms that bring in units whatever their words: durable facts for a ``durable`` question, relevant
+    standing wishes, and tastes if the query asks for a choice.
     """
     facts = (DURABLE_TERM, *sorted(kinds)) if durable else ()
     heeds = wishes_heeded(query.text, wanted) if query.speak == "when_needed" else ()
@@ -144,7 +144,7 @@ def _wordless_terms(
 
 
 def profile_question(query: Query) -> Query:
-    """Return the query as one for everything known about the user."""
+    """Turn the query into one for everything known about the user."""
     weights, topics = (1.0,) * len(PROFILE_TERMS), tuple(sorted(topic_numbers(*LIFE_TOPICS)))
     most = int(PROFILE_EXPANSION * query.k) if query.expand_lists else 0
     return altered(
@@ -159,7 +159,7 @@ def _is_about_own(wording: str, signs: Sequence[Questions], about: frozenset[int
 
 
 def searched(query: str) -> str:
-    """Return the questions at the beginning and end of a long query, since the rest may be pasted; else the query."""
+    """Return the questions at both ends of a long query, whose rest may be pasted; else the whole query."""
     if len(query) <= MAX_ANALYSED_CHARS:
         return query
     first, last = (list(sentences(part)) for part in (query[:MAX_ANALYSED_CHARS], query[-MAX_ANALYSED_CHARS:]))
@@ -167,13 +167,13 @@ def searched(query: str) -> str:
 
 
 def _count_told(query: str, terms: frozenset[int]) -> int:
-    """Return how many terms are in sentences without a question mark; 0 unless there are several such sentences."""
+    """Count the terms in sentences without a question mark; 0 unless there are several such sentences."""
     statements = [*filterfalse(_ASKS.search, sentences(query))]
     return len(terms.intersection(map(term, words("\n".join(statements))))) if len(statements) > 1 else 0
 
 
 def _has(sign: str, text: str, signs: Sequence[Questions]) -> bool:
-    """Return whether a pattern of the text's languages is in it."""
+    """Return whether a pattern of the text's languages matches."""
     return any(getattr(one, sign).search(text) for one in signs)
 
 
@@ -194,10 +194,10 @@ def _content(asked: list[str], signs: Sequence[Questions]) -> list[str]:
 
 
 def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[_Named], asking: Sequence[str]) -> bool:
-    """Return whether a query asks for whatever happens at the named times: it has no other content word, and does not
-    ask what to do then.
+    """Return whether a query asks for anything at the named times: it has no other content word and does not ask what
+    to do.
     """
-    named = [one for one in named if not isinstance(one, dates.Mention) or one.grain != "second"]  # "now" asks for none
+    named = [one for one in named if not isinstance(one, dates.Mention) or one.grain != "second"]  # "now" is no period
     if not named or _has("choosing", query, signs):
         return False
     others = frozenset(words(_without(query, signs, named)))
@@ -206,7 +206,7 @@ def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[_Named]
 
 
 def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], keep_dated: bool = False) -> str:
-    """Remove the named times; with ``keep_dated``, leave words that texts have too: May of "the end of May"."""
+    """Remove the named times; ``keep_dated`` leaves words that texts contain too: "May" of "the end of May"."""
     for one in named:
         words = [
             word
@@ -236,8 +236,8 @@ def _from_today(named: dates.Mention, reference: datetime) -> Iterator[dates.Men
 
 
 def _reaches_ahead(named: dates.Mention, query: str, signs: Sequence[Questions], reference: datetime) -> bool:
-    """Return whether a named time is not over. A long one ("this year") or one without a year counts only if the words
-    look ahead or it begins soon.
+    """Return whether a named time is not over. Without a year the words must look ahead; if it is long ("this year"),
+    they must, or it must begin soon.
     """
     time, looks_ahead = named.interval, _has("ahead", query, signs)
     if named.yearless and (not looks_ahead or _has("past", query, signs)):
@@ -247,7 +247,7 @@ def _reaches_ahead(named: dates.Mention, query: str, signs: Sequence[Questions],
 
 
 def periods(mentions: Sequence[dates.Mention], reference: datetime) -> tuple[Interval, ...]:
-    """Return the intervals of the named times; those of the last 30 years for a time without a year."""
+    """Return the intervals of the named times; without a year, those of the last 30 years."""
     distinct = list({mention.interval: mention for mention in mentions}.values())
     named = [*distinct[: MAX_NAMED_TIMES // 2], *distinct[MAX_NAMED_TIMES // 2 :][-MAX_NAMED_TIMES // 2 :]]
     most = MAX_PERIODS // max(1, len(named))
@@ -257,7 +257,7 @@ def periods(mentions: Sequence[dates.Mention], reference: datetime) -> tuple[Int
 
 
 def _moved(when: datetime, days: int) -> datetime:
-    """Move a time by days, at most to the ends of the calendar."""
+    """Add days to a time, clamped to the range of the calendar."""
     try:
         return when + timedelta(days=days)
     except OverflowError:

@@ -1,6 +1,6 @@
-"""The window: recent turns of the same session within a budget of tokens, and the summary of what left it.
+"""The window: recent turns of a session within a token budget, and the summary of earlier ones.
 
-It is read from the store for every answer: a forgotten turn is gone from it at once, and any process can go on.
+It is read from the store for every answer, so forgotten turns vanish at once and any process can continue the session.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from memscope.validation import MAX_CLOCK_SKEW
 if TYPE_CHECKING:
     from memscope.stores import Store
 
-WINDOW_AGE = timedelta(hours=12)  # a conversation resumed later begins a new window: earlier turns are memory
+WINDOW_AGE = timedelta(hours=12)  # a later turn begins a new window; earlier turns are then memory
 SPOKEN_ROLES = frozenset({"user", "person", "assistant"})
-MESSAGE_OVERHEAD_TOKENS = 4  # tokens around a message
+MESSAGE_OVERHEAD_TOKENS = 4  # framing of a message
 
 
 async def recent_turns(store: Store, scope: Scope, now: datetime, tokens: int) -> list[Turn]:
-    """Return the last turns of exactly this session (None: of none) that fit, oldest first."""
+    """Return the last turns of exactly this session (None: without a session) that fit, oldest first."""
     return fit_turns(await said_lately(store, scope, now), tokens)
 
 
 async def said_lately(store: Store, scope: Scope, now: datetime) -> list[Turn]:
-    """Return all turns of the conversation that goes on in exactly this session, oldest first."""
+    """Return all turns of the current conversation in exactly this session, oldest first."""
     select = Select(
         scope.user,
         agent=scope.agent,
@@ -45,7 +45,7 @@ def _belongs(turn: Turn) -> bool:
 
 
 def fit_turns(turns: Sequence[Turn], tokens: int) -> list[Turn]:
-    """Return the newest turns that fit, from a user's turn on."""
+    """Return the newest turns that fit, beginning with a user's turn."""
     fitting = list(turns[first_shown([cost(turn) for turn in turns], tokens) :])
     while fitting and fitting[0].role == "assistant":
         del fitting[0]
@@ -53,26 +53,26 @@ def fit_turns(turns: Sequence[Turn], tokens: int) -> list[Turn]:
 
 
 def first_shown(costs: Sequence[int], tokens: int) -> int:
-    """Return the index of the first turn of a window of ``tokens``, from the tokens of each turn of the conversation.
+    """Return the index of the first turn in a window of ``tokens``, given the cost of each turn.
 
-    The window moves by half its size at a time, so that prompts keep their beginning for many turns: a provider's
-    prompt cache holds nothing of a prompt whose first turn is another one each time.
+    The window moves by half its size at a time, so that consecutive prompts share a prefix and a provider's prompt
+    cache stays valid for many turns.
     """
     over, step = sum(costs) - tokens, max(1, tokens // 2)
     before = list(accumulate(costs, initial=0))[:-1]  # tokens before each turn
-    for left in (-(-over // step) * step, over):  # a turn longer than a step moves the window no further than needed
+    for left in (-(-over // step) * step, over):  # after an overlong turn, move no further than needed
         if first := [index for index, spent in enumerate(before) if spent >= left]:
             return first[0]
     return len(costs)
 
 
 def cost(turn: Turn) -> int:
-    """Return the tokens of a turn in a prompt."""
+    """Estimate the tokens of a turn in a prompt."""
     return estimate_tokens(turn.text) + MESSAGE_OVERHEAD_TOKENS
 
 
 async def summary_of(store: Store, scope: Scope) -> Insight | None:
-    """Return the summary of what left the window of exactly this session, as ``reflection.summary`` keeps it."""
+    """Return the summary of what left this session's window, as ``reflection.summary`` maintains it."""
     select = Select(
         scope.user,
         scope.agent,
@@ -86,5 +86,5 @@ async def summary_of(store: Store, scope: Scope) -> Insight | None:
 
 
 def summary_name(scope: Scope) -> str:
-    """Return the name of a session's summary, which is of fixed length."""
+    """Return the name of a session's summary, a digest of fixed length."""
     return memory_id(f"{scope.agent!r} {scope.session!r}", 0)
