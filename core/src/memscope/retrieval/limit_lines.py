@@ -234,8 +234,8 @@ def _with_heeded(
 def _likeliest_statements(
     candidates: Candidates, most: int, least: int, preferred: tuple[int, ...] = ()
 ) -> tuple[int, ...]:
-    """Return up to ``most`` of the user's statements with durability ``least`` or a preferred term, likeliest first, led
-    by the likeliest with each preferred term.
+    """Return up to ``most`` of the user's statements with durability ``least`` or a preferred term, likeliest first,
+    led by the likeliest with each preferred term.
     """
     tastes, durability = _having(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
     near = candidates.topic + np.fmax(candidates.meaning, 0)

@@ -1,4 +1,4 @@
-"""One search in a snapshot: the best rows of each channel, and their columns for the ranking."""
+"""Search a snapshot: the best rows of each channel, with their columns for ranking."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from memscope.search.matching import (
 from memscope.search.snapshot import Bools, Floats, Ints, Snapshot
 from memscope.search.units import USER_ROLE, microseconds
 
-# the bits of Candidates.channels
+# bits of Candidates.channels
 TEXT_CHANNEL, PERIOD_CHANNEL, USER_CHANNEL, VECTOR_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL = 1, 2, 4, 8, 16, 32
 INSTANCE_CHANNEL = 64
 POOL_SIZES = {TEXT_CHANNEL: 150, PERIOD_CHANNEL: 75, USER_CHANNEL: 75, VECTOR_CHANNEL: 100, MEANING_CHANNEL: 100,
               TOPIC_CHANNEL: 75, INSTANCE_CHANNEL: 100}  # fmt: skip
-COMPARED_ROWS_FACTOR = 4  # rows compared by whole built-in vectors, per row of the channel
-OWN_INSTANCE_BONUS = 1000  # more than words score together: the user's own lines first
+COMPARED_ROWS_FACTOR = 4  # rows compared by full built-in vectors, per row of the channel
+OWN_INSTANCE_BONUS = 1000  # larger than any word score: the user's own lines first
 DURABLE_TOPIC_BONUS = 0.2  # added to a topic shared by a durable statement
-HEADER_RARITY_SHARE = 0.3  # weight of a term in the header, in the score of the pool
+HEADER_RARITY_SHARE = 0.3  # weight of a header term in the pool's score
 DAY_US = 86_400_000_000
-SHORT_INTERVAL_US = 8 * DAY_US  # intervals of up to a week are events
+SHORT_INTERVAL_US = 8 * DAY_US  # shorter intervals are events
 ROWS_PER_BLOCK, NO_SCORE = 64, -1e30
 NO_COUNTS: Mapping[int, int] = {}
 
@@ -45,14 +45,14 @@ class RowValues:
     """Values of one search for all rows; None if the query does not need them."""
 
     matches: Matches
-    frequency: Floats  # [terms] units with each term
-    attributed: Ints  # rows with terms credited by an observation
+    frequency: Floats  # [terms] number of units with each term
+    attributed: Ints  # rows that were credited with terms of an observation
     headers: Floats  # [headers, terms]
     period: Floats | None
-    event: Floats | None  # match of the intervals that a row, or a memory on it, mentions
+    event: Floats | None  # match of the intervals mentioned by a row or a memory on it
     cosine: Floats | None
     topic: Floats | None
-    instance: Floats | None  # above 0 with a term of the query's ``instances``
+    instance: Floats | None  # above 0 if the row has one of the query's ``instances``
 
 
 @np.errstate(invalid="ignore")  # OpenBLAS may report it for finite numbers (numpy #24067)
@@ -107,7 +107,7 @@ def in_periods(time: NDArray[np.int64], periods: tuple[Interval, ...]) -> Floats
 
 
 def cosines(index: Snapshot, visibility: Visibility, query: Search) -> Floats | None:
-    """Return per row the best cosine of a turn and its observations, NaN without a vector of the query's space."""
+    """Return per row the best cosine of a turn and its observations; NaN without a vector in the query's space."""
     if query.vector is None or query.space is None or query.space != index.space or not len(index.vectors):
         return None
     cosine = index.vectors.cosines(np.asarray(query.vector, np.float32))
@@ -149,9 +149,9 @@ def _credited(index: Snapshot, visibility: Visibility, values: Floats) -> Floats
 def shared_topics(
     index: Snapshot, visibility: Visibility, topics: tuple[int, ...], counts: Mapping[int, int] = NO_COUNTS
 ) -> Floats | None:
-    """Return per row the rarity of the query's topics in it or in a memory on it, 1 for all of them.
+    """Return per row the rarity-weighted share of the query's topics in it or in a memory on it.
 
-    ``counts``: rows of the whole scope with each topic, if the snapshot is a part of it.
+    ``counts``: rows of the whole scope with each topic, if the snapshot covers only a part.
     """
     total, shared = 0.0, np.zeros(index.rows, np.float32)
     for topic in topics:
@@ -165,14 +165,14 @@ def shared_topics(
 
 
 def with_instances(index: Snapshot, visibility: Visibility, query: Search) -> Floats:
-    """Return per row whether it, or a memory on it, has a term of the query's instances."""
+    """Mark rows that have a term of the query's instances, themselves or in a memory on them."""
     instance = np.zeros(index.rows, np.float32)
     instance[match(index, np.array(query.instances, np.uint32)).row] = 1
     return _credited(index, visibility, instance)
 
 
 def _uses_meaning(query: Search, values: RowValues) -> bool:
-    """Return whether built-in vectors are needed: the query or a unit lacks a vector of the store's space."""
+    """Return whether built-in vectors are needed: the query or a unit lacks a vector in the store's space."""
     return query.meaning is not None and (values.cosine is None or bool(np.isnan(values.cosine).any()))
 
 
@@ -198,7 +198,7 @@ def meaning_channel(
 def meanings(
     index: Snapshot, visibility: Visibility, query: Search, values: RowValues, rows: NDArray[np.int64]
 ) -> Floats:
-    """Return for these rows the best cosine of built-in vectors of a turn and its memories, NaN without one."""
+    """Return for these rows the best cosine of built-in vectors of a turn and its memories; NaN without one."""
     if query.meaning is None or not _uses_meaning(query, values):
         return np.full(len(rows), np.nan, np.float32)
     units = _crediting(index, visibility, rows)
@@ -213,7 +213,7 @@ def meanings(
 
 
 def dated(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64]) -> Bools:
-    """Return for these rows whether the row, or a memory on it, mentions a day."""
+    """Return for these rows whether the row or a memory on it mentions a day."""
     units = _crediting(index, visibility, rows)
     if units is rows:
         return index.column["end"][rows] > 0
@@ -226,7 +226,7 @@ def _crediting(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64])
     """Return these rows and the memories on them."""
     if not index.has_observations:
         return rows
-    wanted = np.zeros(index.rows + 1, np.bool_)  # the last for -1
+    wanted = np.zeros(index.rows + 1, np.bool_)  # the last entry is for row -1
     wanted[rows] = True
     return np.flatnonzero(visibility.scored & wanted[index.links.credited_row])
 
@@ -240,7 +240,7 @@ def greater(first: Floats | None, second: Floats | None) -> Floats | None:
 def pool(
     index: Snapshot, visibility: Visibility, score: Floats, evidence: RowValues, meaning: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the best rows of all channels, and the channels of each row."""
+    """Return the best rows of all channels, and each row's channels as bits."""
     keys, time = visibility.keys, index.column["time"]
     matching = keys & (score > 0)
     channels = {TEXT_CHANNEL: _best(matching, score, time, POOL_SIZES[TEXT_CHANNEL])}
@@ -276,7 +276,7 @@ def pool(
 
 
 def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the ``most`` best rows, the latest among equals."""
+    """Return the ``most`` best rows, preferring later ones among equals."""
     if len(score) >= ROWS_PER_BLOCK * most:
         values = np.where(among, score, -np.inf)
         among = values >= max(_reached(values, most), NO_SCORE)
@@ -291,7 +291,7 @@ def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> ND
 
 
 def _reached(values: Floats, most: int) -> float:
-    """Return a value that at least ``most`` values reach, from the maxima of blocks, without a full sort."""
+    """Return a lower bound that at least ``most`` values reach, from block maxima instead of a full sort."""
     blocks = values[: len(values) // ROWS_PER_BLOCK * ROWS_PER_BLOCK].reshape(-1, ROWS_PER_BLOCK).max(axis=1)
     return float(np.partition(blocks, -most)[-most])
 
@@ -351,9 +351,9 @@ def _column(values: Floats | None, rows: NDArray[np.int64], otherwise: float) ->
 
 
 def term_frequencies(rows: int, matches: Matches, terms: int, wanted: NDArray[np.int64]) -> Floats:
-    """Return term frequencies as [*wanted, terms], for an array of rows of any shape; zeros for row -1."""
-    slot = np.full(rows + 1, -1, np.int32)  # the last one for -1
-    slot[wanted.ravel()] = np.arange(wanted.size)  # of a row that is wanted twice, the last place
+    """Return term frequencies as [*wanted, terms] for rows in any shape; zeros for row -1."""
+    slot = np.full(rows + 1, -1, np.int32)  # the last entry is for row -1
+    slot[wanted.ravel()] = np.arange(wanted.size)  # a row wanted twice gets its last position
     matrix = np.zeros((wanted.size, terms), np.float32)
     at = slot[matches.row]
     known = at >= 0

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Changes:
     """Update of a user's index from one revision to the next.
 
-    ``units`` are the units written since, by ``seq``: pairs of columns and terms (``search.units``) of several each.
-    ``gone`` are the ``seq`` of units removed since, a changed record's old units included. ``whole``: the index has to
-    be rebuilt. ``vectors`` are the rows for ``vector_units`` in the active ``space``: float16, or int8 with ``scale``.
+    ``units``: units written since, by ``seq``, as pairs of columns and terms (``search.units``) of several units each.
+    ``gone``: ``seq`` of units removed since, including the old units of a changed record. ``whole``: the index must be
+    rebuilt. ``vectors``: rows for ``vector_units`` in the active ``space``, as float16, or as int8 with ``scale``.
     """
 
     revision: int
@@ -41,7 +41,7 @@ class Changes:
 
 
 class RecordChanges(NamedTuple):
-    """Records written and ids removed up to a revision: a page of a store's ``record_changes``."""
+    """A page of a store's ``record_changes``: records written and ids removed, up to a revision."""
 
     revision: int
     records: Sequence[Record]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 
 class GrowingArray:
-    """An append-only array whose earlier views stay valid. Appended rows are cast.
+    """An append-only array whose earlier views stay valid; appended rows are cast to its type.
 
-    ``used``: number of valid rows; the rest is spare room.
+    ``used``: number of valid rows; the rest is spare capacity.
     """
 
     def __init__(self, rows: NDArray[Any], used: int | None = None) -> None:
@@ -24,9 +24,9 @@ class GrowingArray:
         self.view[old:] = rows
 
     def reserve(self, rows: int) -> None:
-        """Make room for new rows, which costs no memory until they come."""
+        """Reserve capacity for new rows; untouched pages use no memory."""
         old, new = len(self.view), len(self.view) + rows
         if new > len(self._room):
-            room = new + (new // 4 + 64 if old else 0)  # spare room only from the second growth on
+            room = new + (new // 4 + 64 if old else 0)  # no spare capacity before the second growth
             self._room = np.empty((room, *self.view.shape[1:]), dtype=self.view.dtype)
             self._room[:old] = self.view

@@ -1,7 +1,7 @@
 """Exact search for local stores: ``LocalSearch`` implements ``search`` on a store's ``changes`` and ``keys``.
 
-Per user a ``ScopeIndex`` turns changes into a ``Snapshot`` (``snapshot.py``), in which ``candidates.py`` searches.
-The first query scans; repeated queries sort the index first. The cost depends on this user's memory only.
+For each user, a ``ScopeIndex`` turns changes into a ``Snapshot`` (``snapshot.py``), which ``candidates.py`` searches.
+The first query scans; repeated queries sort the index first. The cost depends only on this user's memory.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from memscope.search.snapshot import ScopeIndex, Snapshot
 
 MAX_INLINE_ROWS = 20_000  # larger snapshots are searched in a thread
-SORT_AT_ONCE = 300_000  # terms; more are sorted in the background
-MAX_UNSORTED_TERMS = 2_000  # tail scanned before sorting again; an eighth of the terms of a large scope
+SORT_AT_ONCE = 300_000  # in terms; larger indexes are sorted in the background
+MAX_UNSORTED_TERMS = 2_000  # larger tails are sorted first, from an eighth of the terms in a large scope
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class CachedIndex:
 
 
 class IndexCache:
-    """The indexes of the most recent users, up to a number of bytes (the latest one always)."""
+    """LRU cache of users' indexes, limited in bytes; the latest one always stays."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -68,10 +68,10 @@ class IndexCache:
 
 
 class LocalSearch:
-    """Mixin of a local store: ``search`` on top of ``changes`` and ``keys``.
+    """Mixin for local stores: ``search`` on top of ``changes`` and ``keys``.
 
-    Each record of a user has a unique number, never reused; units contain it, and ``search`` returns it as a handle for
-    ``fetch``.
+    Each record of a user has a unique number that is never reused. Units contain it, and ``search`` returns it as a
+    handle for ``fetch``.
     """
 
     def __init__(self, *, index_cache_mb: int = 256) -> None:
@@ -80,7 +80,7 @@ class LocalSearch:
         self._sorting: dict[str, asyncio.Task[None]] = {}
 
     async def changes(self, user: str, since: int) -> Changes:
-        """Return the changes since a revision (0: everything); cheap when nothing changed."""
+        """Return the changes since a revision (0: everything); cheap if nothing changed."""
         raise NotImplementedError
 
     async def is_unchanged(self, user: str, revision: int, space: VectorSpace | None) -> bool:
@@ -109,17 +109,17 @@ class LocalSearch:
             return candidates.search(snapshot, search, excluded, allowed)
         return await asyncio.to_thread(candidates.search, snapshot, search, excluded, allowed)
 
-    # ---- keeping up
+    # updating
 
     async def _fresh(self, user: str) -> Snapshot:
         entry = self._cache.get(user)
         if entry is not None and await self.is_unchanged(user, entry.snapshot.revision, entry.snapshot.space):
             return entry.snapshot
-        # a task of its own: cancelling the caller leaves no index half extended
+        # in its own task: cancelling the caller leaves no index half extended
         return await asyncio.shield(asyncio.create_task(self._refresh(user), name="memscope-index"))
 
     async def _refresh(self, user: str) -> Snapshot:
-        """Read the changes once, under the user's lock, for all concurrent callers."""
+        """Read the changes once for all concurrent callers, under the user's lock."""
         lock = self._locks.setdefault(user, asyncio.Lock())
         async with lock:
             entry = self._cache.get(user)
@@ -131,7 +131,7 @@ class LocalSearch:
                     changes = await self.changes(user, 0)
                 elif changes.revision == entry.snapshot.revision:
                     return entry.snapshot
-            self._cache.drop(user)  # kept only while consistent
+            self._cache.drop(user)  # not in the cache while inconsistent
             entry = await self._extended(None if changes.whole else entry, changes)
             self._cache.put(user, entry)
             return entry.snapshot

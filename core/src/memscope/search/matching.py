@@ -27,14 +27,14 @@ from memscope.search.snapshot import (
 )
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, NEVER_US, OBSERVATION, TURN, microseconds, scope_key
 
-WINDOW_LENGTH = 2.9  # average length of a unit with its neighbours, in average lengths of a unit
-MAX_CELLS_AT_ONCE = 1 << 18  # terms x rows
+WINDOW_LENGTH = 2.9  # length of a unit with its neighbours, in average unit lengths
+MAX_CELLS_AT_ONCE = 1 << 18  # terms x rows scored at once
 EVERY_KIND = {"turn", "observation", "insight"}
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Rows a search may see: ``scored`` count with their terms; ``keys`` are the turns and insights it can return."""
+    """Rows that a search sees: ``scored`` count with their terms; ``keys`` are the turns and insights it can return."""
 
     scored: Bools
     keys: Bools
@@ -45,7 +45,7 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Term frequencies of the query's terms, those of term i at ``bounds[i]:bounds[i+1]`` with distinct rows."""
+    """Frequencies of the query's terms. Those of term i are at ``bounds[i]:bounds[i+1]``, one per row."""
 
     row: Ints
     term: Ints
@@ -135,7 +135,7 @@ def _sorted(postings: Postings, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, 
 
 
 def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Floats]:
-    """Scan the rows behind the postings: first with a 16-bit lookup table, then exactly."""
+    """Scan the rows after the postings, first with a 16-bit lookup table, then exactly."""
     order = np.argsort(terms)
     ascending = terms[order]
     first = index.postings.rows if index.postings else 0
@@ -152,7 +152,7 @@ def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Float
 
 
 def attribute(index: Snapshot, visibility: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
-    """Credit the term frequencies of visible memories to their turns, by maximum; return also the rows that gained."""
+    """Credit the term frequencies of visible memories to their turns, by maximum; also return the credited rows."""
     mask = visibility.scored[matches.row]
     row, term, tf = matches.row[mask], matches.term[mask], matches.tf[mask]
     attributed = row[:0]
@@ -186,7 +186,7 @@ def naming(visibility: Visibility, query: Search, matches: Matches) -> Visibilit
 
 
 def window_scores(index: Snapshot, visibility: Visibility, matches: Matches, weights: Floats) -> Floats:
-    """Return the BM25 of every row with its neighbours, for several terms at a time if the scope is small."""
+    """Return the BM25 of every row with its neighbours, in batches of terms to bound memory."""
     norm = (
         BM25_K1 * (1 - BM25_B)
         + BM25_K1 * BM25_B / (WINDOW_LENGTH * max(visibility.statistics.average_length, 1e-9)) * visibility.window
@@ -199,7 +199,7 @@ def window_scores(index: Snapshot, visibility: Visibility, matches: Matches, wei
 
 
 def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats, terms: range) -> Floats:
-    """Score matching rows and their neighbours only. Row -1 (no neighbour) has a column of its own."""
+    """Score only matching rows and their neighbours. Row -1 (no neighbour) has a column of its own."""
     part, width = slice(matches.bounds[terms.start], matches.bounds[terms.stop]), index.rows + 1
     row, at = matches.row[part], (matches.term[part] - terms.start) * np.int64(width)
     previous, following = index.links.previous, index.links.next
@@ -217,7 +217,7 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
 
 
 def frequencies(index: Snapshot, visibility: Visibility, matches: Matches, headers: Floats) -> Floats:
-    """Return the number of units with each term; for a term that is in no body, of units with it in the header."""
+    """Return the number of units with each term; for terms in no body, the number of units with it in the header."""
     bodies = np.diff(matches.bounds).astype(np.float32)
     if bodies.all() or not headers[:, bodies == 0].any():
         return bodies
@@ -226,7 +226,7 @@ def frequencies(index: Snapshot, visibility: Visibility, matches: Matches, heade
 
 
 def header_matrix(index: Snapshot, terms: NDArray[np.uint32]) -> Floats:
-    """Return as [headers, terms] which distinct headers have which of the query's terms."""
+    """Return as [headers, terms] which distinct headers have which query terms."""
     order = np.argsort(terms)
     at = find(terms[order], index.header_terms)
     matrix = np.zeros((index.headers, len(terms)), np.float32)

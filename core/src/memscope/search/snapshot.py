@@ -1,9 +1,9 @@
-"""A user's units as numpy arrays, searched by ``candidates.py``. Snapshots never change; newer ones share arrays.
+"""A user's units as numpy arrays, searched by ``candidates.py``. Snapshots are immutable; newer ones share arrays.
 
     Changes ──ScopeIndex.extend──▶ Snapshot(rows in the order of seq; links between neighbours; postings; vectors)
 
-A **conversation** is a run of turns of one session without a pause over ``CONVERSATION_GAP_US``; neighbours are
-found within it.
+A **conversation** is a run of turns of one session without a pause over ``CONVERSATION_GAP_US``; neighbours belong to
+the same conversation.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 
-TURN_BEFORE = 1  # column of the previous turn among the neighbours
+TURN_BEFORE = 1  # index of the previous turn among the neighbours
 CONVERSATION_GAP_US = 12 * 3600 * 1_000_000
-NEIGHBOUR_LENGTH_DISCOUNT = 80  # length in terms at which neighbours count half; less for longer units
-MAX_TURNS_LINKED_SINGLY = 256  # more new turns are linked by relinking all
+NEIGHBOUR_LENGTH_DISCOUNT = 80  # unit length in terms at which neighbours count half
+MAX_TURNS_LINKED_SINGLY = 256  # with more new turns, relink all
 ROW_DTYPE = np.dtype([(name, f"<{code}") for name, code in UNIT_COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
 _SNAPSHOT_COLUMNS = [name for name, _ in UNIT_COLUMNS if name not in ("n_header", "n_terms", "meaning")]
-COARSE_DIMENSIONS = 32  # leading PCA dimensions, which preselect rows
+COARSE_DIMENSIONS = 32  # leading PCA dimensions that preselect rows
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The first ``rows`` rows by term: rows and term frequencies of ``vocabulary[i]`` are ``starts[i]:starts[i+1]``."""
+    """The first ``rows`` rows by term: rows and frequencies of ``vocabulary[i]`` are at ``starts[i]:starts[i+1]``."""
 
     rows: int
     vocabulary: NDArray[np.uint32]
@@ -55,7 +55,7 @@ class Postings:
 
 
 def sort_postings(terms: NDArray[np.uint32], starts: NDArray[np.int64], rows: int) -> Postings:
-    """Sort (term, row) as one 64-bit number, several times faster than an argsort of the terms."""
+    """Sort (term, row) pairs as 64-bit integers, several times faster than an argsort of the terms."""
     lengths = np.diff(starts[: rows + 1])
     keys = terms[: starts[rows]].astype(np.uint64) << np.uint64(32)
     keys |= np.repeat(np.arange(rows, dtype=np.uint64), lengths)
@@ -72,18 +72,18 @@ def sort_postings(terms: NDArray[np.uint32], starts: NDArray[np.int64], rows: in
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Relations of rows. ``previous`` and ``next`` have one more entry than rows, so that -1 leads to -1."""
+    """Relations of rows. ``previous`` and ``next`` have one extra entry, so that -1 leads to -1."""
 
     previous: Ints
     next: Ints
-    conversation: Ints  # -1 for rows other than live turns
+    conversation: Ints  # -1 except for live turns
     conversation_length: Floats  # [conversations] in terms
-    credited_row: Ints  # the row itself, or the turn of an observation; -1 for none
+    credited_row: Ints  # the row itself, or an observation's turn; -1 for none
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Sums over the turns and insights that a search can return; integers, so that their order does not matter."""
+    """Totals over the turns and insights that a search can return; sums of integers, exact in any order."""
 
     units: int
     average_length: float
@@ -98,15 +98,15 @@ class Meaning:
     """Built-in vectors of the rows."""
 
     packed: NDArray[np.int8]  # [rows, DIMENSIONS]
-    norm: Floats  # [rows] 0 for a row without one
-    coarse: Floats  # [rows, COARSE] of the vectors at length 1
+    norm: Floats  # [rows] 0 without a vector
+    coarse: Floats  # [rows, COARSE_DIMENSIONS] leading part of the normalised vectors
 
     @property
     def nbytes(self) -> int:
         return self.packed.nbytes + self.norm.nbytes + self.coarse.nbytes
 
     def cosines(self, rows: NDArray[Any], vector: Floats) -> Floats:
-        """Return cosines for these rows, NaN without a vector."""
+        """Return cosines for these rows; NaN without a vector."""
         norm = self.norm[rows]
         cosine: Floats = (self.packed[rows].astype(np.float32) @ vector) / np.where(norm > 0, norm, np.nan)
         return cosine
@@ -122,9 +122,9 @@ class Snapshot:
     starts: NDArray[np.int64]
     length: Floats
     lean: Floats
-    header: Ints  # [rows] which distinct header
+    header: Ints  # [rows] index of the row's distinct header
     header_terms: NDArray[np.uint32]  # of all distinct headers
-    header_of: Ints  # which header each of them belongs to
+    header_of: Ints  # header index of each of them
     headers: int
     live: Bools
     current: Bools  # live, not superseded, not proposed, and not a spare unit of an insight
@@ -138,7 +138,7 @@ class Snapshot:
     aligned: bool  # row i has vector i
     meaning: Meaning
     expiring: bool
-    has_observations: bool  # there are observations
+    has_observations: bool  # whether there are any observations
     postings: Postings | None = None
     asked: list[int] = field(default_factory=lambda: [0])  # number of searches; the only mutable part
 
@@ -156,12 +156,12 @@ class Snapshot:
 
     @property
     def unsorted(self) -> int:
-        """The terms that a search has to scan."""
+        """Number of terms that a search has to scan."""
         return len(self.terms) - int(self.starts[self.postings.rows if self.postings else 0])
 
     @property
     def wasteful(self) -> bool:
-        """Return whether more than a quarter of the rows, or of the vectors, is unused."""
+        """Whether over a quarter of the rows, or of the vectors, is unused."""
         dead = self.rows - int(np.count_nonzero(self.live))
         return 4 * dead > self.rows + 1024 or len(self.vectors) > 1.25 * self.rows + 1024
 
@@ -172,7 +172,7 @@ class Snapshot:
 
 
 class ScopeIndex:
-    """Build the snapshots of one user, each from the previous one; one call at a time."""
+    """Build one user's snapshots, each from the previous one. Not safe for concurrent calls."""
 
     def __init__(self) -> None:
         self._columns = {name: GrowingArray(np.zeros(0, ROW_DTYPE[name])) for name in _SNAPSHOT_COLUMNS}
@@ -232,7 +232,7 @@ class ScopeIndex:
         self._add_headers(terms[in_header].tobytes(), TERM_BYTES * header)
 
     def _add_headers(self, terms: bytes, sizes: NDArray[np.int64]) -> None:
-        """Store distinct headers; units of one speaker on one day share one."""
+        """Store distinct headers; units of one speaker on one day share theirs."""
         known, ends = len(self._headers), np.cumsum(sizes)
         parts = map(slice, (ends - sizes).tolist(), ends.tolist())
         ids = map(self._headers.__getitem__, map(terms.__getitem__, parts))
@@ -243,7 +243,7 @@ class ScopeIndex:
         self._header_of.extend(np.repeat(np.arange(known, len(self._headers)), lengths))
 
     def _mark_removed(self, gone: NDArray[np.int64], old: int) -> bool:
-        """Mark removed rows; return whether a turn of an earlier snapshot was among them."""
+        """Mark removed rows; return whether they include a turn of an earlier snapshot."""
         self._live = np.concatenate((self._live, np.ones(len(self._length.view) - old, np.bool_)))
         rows = find(self._columns["seq"].view, gone)
         rows = rows[rows >= 0]
@@ -282,7 +282,7 @@ class ScopeIndex:
         return previous, following, conversation, lengths
 
     def _link_few(self, fresh: list[int]) -> tuple[Ints, Ints, Ints, Floats] | None:
-        """Link new turns that are each the latest of their session; None if another is among them."""
+        """Link new turns if each is the latest of its session; return None otherwise."""
         session, time, length = (self._columns["session"].view, self._columns["time"].view, self._length.view)
         more, links = len(self._live) - len(self._links.conversation), self._links
         previous, following, conversation = (
@@ -304,7 +304,7 @@ class ScopeIndex:
         return previous, following, conversation, np.asarray(lengths, np.float32)
 
     def _credited_rows(self, rows: NDArray[np.int64]) -> Ints:
-        """Return the row that each row is credited to; for an observation the part of its turn that it quotes."""
+        """Return the row that each row is credited to; for an observation, the part of its turn that it quotes."""
         kind, credited_rows = self._columns["kind"].view, rows.astype(np.int32)
         attributed = np.flatnonzero(kind[rows] == OBSERVATION)
         if len(attributed):
@@ -386,21 +386,21 @@ def mean(values: Floats, where: Bools) -> float:
 
 
 def around(length: Floats, lean: Floats, links: Links) -> Floats:
-    """Return lengths of rows with their neighbours, weighted by ``lean``."""
+    """Return lengths of rows including their neighbours, weighted by ``lean``."""
     padded = np.append(length, np.float32(0))
     lengths: Floats = length + lean * (padded[links.previous[:-1]] + padded[links.next[:-1]])
     return lengths
 
 
 def unique_values(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values in ascending order, without ``np.unique``, whose import of ``numpy.ma`` is slow."""
+    """Return the sorted distinct values without ``np.unique``, which slowly imports ``numpy.ma``."""
     ascending = np.sort(values)
     distinct: NDArray[Any] = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
     return distinct
 
 
 def find(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the first position of each wanted value in an ascending array, -1 if missing."""
+    """Return the first position of each wanted value in an ascending array; -1 if missing."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)

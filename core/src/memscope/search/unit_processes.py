@@ -1,7 +1,7 @@
-"""Make the units of many turns in further processes, since Python computes on one core in each.
+"""Make the units of many turns in subprocesses, since Python threads share one core.
 
-A process is started when there is work and ends a few seconds after the last; it ends too when this one does, as its
-input ends. It knows the languages that were registered by name; where it cannot, the units are made here.
+A subprocess starts when there is work and ends after a few idle seconds, or when its input closes as this process ends.
+It knows the languages registered by name; if it cannot run, the units are made in this process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memscope.search.units import Unit, turn_units
 
 MAX_PROCESSES = 4
 IDLE_S = 5.0
-NICENESS = 10  # of a process: calls of other users go before an import
+NICENESS = 10  # of a subprocess: other users' calls go before an import
 SLICE_S, PAUSE_S = 0.003, 0.001
 _LENGTHS = struct.Struct("<2Q")
 _COMMAND = (sys.executable, "-P", "-c", "from memscope.search.unit_processes import serve; serve()")
@@ -39,7 +39,7 @@ Places: TypeAlias = list[tuple[str, str]]
 
 
 def make(turns: TurnsToMake) -> Made:
-    """Make units, pausing 1 ms every 3 ms: a busy thread delays the event loop at every switch."""
+    """Make units, pausing 1 ms every 3 ms so that the event loop gets its turn."""
     units: Made = []
     paused = time.monotonic()
     for turn in turns:
@@ -53,7 +53,7 @@ def make(turns: TurnsToMake) -> Made:
 
 
 class Makers:
-    """The processes of one store, each behind a thread of this one."""
+    """The subprocesses of one store, each served by a thread of this process."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[TurnsToMake, Future[Made]]] = SimpleQueue()
@@ -65,7 +65,7 @@ class Makers:
         future: Future[Made] = Future()
         with self._lock:
             self._work.put((turns, future))
-            self._threads = [thread for thread in self._threads if thread.is_alive()]  # a fork keeps none
+            self._threads = [thread for thread in self._threads if thread.is_alive()]  # a fork keeps no threads
             if len(self._threads) < self._most:
                 self._threads.append(threading.Thread(target=self._serve, name="memscope-make", daemon=True))
                 self._threads[-1].start()
@@ -75,7 +75,7 @@ class Makers:
         process = _Process.start() if self._most > 1 else None
         while (work := self._next()) is not None:
             turns, future = work
-            if not future.set_running_or_notify_cancel():  # an import that was stopped
+            if not future.set_running_or_notify_cancel():  # the import was stopped
                 continue
             try:
                 future.set_result((process and process.make(turns)) or make(turns))
@@ -85,7 +85,7 @@ class Makers:
             process.end()
 
     def _next(self) -> tuple[TurnsToMake, Future[Made]] | None:
-        """Return work; None if there is none for a while, and this thread ends."""
+        """Wait for work; after an idle time return None, which ends this thread."""
         with suppress(Empty):
             return self._work.get(timeout=IDLE_S)
         with self._lock:
@@ -96,7 +96,7 @@ class Makers:
 
 
 class _Process:
-    """A process that makes units until it fails; it knows the languages that were registered when it started."""
+    """A subprocess that makes units until it fails, with the languages registered when it started."""
 
     def __init__(self, process: subprocess.Popen[bytes], languages: Places) -> None:
         self._process, self._languages = process, languages
@@ -105,7 +105,7 @@ class _Process:
 
     @classmethod
     def start(cls) -> _Process | None:
-        """Start one, out of reach of a Ctrl-C; None where none can be."""
+        """Start a subprocess that ignores Ctrl-C; return None if that is impossible."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         languages = named_places()
         if languages is None:
@@ -119,7 +119,7 @@ class _Process:
             return None
 
     def make(self, turns: TurnsToMake) -> Made | None:
-        """Return the units of turns; None if this process cannot make them."""
+        """Return the units of turns; None if this subprocess cannot make them."""
         try:
             if named_places() != self._languages or self._process.poll() is not None:
                 return None
@@ -135,11 +135,11 @@ class _Process:
             pass
 
 
-# ----------------------------------------------------------------------------------------------------- in the process
+# in the subprocess
 
 
 def serve() -> None:
-    """Answer turns on the standard input with their units, until it ends."""
+    """Answer turns on standard input with their units until it closes."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
     if hasattr(os, "nice"):
@@ -177,7 +177,7 @@ def _unpack_units(shapes: Any, data: bytes) -> Made:
 
 
 def _to_plain(turn: Turn) -> tuple[Any, ...]:
-    """Return what the units of a turn depend on."""
+    """Return everything that a turn's units depend on."""
     scope, zone = turn.scope, getattr(turn.time.tzinfo, "key", None)
     words = (turn.role, turn.speaker, turn.text, turn.time.isoformat(), zone)
     return (*words, scope.agent, scope.session, turn.statement, INJECTED in turn.metadata)

@@ -1,4 +1,4 @@
-"""Build the units that are searched: fixed-size columns and terms for a store, flags set when written."""
+"""Build the units that are searched: fixed-size columns, terms and flags, computed when a record is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms
 from memscope.text.tokens import fold_variants
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
-# A longer turn is cut into pieces of up to PIECE_CHARS; a last one under MIN_REST_CHARS joins the one before.
+# Longer turns are cut into pieces of up to PIECE_CHARS; a last one under MIN_REST_CHARS joins the previous one.
 MAX_WHOLE_CHARS, PIECE_CHARS, MIN_REST_CHARS = 1000, 800, 200
 
 
@@ -31,7 +31,7 @@ _BOUNDARIES = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?])\s|(?<=[ã€‚ï
 
 
 def chunks(text: str) -> list[str]:
-    """Cut a text of more than ``MAX_WHOLE_CHARS`` at paragraphs, else sentences, else words."""
+    """Cut a text over ``MAX_WHOLE_CHARS`` at paragraphs, else sentences, else words."""
     return [text[start:end] for start, end in _spans(text)] if len(text) > MAX_WHOLE_CHARS else [text]
 
 
@@ -54,9 +54,9 @@ def _cut(piece: str) -> int:
 
 
 class Unit(NamedTuple):
-    """An indexed piece: a turn, a part of a long one, or a memory as it relates to one of its turns or sessions.
+    """An indexed piece: a turn, a part of a long turn, or a memory in relation to one of its turns or sessions.
 
-    ``columns`` is one ``UNIT_COLUMNS`` record; ``terms`` are uint32 hashes: ``n_header`` of date and speaker, then
+    ``columns`` is one ``UNIT_COLUMNS`` record. ``terms`` are uint32 hashes: ``n_header`` of date and speaker, then
     ``n_terms`` of the body in order. Both are opaque to a store. ``text`` is the embedder's input.
     """
 
@@ -66,8 +66,8 @@ class Unit(NamedTuple):
     text: str
 
 
-# Little endian, packed. target: number of the record that a hit returns; times in microseconds since 1970.
-# start to end: the interval of a memory, or the first that a turn mentions; later_*: the second.
+# Little endian, packed. target: number of the record that a hit returns. Times: microseconds since 1970.
+# start, end: the interval of a memory, or the first that a turn mentions; later_*: the second.
 # topics: bits 0-63 and 64-127. meaning: the text's built-in vector as int8; zeros for none.
 UNIT_COLUMNS = (
     ("seq", "q"), ("number", "q"), ("target", "q"), ("time", "q"), ("closed", "q"), ("start", "q"), ("end", "q"),
@@ -88,7 +88,7 @@ _MOST = 0xFFFF
 _LOW = (1 << 64) - 1
 
 
-TURN, OBSERVATION, INSIGHT = 0, 1, 2  # Unit columns' kind
+TURN, OBSERVATION, INSIGHT = 0, 1, 2  # values of the column kind
 ASSISTANT_ROLE, USER_ROLE = ROLES.index("assistant"), ROLES.index("user")
 _PERSONAL, _INSTRUCTION = int(Flag.PERSONAL), int(Flag.INSTRUCTION)  # looking up an enum member is slow
 
@@ -105,7 +105,7 @@ def microseconds(when: datetime) -> int:
 
 @lru_cache(maxsize=1 << 10)
 def scope_key(name: str | None) -> int:
-    """Return an agent or session as 64 bits, 0 for none."""
+    """Hash an agent or session to 64 bits; 0 for none."""
     if not name:
         return 0
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
@@ -121,7 +121,7 @@ def make_units(record: Record, *, number: int, seq: int, turns: Sequence[tuple[i
     """Make the units of one record, numbered from ``seq``.
 
     ``number``: the record's number in the user's memory. ``turns``: numbered turns of an observation (one unit each,
-    whose terms are credited to the turn), or of an insight (one unit per session).
+    whose terms are credited to that turn) or of an insight (one unit per session).
     """
     if isinstance(record, Turn):
         return list(turn_units(record, number, seq))
@@ -140,7 +140,7 @@ def unit_texts(record: Record, turns: Sequence[tuple[int, Turn]] = ()) -> list[s
 
 
 def numbered(units: Sequence[Unit], number: int, seq: int) -> list[Unit]:
-    """Number the units of ``turn_units``."""
+    """Assign numbers to the units of ``turn_units``."""
     rest = _NUMBERS_STRUCT.size
     return [
         Unit(seq, _NUMBERS_STRUCT.pack(seq, number, number) + unit.columns[rest:], unit.terms, unit.text)
@@ -151,7 +151,7 @@ def numbered(units: Sequence[Unit], number: int, seq: int) -> list[Unit]:
 def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     """Yield the units of a turn one by one, to be numbered by ``numbered``."""
     time = microseconds(turn.time)
-    # what was told outright in no session stands alone, beside nothing else that was told in none
+    # a statement without session is a session of its own, without neighbours
     session = turn.scope.session or (turn.text[:MAX_WHOLE_CHARS] if turn.statement else None)
     shared = {
         "number": number, "target": number, "time": time, "closed": NEVER_US,
@@ -163,7 +163,7 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     date = date_text(turn.time, turn.text)
     tells = (
         turn.role != "assistant" or len(turn.text) <= MAX_WHOLE_CHARS
-    )  # its long answers report nothing that happens
+    )  # long answers of the assistant report no events
     for part, piece in enumerate(chunks(turn.text)):
         read = analyse(piece)
         named = _named(read.text, turn, read.timed) if tells else _UNDATED
@@ -210,14 +210,14 @@ def _memory_unit(
 
 
 def _keyword_terms(memory: Observation | Insight) -> list[int]:
-    """Return the terms of a fact's keywords that are not in its text, such as "pets" for a fact about a gecko."""
+    """Return the terms of a fact's keywords that its text lacks, such as "pets" for a fact about a gecko."""
     words = "\n".join(memory.keywords) if isinstance(memory, Observation) else ""
     known = set(terms(memory.text)) if words else ()
     return [term for term in dict.fromkeys(terms(words)) if term not in known]
 
 
 def _profile_terms(memory: Observation | Insight) -> tuple[int, ...]:
-    """Return the terms by which the profile finds a memory; for an observation those of the user's words too."""
+    """Return the terms by which the profile finds a memory; for an observation also those of the user's words."""
     if isinstance(memory, Insight):
         return (IMPORTANT_TERM, DURABLE_TERM)
     serious = memory.level >= IMPORTANT_LEVEL and not memory.fiction
@@ -227,7 +227,7 @@ def _profile_terms(memory: Observation | Insight) -> tuple[int, ...]:
 
 
 def _part(memory: Observation, turn: Turn) -> int:
-    """Return the part of the turn that a memory quotes, the first without a quote."""
+    """Return the part of the turn that a memory quotes; the first without a quote."""
     quotes = [quote.text for quote in memory.quotes if quote.turn == turn.key]
     parts = enumerate(chunks(turn.text)) if len(turn.text) > MAX_WHOLE_CHARS else ()
     return next((i for i, part in parts if any(quote in part for quote in quotes)), 0)
@@ -236,7 +236,7 @@ def _part(memory: Observation, turn: Turn) -> int:
 @depends_on_languages
 @lru_cache(maxsize=1 << 12)
 def _header(text: str) -> bytes:
-    """Return the packed terms of a header; cached, since many units share speaker and day."""
+    """Return the packed terms of a header, cached because many units share speaker and day."""
     return packed_terms(terms(text)[:_MOST])
 
 
@@ -244,9 +244,9 @@ def _unit(
     body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
     *, durable: Sequence[int] | None = None, further: Sequence[int] = (),
 ) -> Unit:  # fmt: skip
-    """Complete ``columns``. ``durable``: the terms of a profile; for a turn those of its body, where the user says it.
+    """Complete ``columns``. ``durable``: profile terms of a memory; None for a turn, whose body is read for them.
 
-    ``further``: terms of the days that it repeats and of a fact's keywords. Those of a turn are in its header.
+    ``further``: terms of recurring days and a fact's keywords; a turn's go into its header, a memory's into its body.
     """
     role = columns["role"]
     unit_flags = flags(read.text, read.pieces, ROLES[role]) | state

@@ -1,8 +1,8 @@
-"""Vectors of a scope's units and their cosines with a query: as float32, or as int8 if simsimd is installed.
+"""Vectors of a scope's units and their cosines with a query: float32, or int8 if simsimd is installed.
 
-A query reads every vector of the scope, so the cost is memory bandwidth: int8 needs a quarter of it. With a scale per
-vector, a cosine of int8 is off by some 0.0001, as with the stores' float16. Without simsimd many rows stay float16
-until the second query, since fresh memory is the main cost of the first one.
+A query reads every vector of the scope, so memory bandwidth limits it; int8 needs a quarter of it. With a scale per
+vector, int8 cosines are off by about 0.0001, like the float16 of stores. Without simsimd, many rows stay float16 until
+the second query, because allocating memory dominates the cost of the first.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from memscope.search.growing_array import GrowingArray
 
 MAX_INT8 = 127
 NUMBERS_PER_BLOCK = 1 << 17  # numbers cast at once, to fit the processor's cache
-WIDE_AT_ONCE = 1 << 20  # numbers
-_EXPONENT_OFFSET = np.int32(-0x7000_2000)  # of a float16's bits in their new places: those that are no copy of the sign
-_MAGNITUDE = np.int32(0x7FFF_FFFF)  # of a float32's bits: all but the sign
-_EXPONENT = np.float32(2.0**112)  # what float32 and float16 differ by
+WIDE_AT_ONCE = 1 << 20  # numbers up to which the first vectors are widened at once
+_EXPONENT_OFFSET = np.int32(-0x7000_2000)  # mask of a float16's shifted bits, without the copies of its sign
+_MAGNITUDE = np.int32(0x7FFF_FFFF)  # all bits of a float32 but the sign
+_EXPONENT = np.float32(2.0**112)  # ratio of the exponent biases of float32 and float16
 
 
 @lru_cache(maxsize=1)
 def simsimd() -> ModuleType | None:
-    """Return the optional library, None if it is not installed."""
+    """Return the optional library; None if it is not installed."""
     try:
         return import_module("simsimd")
     except ImportError:
@@ -71,18 +71,18 @@ class VectorMatrix:
 
 
 class GrowingVectors:
-    """The growing vectors of an index, all int8 or all floats."""
+    """The growing vectors of an index, either all int8 or all floats."""
 
     def __init__(self) -> None:
         self._rows = GrowingArray(np.zeros((0, 0), np.float32))
-        self._scale: GrowingArray | None = None  # of vectors packed
+        self._scale: GrowingArray | None = None  # for int8 vectors
 
     @property
     def matrix(self) -> VectorMatrix:
         return VectorMatrix(self._rows.view, self._scale.view if self._scale is not None else None)
 
     def extend(self, vectors: NDArray[Any], scale: NDArray[np.float32] | None) -> None:
-        """Append float16 vectors, or int8 with a scale each."""
+        """Append float16 vectors, or int8 vectors with one scale each."""
         if not len(self._rows.view):
             few = scale is None and vectors.size <= WIDE_AT_ONCE
             self._rows = GrowingArray(widened(vectors) if few else vectors)
@@ -100,7 +100,7 @@ class GrowingVectors:
 
 
 def pack(vectors: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Quantise vectors to int8 with a scale each."""
+    """Quantise vectors to int8, with one scale per vector."""
     packed, scale = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
     shape = (_step(vectors), vectors.shape[1])
     room, magnitudes = np.empty(shape, np.float32), np.empty(shape, np.int32)
@@ -111,7 +111,7 @@ def pack(vectors: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         else:
             block[...] = vectors[part]
         sizes = np.bitwise_and(block.view(np.int32), _MAGNITUDE, out=magnitudes[: len(block)])
-        scale[part] = sizes.max(axis=1).view(np.float32) / MAX_INT8  # ordered like the floats, and faster
+        scale[part] = sizes.max(axis=1).view(np.float32) / MAX_INT8  # compare as integers: same order, but faster
         block /= np.where(scale[part] > 0, scale[part], 1)[:, None]
         packed[part] = np.rint(block, out=block)
     return packed, scale
@@ -133,7 +133,7 @@ def _cosines_of_half(vectors: NDArray[np.float16], vector: NDArray[np.float32]) 
 
 
 def _widen(vectors: NDArray[np.float16], out: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Shift the bits to their float32 places; the multiplication is exact, also for subnormal numbers."""
+    """Shift the bits to their float32 positions; the multiplication is exact, also for subnormal numbers."""
     bits = out.view(np.int32)
     bits[...] = vectors.view(np.int16)
     np.left_shift(bits, 13, out=bits)
