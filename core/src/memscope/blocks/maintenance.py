@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memscope.services import Services
 
 MAX_SHOWN_INSIGHTS, MAX_INSIGHT_CHARS = 40, 600  # latest insights in the prompt, each cut to this length
-MAX_REMOVED_LINES = 20  # in the prompt, latest first
+MAX_REMOVED_LINES = 20  # the latest removed lines, shown in the prompt
 
 
 class BlockLine(BaseModel):

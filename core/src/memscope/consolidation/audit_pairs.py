@@ -33,7 +33,7 @@ from memscope.records import ChangeSet, Json, Observation, Scope, Select, WorkRe
 from memscope.services import Services
 
 MAX_PAIRS = 20  # per call
-MAX_AUDITED_FACTS = 2_000  # per agent, newest first
+MAX_AUDITED_FACTS = 2_000  # per agent: the newest
 WEAK_MODEL = "weak_model"  # report code: too many verdicts were refused to trust the others
 AUDITED = "audited"  # key in the user's counters: digests of the judged pairs
 NOT_WITHOUT_APPROVAL = "with approve a person decides: nothing was written; memscope forget removes what is outdated"

@@ -15,7 +15,7 @@ from memscope.services import Services
 
 Sources = Mapping[str, Turn]
 
-OPENING_WORDS = 4  # words
+OPENING_WORDS = 4  # content words compared before whole texts
 MAX_EXCHANGE_GAP = timedelta(hours=1)  # longer pauses separate conversations
 
 

@@ -38,7 +38,7 @@ from memscope.text.topics import LIFE_TOPICS, topic_numbers, topics
 from memscope.text.vectors import sentence_vector
 
 MAX_QUERY_TERMS = 128  # only the first terms count
-MAX_YEARS_BACK = 30  # "in May" means every May since then
+MAX_YEARS_BACK = 30  # "in May" means every May within this many years
 MAX_PERIODS = 400
 MAX_NAMED_TIMES = 32  # half from the beginning, half from the end of a query
 MAX_SHORT_PERIOD = timedelta(days=8)
