@@ -60,7 +60,7 @@ def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
 
 
 def citable_lines(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
-    """Map numbers of the call's lines to those on which facts may rest."""
+    """Map line numbers of the call to the lines that facts may cite."""
     return {number: line for number, line in enumerate(lines, 1) if not line.context}
 
 

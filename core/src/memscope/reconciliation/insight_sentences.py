@@ -38,7 +38,7 @@ def without_heading(value: str, subject: str) -> str:
 
 
 def with_own_sentences(record: Record) -> Record:
-    """Give an insight without sentences those of its text, resting on all its sources; keep other records."""
+    """Split the text of an insight that has no sentences; each then rests on all its sources. Keep other records."""
     if not isinstance(record, Insight) or record.sentences or record.namespace == SUMMARY_NAMESPACE:
         return record
     return replace(record, sentences=own_sentences(record))

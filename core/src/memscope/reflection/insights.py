@@ -60,7 +60,7 @@ def _survivor(batch: TopicBatch, id: str) -> str:
 
 
 def _parts(batch: TopicBatch, topic: Topic) -> Iterator[Topic]:
-    """Split off older sentences as dated topics of their own while the topic is too long; yield it last."""
+    """Split an overlong topic: yield its older sentences as dated topics, then the topic with the newest ones."""
     parts: list[list[Sentence]] = [[]]
     for sentence in reversed(topic.sentences):
         if parts[-1] and sum(len(one.text) for one in (*parts[-1], sentence)) > MAX_INSIGHT_VALUE_CHARS:

@@ -38,7 +38,7 @@ def expired(memory: Memory, query: Query) -> bool:
 
 
 def closed(memory: Memory, query: Query) -> datetime | None:
-    """Return when a memory ended or its closing statement was said, if by the query's ``as_of``; else None."""
+    """Return when a memory ended or was closed, in the time of what was said; None if that is after ``as_of``."""
     when = memory.valid_to if memory.ended(query.as_of or query.now) else memory.closed_said
     return when if when is not None and (query.as_of is None or when <= query.as_of) else None
 

@@ -159,7 +159,7 @@ class FeatureInputs:
 
     @cached_property
     def word_match_confidence(self) -> float:
-        """How much a word match counts, 0 to 1: little if no candidate has the subject or enough of the words."""
+        """Confidence in a word match, 0 to 1: low if no candidate has the subject or enough of the words."""
         return 1.0 if self.known >= 1 or self.on_subject.any() else self.known**2
 
     @cached_property
@@ -229,7 +229,7 @@ def _rare(e: FeatureInputs) -> Values:
 
 
 def _speaker(e: FeatureInputs) -> Values:
-    """Count if the query names exactly one speaker; more for a list question in a dialogue of two."""
+    """1 for lines of the only speaker whom the query names; more for a list question in a dialogue of two."""
     named = [name for name in e.candidates.speakers.tolist() if name in e.query.names]
     share = (
         SPEAKER_LIST_WEIGHT if e.query.is_list_question and len(e.candidates.speakers) == SPEAKERS_IN_DIALOGUE else 1.0
@@ -251,7 +251,7 @@ def _cosine(e: FeatureInputs) -> Values:
 
 
 def _period(e: FeatureInputs) -> Values:
-    """Count little for a future time: "Do I eat meat this week?" is answered by earlier words."""
+    """1 in the period; little for a future one: "Do I eat meat this week?" is answered by earlier words."""
     tells = e.query.said_then or e.query.asks_period
     return (e.candidates.period == 1) * (1.0 if tells else FUTURE_PERIOD_SHARE)
 
@@ -277,7 +277,7 @@ def _lasting(e: FeatureInputs) -> Values:
 
 
 def _kind(e: FeatureInputs) -> Values:
-    """Count for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
+    """Full weight for short questions: "Where do I live now?" asks for a home, whatever else contains "live"."""
     asked = sum(weight > 0 for weight in e.query.weights)
     return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * e.of_kind
 
@@ -287,7 +287,7 @@ def _meaning(e: FeatureInputs) -> Values:
 
 
 def _topic(e: FeatureInputs) -> Values:
-    """Count up to twice for a question about the user whose words memory lacks."""
+    """Doubled at most for a question about the user whose words memory lacks."""
     if e.query.about_user:
         return _of_best(e.candidates.topic)
     personal = e.query.asks_personally and not e.query.about_talk

@@ -41,7 +41,7 @@ MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the u
 MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; Chinese pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
-MAX_FOLLOWING = 2  # following lines about the subject of one of the best
+MAX_FOLLOWING = 2  # of the user's next turns about the subject of one of the best lines
 MAX_WISHES = 2  # reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words, and
 # if it has enough of them. For an unmet question about the user: if no statement has all its words, and if one has.
@@ -107,7 +107,7 @@ async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Ser
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
-    """Return the rows not far below the best; for a list those of its kind, if any is; for a time those of that time.
+    """Return the rows near the best score; for a list question those of its kind if any are, for a time those about it.
 
     Lines from a second hop and about an event of the requested time stay. Beside a line that answers, or if no line has
     the question's words, a line needs evidence of its own. If few words were found, it must be one that may last, or

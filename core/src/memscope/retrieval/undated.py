@@ -55,7 +55,7 @@ def _date_words() -> frozenset[str]:
 
 
 def _numbers(named: Mention) -> Iterator[int]:
-    """Yield the numbers in a time's first and last day: the 3 of "3 weeks ago" is none of them."""
+    """Yield the numbers in the dates of a time's first and last day; "3 weeks ago" does not yield 3."""
     first, last = named.interval.start, named.interval.end - timedelta(microseconds=1)
     for day in (first, last):
         yield from (day.year, day.month, day.day, day.year % 100)

@@ -161,7 +161,7 @@ class Snapshot:
 
     @property
     def wasteful(self) -> bool:
-        """Whether over a quarter of the rows, or of the vectors, is unused."""
+        """True if over a quarter of the rows, or of the vectors, is unused."""
         dead = self.rows - int(np.count_nonzero(self.live))
         return 4 * dead > self.rows + 1024 or len(self.vectors) > 1.25 * self.rows + 1024
 
