@@ -267,7 +267,7 @@ def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
 
 
 def is_part(text: str, whole: str) -> bool:
-    """Return whether a sentence says less than the other, in its words."""
+    """Return whether ``text`` says less than ``whole``, in its words."""
     return bool(text) and form(text).tokens != form(whole).tokens and closeness(text, whole) >= MIN_REST_WORD_SHARE
 
 

@@ -90,7 +90,7 @@ async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, c
 
 
 def _turns_to_add(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Turn]:
-    """Return the oldest turns that left since the last summary, up to one call's worth; none while they are few."""
+    """Return the oldest turns that left the window since the last summary, up to one call's worth; none if few."""
     shares = ctx.settings.context
     window = int((shares.budget or 0) * shares.recent)
     left = turns[: len(turns) - len(fit_turns(turns, window))]

@@ -257,13 +257,13 @@ def _period(e: FeatureInputs) -> Values:
 
 
 def _event(e: FeatureInputs) -> Values:
-    """Count for a future period, or if nothing else is asked; for the past, the time of saying is more reliable."""
+    """Zero for past periods unless nothing else is asked: for the past, the time of saying is more reliable."""
     return e.candidates.event * (OPEN_PERIOD_WEIGHT if e.query.asks_period else e.query.asks_ahead)
 
 
 def _lasting(e: FeatureInputs) -> Values:
-    """Count for a question about the user whose words memory lacks, by durability; less for a statement that shares no
-    word, topic or meaning with the question.
+    """Zero unless the query is about the user and memory lacks its words. Scaled by durability; halved for a statement
+    that shares no word, topic or meaning with the query.
     """
     if DURABLE_TERM not in e.candidates.terms or not e.query.asks_personally or e.query.asks_period:
         return np.zeros(len(e.candidates.unit))

@@ -42,7 +42,7 @@ MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; Chinese pairs
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
 MAX_FOLLOWING = 2  # of the user's next turns about the subject of one of the best lines
-MAX_WISHES = 2  # reserved for standing wishes
+MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words, and
 # if it has enough of them. For an unmet question about the user: if no statement has all its words, and if one has.
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
@@ -206,7 +206,7 @@ def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
 
 
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines that have a word, topic, kind, event or meaning of the question themselves."""
+    """[n] true for lines that themselves have a word, topic, kind, event or meaning of the question."""
     candidates = inputs.candidates
     evidence = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (inputs.of_kind > 0)
     return np.asarray(evidence | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
