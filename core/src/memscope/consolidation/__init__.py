@@ -91,8 +91,8 @@ def is_eligible(turn: Turn, ctx: Services) -> bool:
 
 async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
     """Fetch the context: the last turns stored before the batch, of its session and agent and within a day of it."""
-    wanted = ctx.settings.consolidation.context_turns
-    if not wanted:
+    limit = ctx.settings.consolidation.context_turns
+    if not limit:
         return ()
     scope = first.scope
     with suppress(OverflowError):  # a time near the first or last year of the calendar
@@ -100,7 +100,7 @@ async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
         select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
         turns: list[Turn] = []
         async for page in ctx.store.scan(select):
-            turns = [*turns, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-wanted:]
+            turns = [*turns, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-limit:]
         return tuple(turns)
     return ()
 

@@ -133,8 +133,8 @@ class PairAudit:
         """Ask about an agent's nearest pairs and apply the verdicts that pass the rules."""
         pairs = candidates.pairs[:MAX_PAIRS]
         first, wrong = await self._ask(pairs)
-        again, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
-        agreed = [one for pair, one in first.items() if pair in again and again[pair].verdict == one.verdict]
+        repeated, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
+        agreed = [one for pair, one in first.items() if pair in repeated and repeated[pair].verdict == one.verdict]
         unconfirmed = [one for one in first.values() if one not in agreed]
         settlement = Settlement({}, self.ctx.clock(), own_names=candidates.own_names, aliases=candidates.aliases)
         settlement.settle(agreed)
@@ -178,8 +178,8 @@ class PairAudit:
         if not pairs:
             return {}, 0
         texts = [fact.text for pair in pairs for fact in (pair.old, pair.new)]
-        wanted = await asyncio.to_thread(judgement, len(pairs))
-        return _verdicts_of(await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, wanted), pairs)
+        reply_type = await asyncio.to_thread(judgement, len(pairs))
+        return _verdicts_of(await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, reply_type), pairs)
 
     async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
         newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
@@ -205,8 +205,8 @@ class PairAudit:
 
     async def _mark_judged(self, pairs: Sequence[NearPair], settlement: Settlement) -> None:
         """Mark the pairs as judged, except those whose verdict exceeded the limit of facts that one answer may end."""
-        again = {(one.old.id, one.new.id) for one in settlement.over_limit}
-        fresh = {_digest(pair) for pair in pairs if (pair.old.id, pair.new.id) not in again}
+        over_limit = {(one.old.id, one.new.id) for one in settlement.over_limit}
+        fresh = {_digest(pair) for pair in pairs if (pair.old.id, pair.new.id) not in over_limit}
         self.answered |= fresh
         if self.preview:
             self.answered |= {_digest(pair) for pair in pairs}

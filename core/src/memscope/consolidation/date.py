@@ -64,14 +64,14 @@ def _is_wrong_date(fact: Observation, dated: Observation) -> bool:
 class TimeExpressions:
     """Time expressions in a fact's quotes and in the sentences around them, with the texts themselves.
 
-    ``said``: time of the first quoted turn. ``quoted``: in the quoted words. ``asked``: in a quoted question that
-    another speaker answers; they can only confirm. ``beside``: elsewhere in the sentences.
+    ``said``: time of the first quoted turn. ``quoted``: in the quoted words. ``in_question``: in a quoted question that
+    another speaker answers; they can only confirm. ``nearby``: elsewhere in the sentences.
     """
 
     said: datetime
     quoted: tuple[Mention, ...]
-    asked: tuple[Mention, ...]
-    beside: tuple[Mention, ...]
+    in_question: tuple[Mention, ...]
+    nearby: tuple[Mention, ...]
     words: tuple[str, ...]
     sentences: tuple[str, ...]
 
@@ -79,7 +79,7 @@ class TimeExpressions:
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
     times = find_time_expressions(fact, batch)
     happened = None if _is_timeless(fact, times.said) else choose_date(fact.happened, times)
-    ends = any(one.shape in ("until", "before") for one in (*times.quoted, *times.asked))
+    ends = any(one.shape in ("until", "before") for one in (*times.quoted, *times.in_question))
     rule = _recurrence_rule(fact, batch, times)
     return replace(
         fact,
@@ -90,10 +90,10 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
 
 
 def choose_date(proposed: Interval | None, times: TimeExpressions) -> Interval | None:
-    if stated := (*times.quoted, *times.asked):
+    if stated := (*times.quoted, *times.in_question):
         return _named_day(proposed, times) or confirm(stated, proposed, times.said) or _only_date(times, proposed)
-    if times.beside and not any(map(_names_time, times.words)):
-        return confirm(times.beside, proposed, times.said)
+    if times.nearby and not any(map(_names_time, times.words)):
+        return confirm(times.nearby, proposed, times.said)
     named = any(map(_names_time, (*times.words, *times.sentences)))
     return proposed if named and not _is_day_of_saying(proposed, times.said) else None
 
@@ -143,8 +143,8 @@ def with_confirmed_dates(fact: Observation) -> Observation:
 
 def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpressions:
     quoted: list[Mention] = []
-    asked: list[Mention] = []
-    beside: list[Mention] = []
+    in_question: list[Mention] = []
+    nearby: list[Mention] = []
     sentences: list[str] = []
     words: list[str] = []
     for quote in fact.quotes:
@@ -161,10 +161,10 @@ def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpression
                 if is_denied and one.text.casefold() not in fact.text.casefold():
                     continue  # a denial ("never") does not take the date of the question
                 inside = one.start < end - first and start - first < one.end
-                (beside if not inside else asked if of_question else quoted).append(one)
+                (nearby if not inside else in_question if of_question else quoted).append(one)
     said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
-    quoted, asked, beside = ([*map(widen_to_unit, some)] for some in (quoted, asked, beside))
-    return TimeExpressions(said_at, tuple(quoted), tuple(asked), tuple(beside), tuple(words), tuple(sentences))
+    quoted, in_question, nearby = ([*map(widen_to_unit, some)] for some in (quoted, in_question, nearby))
+    return TimeExpressions(said_at, tuple(quoted), tuple(in_question), tuple(nearby), tuple(words), tuple(sentences))
 
 
 def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
@@ -242,7 +242,7 @@ def _named_day(proposed: Interval | None, times: TimeExpressions) -> Interval | 
         return None
     inside = [
         one
-        for one in (*times.quoted, *times.asked)
+        for one in (*times.quoted, *times.in_question)
         if one.interval.start <= proposed.start and proposed.end <= one.interval.end
     ]
     return proposed if inside and not any(worded("named_day", one.text) for one in inside) else None

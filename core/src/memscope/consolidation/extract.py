@@ -142,9 +142,9 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
     )
     if instructions := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")
-    wanted = await asyncio.to_thread(schema, tuple(citable_lines(lines)))  # pydantic takes about 20 ms to build a class
-    for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
-        reply = await ask(ctx.chat, asked, wanted)
+    reply_type = await asyncio.to_thread(schema, tuple(citable_lines(lines)))  # pydantic needs 20 ms for a class
+    for prompt in (messages, with_instruction(messages, RETRY_NOTICE)):
+        reply = await ask(ctx.chat, prompt, reply_type)
         taken = await asyncio.to_thread(add_facts, batch, lines, reply, shown, ctx)
         if len(taken.facts) > len(batch.facts) or not any(is_worth_retry(fact, lines, ctx) for fact in reply.facts):
             return taken

@@ -35,9 +35,9 @@ def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[Transc
         return True
     machine = [one for one in cited if one.context and one.turn.role == "assistant"]
     return any(
-        _supports_fact(fact.text, asked, question, one.words, answer.words)
+        _supports_fact(fact.text, was_asked, question, one.words, answer.words)
         for one in machine
-        for asked, question in _questions_raised(one)
+        for was_asked, question in _questions_raised(one)
         for answer in answers
         if _answers_question(answer, one, lines)
     )
@@ -111,7 +111,7 @@ def _answers_question(answer: Citation, question: Citation, lines: Sequence[Tran
     return answer.place > question.place
 
 
-def _supports_fact(text: str, asked: bool, question: str, around: str, answer: str) -> bool:
+def _supports_fact(text: str, was_asked: bool, question: str, around: str, answer: str) -> bool:
     """Return whether the answer turns the question into the fact: it affirms it, or adds a word of the fact.
 
     A bare no supports only a negative fact. Repeating words of the question affirms them ("Tea or milk?", "Milk").
@@ -119,14 +119,14 @@ def _supports_fact(text: str, asked: bool, question: str, around: str, answer: s
     """
     content, reply = form(text).topics, form(answer)
     if not of(f"{question} {answer}"):
-        return asked and len(reply.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # an unregistered language
-    added = asked and (content & reply.topics) - form(around).topics
+        return was_asked and len(reply.tokens) <= MAX_ASSENT_WORDS and not is_filling(answer)  # unknown language
+    added = was_asked and (content & reply.topics) - form(around).topics
     if added and not requests(answer):
         return True
     held, of_fact = _letters(form(question).topics), _letters(content)
     repeated = _letters(reply.topics)
-    echoed = asked and not _denies(answer) and repeated <= held and not repeated.isdisjoint(of_fact)
-    affirmed = echoed or worded("affirms" if asked else "confirms", answer)
+    echoed = was_asked and not _denies(answer) and repeated <= held and not repeated.isdisjoint(of_fact)
+    affirmed = echoed or worded("affirms" if was_asked else "confirms", answer)
     if len(of_fact & held) < MIN_STATED_SHARE * len(of_fact):
         return False
     return (_denies(answer) or (affirmed and _denies(question))) if _denies(text) else affirmed

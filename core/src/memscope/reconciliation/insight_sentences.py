@@ -84,19 +84,19 @@ def keeps_details(text: str, old: Sentence, facts: Mapping[str, Observation]) ->
     return not lost
 
 
-def covers_text(sentence: str, text: str, least: float = MIN_COVERED_WORD_SHARE) -> bool:
+def covers_text(sentence: str, text: str, min_share: float = MIN_COVERED_WORD_SHARE) -> bool:
     """Check that a sentence has nearly all words of a text, all its names and numbers, and the same negation."""
     content, known = form(text).topics, form(sentence).topics
-    if len(content & known) < least * len(content) or worded("denies", text) != worded("denies", sentence):
+    if len(content & known) < min_share * len(content) or worded("denies", text) != worded("denies", sentence):
         return False
     return all(one in fold(sentence) for one in details(text))
 
 
 def with_fact(
-    sentences: Sequence[Sentence], text: str, sources: Iterable[str], least: float = MIN_COVERED_WORD_SHARE
+    sentences: Sequence[Sentence], text: str, sources: Iterable[str], min_share: float = MIN_COVERED_WORD_SHARE
 ) -> list[Sentence]:
     """Add a text as a new sentence, or its sources to the sentence that already says it."""
-    at = next((at for at, one in enumerate(sentences) if covers_text(one.text, text, least)), None)
+    at = next((at for at, one in enumerate(sentences) if covers_text(one.text, text, min_share)), None)
     if at is None:
         return [*sentences, Sentence(text, tuple(dict.fromkeys(sources)))]
     whole = replace(sentences[at], sources=tuple(dict.fromkeys((*sentences[at].sources, *sources))))

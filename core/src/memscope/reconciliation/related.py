@@ -45,8 +45,8 @@ async def _all_facts(ctx: Services, scope: Scope) -> list[Observation]:
 
 async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     vectors = await _vectors(ctx, texts)
-    asked = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
-    results = await asyncio.gather(*map(ctx.store.search, asked))
+    searches = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
+    results = await asyncio.gather(*map(ctx.store.search, searches))
     handles = list(dict.fromkeys(handle for candidates in results for handle in best(candidates)))
     derived = (await ctx.store.fetch(scope.user, handles)).derived
     memories = {memory.id: memory for group in derived.values() for memory in group}
@@ -78,7 +78,7 @@ def best(candidates: Candidates) -> list[Handle]:
 
     weights = rarity(candidates.units, candidates.document_frequency)
     by_words = bm25(candidates.tf, candidates.length, candidates.average_length, weights)
-    worded = np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS]
+    by_text = np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS]
     near = np.argsort(-candidates.cosine, kind="stable")[:MAX_TURNS_BY_VECTOR]  # those without a vector come last
-    rows = [*worded[by_words[worded] > 0], *near[~np.isnan(candidates.cosine[near])]]
+    rows = [*by_text[by_words[by_text] > 0], *near[~np.isnan(candidates.cosine[near])]]
     return [candidates.handle[int(row)] for row in rows]

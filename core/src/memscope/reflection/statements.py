@@ -142,20 +142,20 @@ async def _memory_of_statement(store: Store, user: str, key: str) -> Memory | No
 async def _with_same_words(store: Store, new: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
     words = tuple(dict.fromkeys(terms(new.text)))[:MAX_SEARCH_TERMS]
-    wanted, observations = (
+    new_words, observations = (
         _compared_words(new.text),
         await (_with_terms(store, new, words) if words else _with_text(store, new)),
     )
     return [
         one
         for one in observations
-        if one.current and one.happened is None and one.valid_to is None and _compared_words(one.text) == wanted
+        if one.current and one.happened is None and one.valid_to is None and _compared_words(one.text) == new_words
     ]
 
 
 async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) -> list[Observation]:
-    asked = Search(Scope(new.scope.user, new.scope.agent), words, required=(words,))
-    handles = list((await store.search(asked)).handle)
+    query = Search(Scope(new.scope.user, new.scope.agent), words, required=(words,))
+    handles = list((await store.search(query)).handle)
     derived = (await store.fetch(new.scope.user, handles)).derived.values()
     memories = {one.id: one for group in derived for one in group}
     return [one for one in memories.values() if isinstance(one, Observation)]

@@ -198,9 +198,9 @@ def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) 
     if text:
         ids = [fact.id for fact in entry.facts] + [id for _, one in gone for id in one.sources]
         _insert(draft, Sentence(text, tuple(dict.fromkeys(ids))), at)
-    least = MIN_COVERED_WORD_SHARE if entry.text or old else MIN_REPORTED_WORD_SHARE
+    min_share = MIN_COVERED_WORD_SHARE if entry.text or old else MIN_REPORTED_WORD_SHARE
     for fact in () if text else entry.facts:
-        draft.sentences = with_fact(draft.sentences, fact.text, [fact.id], least)
+        draft.sentences = with_fact(draft.sentences, fact.text, [fact.id], min_share)
     return Counter({refused: 1} if refused else {"would_lose": len(old) - len(gone)})
 
 
