@@ -1,4 +1,4 @@
-"""memscope over HTTP: an API and an inspector. ``create_app`` makes the application that ``memscope serve`` runs."""
+"""HTTP API and web inspector of memscope. ``create_app`` builds the application that ``memscope serve`` runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The caller: a program's bearer token, or the cookie of a browser that gave one. Another user's memory is missing."""
+"""Authentication by bearer token or session cookie. Memory beyond a token's scope is "not found", never "forbidden"."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
 
 COOKIE = "memscope_session"
-MOST_SESSIONS = 32  # of one token
+MOST_SESSIONS = 32  # per token
 SIGN_IN = "/login"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(slots=True)
 class Session:
-    """A signed-in browser. ``csrf`` stands in every form and must come back with it."""
+    """A signed-in browser. Every form carries ``csrf`` and must send it back."""
 
     token_id: str
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
 
 class Sessions:
-    """Signed-in browsers, in this process only: a restart signs them out."""
+    """Signed-in browsers, kept in memory: a restart signs them out."""
 
     def __init__(self, tokens: TokenFile) -> None:
         self.tokens = tokens
         self._sessions: dict[str, Session] = {}
-        self._keys: dict[str, list[str]] = {}  # by token, oldest first
+        self._keys: dict[str, list[str]] = {}  # session keys by token id, oldest first
 
     def open(self, token: Token) -> str:
-        """Sign a browser in; returns the value of its cookie. The oldest browsers of the same token give way."""
+        """Sign a browser in and return its cookie value. Beyond the limit, the token's oldest session is closed."""
         key = secrets.token_urlsafe(32)
         self._sessions[key] = Session(token.id)
         keys = self._keys.setdefault(token.id, [])
@@ -58,7 +58,7 @@ class Sessions:
             del self._keys[session.token_id]
 
     def find(self, key: str) -> tuple[Token, Session] | None:
-        """Return the token and the session of a cookie, as long as the token is valid."""
+        """Return the token and session of a cookie, or None; close the session if its token was revoked."""
         session = self._sessions.get(key)
         token = session and self.tokens.valid(session.token_id)
         if session and not token:
@@ -66,7 +66,7 @@ class Sessions:
         return (token, session) if session and token else None
 
     def caller(self, connection: HTTPConnection) -> Caller | None:
-        """Return the caller by the bearer token, else by the cookie; None without a valid one."""
+        """Identify the caller by bearer token or cookie; None without a valid one. The header takes precedence."""
         scheme, _, secret = connection.headers.get("authorization", "").partition(" ")
         if scheme:
             token = self.tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
@@ -77,7 +77,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The token of a request, and the secret of its forms (browsers only)."""
+    """The token of a request and, for browsers, the CSRF secret of their forms."""
 
     token: Token
     csrf: str = ""
@@ -87,7 +87,7 @@ class Caller:
         return self.token.role == "operator"
 
     def scope(self, user: str, agent: str | None = None) -> dict[str, Any]:
-        """Return the keywords ``user`` and ``agent`` of a call; ``NotFound`` for what the token does not reach."""
+        """Return ``user`` and ``agent`` as keyword arguments. Raise ``NotFound`` for a scope beyond the token."""
         if self.operator:
             return {"user": user, "agent": agent}
         foreign_agent = self.token.agent is not None and agent not in (None, self.token.agent)
@@ -97,7 +97,7 @@ class Caller:
 
 
 def caller(request: Request) -> Caller:
-    """Return the caller; raises ``Unauthorized``, or ``Forbidden`` for a form that is not this server's."""
+    """Require a valid token (``Unauthorized``) and, for changes from a browser, its CSRF secret (``Forbidden``)."""
     caller: Caller | None = request.state.caller
     if caller is None:
         raise Unauthorized("a valid token is needed", hint="Authorization: Bearer TOKEN; memscope token add makes one")
@@ -111,7 +111,7 @@ def caller(request: Request) -> Caller:
 
 
 def operator(signed_in: Annotated[Caller, Depends(caller)]) -> Caller:
-    """Return the caller if it is an operator; for others there is no such page."""
+    """Require an operator; anyone else gets ``NotFound``, as if the page did not exist."""
     if not signed_in.operator:
         raise NotFound("there is nothing here", hint="this needs the token of an operator")
     return signed_in
@@ -122,13 +122,13 @@ Operator = Annotated[Caller, Depends(operator)]
 
 
 async def proposals_for(memory: AsyncMemoryScope, scope: Mapping[str, Any]) -> list[Observation | Insight]:
-    """Return the proposals of a scope: a token for an agent sees no other agent's."""
+    """List the proposals of a user, or only those of the scope's agent."""
     waiting = await memory.admin.proposals(user=scope["user"])
     return [one for one in waiting if scope["agent"] in (None, one.scope.agent)]
 
 
 async def decide(memory: AsyncMemoryScope, scope: Mapping[str, Any], ids: Sequence[str], *, accept: bool) -> int:
-    """Accept or reject proposals of a scope; returns their number."""
+    """Accept or reject proposals and return their number. Raise ``NotFound`` if one lies outside the scope."""
     for id in ids:
         await memory.get(id, **scope)
     return await (memory.admin.accept if accept else memory.admin.reject)(ids, user=scope["user"])

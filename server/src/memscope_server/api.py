@@ -1,4 +1,4 @@
-"""The HTTP API: memscope's operations under ``/api/v1/users/{user}``, with the limits and errors of the Python ones."""
+"""The HTTP API: memscope's operations under ``/api/v1/users/{user}``, with the same limits and errors as in Python."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def listings_of(request: Request) -> Listings:
 
 @health_router.get("/health", tags=["server"])
 async def health() -> schemas.Health:
-    """Say that the server answers; open to everybody, and nothing about what is stored."""
+    """Report that the server is up. Needs no token and reveals nothing about the store."""
     return schemas.Health(status="ok", version=__version__)
 
 
 @router.get("/me", tags=["server"])
 async def me(caller: Anyone) -> schemas.Me:
-    """Return the role of the token, and whose memory it reaches."""
+    """Get the token's role, user and agent."""
     return schemas.Me(role=caller.token.role, user=caller.token.user, agent=caller.token.agent)
 
 
 @router.get("/users", tags=["server"])
 async def users(request: Request, caller: Operator) -> schemas.UsersOut:
-    """Return all users (operators only)."""
+    """List all users (operators only)."""
     return schemas.UsersOut(users=await memory_of(request).admin.users())
 
 
 @router.get("/status", tags=["server"])
 async def status(request: Request, caller: Operator, user: str | None = None) -> dict[str, Any]:
-    """Return counts, pending and failed work, models and cost, of one user or of all (operators only)."""
+    """Get counts, pending and failed work, models and cost, for one user or all (operators only)."""
     return dict(await memory_of(request).admin.status(user=user))
 
 
@@ -74,7 +74,7 @@ async def status(request: Request, caller: Operator, user: str | None = None) ->
 
 @router.post("/users/{user:path}/turns", tags=["writing"])
 async def add_turns(request: Request, caller: Anyone, user: str, body: schemas.TurnsIn) -> AddReport:
-    """Keep turns: durable and searchable when this answers."""
+    """Store turns. They are durable and searchable once this responds."""
     turns = [turn.model_dump(exclude_none=True) for turn in body.turns]
     scope = caller.scope(user, body.agent)
     return await memory_of(request).add_turns(turns, **scope, session=body.session, replay=body.replay, zone=body.zone)
@@ -82,21 +82,21 @@ async def add_turns(request: Request, caller: Anyone, user: str, body: schemas.T
 
 @router.post("/users/{user:path}/memories", tags=["writing"])
 async def add_memory(request: Request, caller: Anyone, user: str, body: schemas.MemoryIn) -> schemas.RecordOut:
-    """Remember a statement as it is. A second one under the same name supersedes the first."""
+    """Store a statement as a memory, verbatim. A second one under the same name supersedes the first."""
     values = body.model_dump(exclude={"agent", "text"}, exclude_none=True)
     return record_of(await memory_of(request).add_memory(body.text, **caller.scope(user, body.agent), **values))
 
 
 @router.patch("/users/{user:path}/memories/{id:path}", tags=["writing"])
 async def update(request: Request, caller: Anyone, user: str, id: str, body: schemas.MemoryChange) -> schemas.RecordOut:
-    """Correct a memory under its id; its history keeps the old version."""
+    """Correct a memory. Its id stays, and its history keeps the old version."""
     values = body.model_dump(exclude_none=True)
     return record_of(await memory_of(request).update(id, **caller.scope(user), **values))
 
 
 @router.post("/users/{user:path}/forget", tags=["writing"])
 async def forget(request: Request, caller: Anyone, user: str, body: schemas.ForgetIn) -> ForgetReport:
-    """Remove what is selected and all that was derived from it, for good; a receipt without content."""
+    """Permanently delete the selected records and all that is derived from them; respond with a receipt."""
     values = body.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
     period = (body.since, body.until)
     return await memory_of(request).forget(**caller.scope(user, body.agent), period=period, **values)
@@ -110,25 +110,25 @@ async def sweep(request: Request, caller: Operator, user: str) -> ForgetReport:
 
 @router.post("/users/{user:path}/unpark", tags=["writing"])
 async def unpark(request: Request, caller: Operator, user: str) -> schemas.CountOut:
-    """Try work again that failed too often (operators only)."""
+    """Retry parked work, which had failed too often (operators only)."""
     return schemas.CountOut(count=await memory_of(request).admin.unpark(user=user))
 
 
 @router.post("/users/{user:path}/consolidate", tags=["writing"])
 async def consolidate(request: Request, caller: Operator, user: str) -> WorkReport:
-    """Turn what is pending into observations now (operators only)."""
+    """Extract observations from pending turns now (operators only)."""
     return await memory_of(request).consolidate(user=user)
 
 
 @router.post("/users/{user:path}/reflect", tags=["writing"])
 async def reflect(request: Request, caller: Operator, user: str) -> WorkReport:
-    """Consolidate, then bring the insights up to date (operators only)."""
+    """Consolidate, then update the insights (operators only)."""
     return await memory_of(request).reflect(user=user)
 
 
 @router.post("/users/{user:path}/audit", tags=["writing"])
 async def audit_pairs(request: Request, caller: Operator, user: str, asked: schemas.AuditIn) -> AuditReport:
-    """Ask the chat model about facts near each other, and apply what it says; ``preview`` only shows it (operators)."""
+    """Let the chat model judge pairs of similar facts and apply its verdicts, unless ``preview`` (operators only)."""
     return await memory_of(request).admin.audit(user=user, ask=asked.ask, preview=asked.preview)
 
 
@@ -137,14 +137,14 @@ async def audit_pairs(request: Request, caller: Operator, user: str, asked: sche
 
 @router.post("/users/{user:path}/retrieve", tags=["reading"])
 async def retrieve(request: Request, caller: Anyone, user: str, body: schemas.RetrieveIn) -> schemas.RetrievalOut:
-    """Return the best hits for a query, with why they were found if ``explain``."""
+    """Get the best hits for a query; ``explain`` adds the features of each score."""
     values = body.model_dump(exclude={"agent", "query"})
     return retrieval_of(await memory_of(request).retrieve(body.query, **caller.scope(user, body.agent), **values))
 
 
 @router.post("/users/{user:path}/context", tags=["reading"])
 async def context(request: Request, caller: Anyone, user: str, body: schemas.ContextIn) -> schemas.TextOut:
-    """Return the best hits as dated lines for a prompt."""
+    """Get the best hits as dated lines for a prompt."""
     values = body.model_dump(exclude={"agent", "query"})
     text = await memory_of(request).context(body.query, **caller.scope(user, body.agent), **values)
     return schemas.TextOut(text=text)
@@ -154,14 +154,14 @@ async def context(request: Request, caller: Anyone, user: str, body: schemas.Con
 async def profile(
     request: Request, caller: Anyone, user: str, tokens: Annotated[int, Query(ge=1, le=10_000)] = 200
 ) -> schemas.TextOut:
-    """Return what is known about the user at a glance."""
+    """Get the profile: what is known about the user at a glance."""
     scope = caller.scope(user)
     return schemas.TextOut(text=await memory_of(request).profile(**scope, tokens=tokens))
 
 
 @router.get("/users/{user:path}/audit", tags=["reading"])
 async def audit(request: Request, caller: Operator, user: str) -> list[AuditFinding]:
-    """Return near doubles, contradictions, memories without a living source, loops (operators only)."""
+    """Find near duplicates, contradictions, memories without an existing source, and loops (operators only)."""
     return await memory_of(request).admin.audit(user=user)
 
 
@@ -182,7 +182,7 @@ async def records(
     limit: Limit = 100,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> schemas.RecordsOut:
-    """Return turns and memories, newest first, page by page; further pages go on with the list of the first."""
+    """List turns and memories, newest first. Later pages continue the first page's list, unaffected by new records."""
     listing, page = await listings_of(request).page(
         memory_of(request), offset, limit, **caller.scope(user, agent), session=session, kinds=kind, text=text,
         name=name, namespace=namespace, period=(since, until), superseded=superseded,
@@ -192,13 +192,13 @@ async def records(
 
 @router.get("/users/{user:path}/records/{id:path}", tags=["reading"])
 async def record(request: Request, caller: Anyone, user: str, id: str) -> schemas.RecordOut:
-    """Return the turn or memory with this id."""
+    """Get the turn or memory with this id."""
     return record_of(await memory_of(request).get(id, **caller.scope(user)))
 
 
 @router.get("/users/{user:path}/memories/{id:path}/history", tags=["reading"])
 async def history(request: Request, caller: Anyone, user: str, id: str) -> list[schemas.RecordOut]:
-    """Return all versions of a memory, with those it superseded and those that superseded it, oldest first."""
+    """List all versions of a memory and the memories before and after it by supersession, oldest first."""
     return list(map(record_of, await memory_of(request).history(id, **caller.scope(user))))
 
 
@@ -207,20 +207,20 @@ async def history(request: Request, caller: Anyone, user: str, id: str) -> list[
 
 @router.get("/users/{user:path}/proposals", tags=["approval"])
 async def proposals(request: Request, caller: Anyone, user: str) -> list[schemas.RecordOut]:
-    """Return the memories that await a person's approval."""
+    """List the memories that await a person's approval."""
     return list(map(record_of, await proposals_for(memory_of(request), caller.scope(user))))
 
 
 @router.post("/users/{user:path}/proposals/accept", tags=["approval"])
 async def accept(request: Request, caller: Anyone, user: str, body: schemas.IdsIn) -> schemas.CountOut:
-    """Make proposals memories."""
+    """Accept proposals, which makes them visible as memories."""
     scope = caller.scope(user)
     return schemas.CountOut(count=await decide(memory_of(request), scope, body.ids, accept=True))
 
 
 @router.post("/users/{user:path}/proposals/reject", tags=["approval"])
 async def reject(request: Request, caller: Anyone, user: str, body: schemas.IdsIn) -> schemas.CountOut:
-    """Close proposals."""
+    """Reject proposals, which closes them."""
     scope = caller.scope(user)
     return schemas.CountOut(count=await decide(memory_of(request), scope, body.ids, accept=False))
 
@@ -235,7 +235,7 @@ async def reject(request: Request, caller: Anyone, user: str, body: schemas.IdsI
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def chat(request: Request, caller: Anyone, user: str, body: schemas.ChatIn) -> StreamingResponse:
-    """Answer with the chat model and what is remembered, as events: ``piece``, then ``done`` or ``error``."""
+    """Stream the chat model's answer, based on memory, as events: ``piece``, then ``done`` or ``error``."""
     scope = caller.scope(user, body.agent)
     answer = memory_of(request).chat(body.text, **scope, session=body.session, persona=body.persona)
 
@@ -246,7 +246,7 @@ async def chat(request: Request, caller: Anyone, user: str, body: schemas.ChatIn
 
 
 async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> AsyncIterator[bytes]:
-    """Yield the pieces of an answer as events, then ``done`` with what it was shown, or ``error``."""
+    """Yield the pieces of an answer as events, then ``done`` with the result of ``done()``, or ``error``."""
     async with aclosing(answer):
         try:
             async for piece in answer:
@@ -254,7 +254,7 @@ async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> Asyn
             yield _event("done", done())
         except MemscopeError as error:
             yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
-        except Exception as error:  # its message may hold what was said
+        except Exception as error:  # its message may contain conversation text: log the type and traceback only
             log.error("memscope serve: %s in a chat\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
             detail = UNEXPECTED.format(type(error).__name__)
             yield _event("error", {"code": "internal", "detail": detail, "hint": LOGGED})
@@ -269,7 +269,7 @@ def _event(name: str, value: Any) -> bytes:
 
 @health_router.get("/metrics", tags=["server"], response_class=StreamingResponse, include_in_schema=False)
 async def metrics(request: Request, caller: Operator) -> Any:
-    """Return counts as Prometheus text (operators only); no user's name is in it."""
+    """Export metrics in the Prometheus format, without user names (operators only)."""
     from memscope_server.metrics import exposition
 
     return await exposition(memory_of(request))

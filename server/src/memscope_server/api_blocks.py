@@ -1,4 +1,4 @@
-"""The HTTP API of core memory: the operations of ``AsyncBlocks``."""
+"""HTTP API for core memory: the operations of ``AsyncBlocks``."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ def blocks_of(request: Request, caller: Caller, user: str, agent: str | None) ->
 
 @router.get("")
 async def blocks(request: Request, caller: Anyone, user: str, agent: str | None = None) -> list[Block]:
-    """Return the blocks in the order of the context, empty ones too."""
+    """List all blocks, including empty ones, in the order in which the context shows them."""
     return await blocks_of(request, caller, user, agent).list()
 
 
 @router.post("")
 async def create(request: Request, caller: Anyone, user: str, body: schemas.BlockIn) -> Block:
-    """Make a block: the agent's own, else one that all agents of the user share."""
+    """Create a block: with ``agent`` for that agent alone, else shared by all agents of the user."""
     return await blocks_of(request, caller, user, body.agent).create(**body.model_dump(exclude={"agent"}))
 
 
 @router.get("/{label}")
 async def block(request: Request, caller: Anyone, user: str, label: str, agent: str | None = None) -> Block:
-    """Return the block with this label."""
+    """Get the block with this label."""
     return await blocks_of(request, caller, user, agent).get(label)
 
 
 @router.patch("/{label}")
 async def configure(request: Request, caller: Anyone, user: str, label: str, body: schemas.BlockChange) -> Block:
-    """Change limit, description, order, or whether it is read-only; the text stays."""
+    """Change a block's limit, description, order or read-only flag, but not its text."""
     values: dict[str, Any] = body.model_dump(exclude={"agent"}, exclude_none=True)
     return await blocks_of(request, caller, user, body.agent).configure(label, **values)
 
 
 @router.get("/{label}/history")
 async def history(request: Request, caller: Anyone, user: str, label: str, agent: str | None = None) -> list[Block]:
-    """Return all versions of a block, oldest first."""
+    """List all versions of a block, oldest first."""
     return await blocks_of(request, caller, user, agent).history(label)
 
 
 @router.post("/{label}/edits")
 async def edit(request: Request, caller: Anyone, user: str, label: str, body: schemas.BlockEdit) -> Block:
-    """Append, replace, remove or insert a text, or rethink the whole; refused if ``version`` is outdated."""
+    """Append, replace, remove or insert text, or rewrite the whole block; refused if ``version`` is outdated."""
     blocks = blocks_of(request, caller, user, body.agent)
     more: dict[str, Any] = body.model_dump(include={"reason", "author", "sources", "version"})
     if body.operation == "replace":
@@ -65,5 +65,5 @@ async def edit(request: Request, caller: Anyone, user: str, label: str, body: sc
 
 @router.post("/{label}/revert")
 async def revert(request: Request, caller: Anyone, user: str, label: str, body: schemas.BlockRevert) -> Block:
-    """Bring back an earlier version, as a new one."""
+    """Restore an earlier version as a new one."""
     return await blocks_of(request, caller, user, body.agent).revert(label, body.version, reason=body.reason)

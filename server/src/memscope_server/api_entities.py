@@ -1,4 +1,4 @@
-"""The HTTP API of who and what is spoken of: entities, timeline, stream, graph."""
+"""HTTP API for entities: list, details, corrections, timeline, stream of mentions, graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/v1/users/{user:path}", tags=["entities"])
 
 
 class View:
-    """The entities of a request, checked against the token, and its time."""
+    """The entities in the scope of a request, checked against the token, and the time to view them at."""
 
     def __init__(
         self, request: Request, caller: Anyone, user: str, agent: str | None = None, session: str | None = None,
@@ -39,13 +39,13 @@ async def entities(
     since: datetime | None = None,
     kind: schemas.EntityKind | None = None,
 ) -> list[Entity]:
-    """Return who and what is named most and most lately."""
+    """List the entities that are named most often and most recently."""
     return await view.entities.list(top=top, since=since, kind=kind, as_of=view.as_of)
 
 
 @router.get("/entities/{name:path}")
 async def entity(view: Viewed, name: str, top: Limit = 20) -> schemas.EntityOut:
-    """Return everything about one, by its name or an alias."""
+    """Get one entity by its name or an alias, with its facts, insights, turns and neighbours."""
     details = await view.entities.get(name, top=top, as_of=view.as_of)
     return schemas.EntityOut(
         entity=details.entity, neighbours=list(details.neighbours), facts=list(map(record_of, details.facts)),
@@ -55,31 +55,31 @@ async def entity(view: Viewed, name: str, top: Limit = 20) -> schemas.EntityOut:
 
 @router.post("/entities/{name:path}/merge")
 async def merge(request: Request, caller: Anyone, user: str, name: str, body: schemas.OtherName) -> Entity:
-    """Say that the other name is this one as well; undone by split."""
+    """Merge two names into one entity. Split undoes it."""
     return await memory_of(request).entities(**caller.scope(user, body.agent)).merge(name, body.other)
 
 
 @router.post("/entities/{name:path}/split")
 async def split(request: Request, caller: Anyone, user: str, name: str, body: schemas.OtherName) -> Entity:
-    """Say that the alias is somebody or something else."""
+    """Split an alias off into an entity of its own."""
     return await memory_of(request).entities(**caller.scope(user, body.agent)).split(name, body.other)
 
 
 @router.post("/entities/{name:path}/dismiss", status_code=204)
 async def dismiss(request: Request, caller: Anyone, user: str, name: str, agent: str | None = None) -> None:
-    """Say that the name is none of a person or thing."""
+    """Dismiss a name that is not an entity."""
     await memory_of(request).entities(**caller.scope(user, agent)).dismiss(name)
 
 
 @router.get("/timeline")
 async def timeline(view: Viewed, entity: str | None = None, by: By = "week", zone: str | None = None) -> Timeline:
-    """Return turns per day, week or month, with bursts and themes; of one entity or of all."""
+    """Count turns per day, week or month, with bursts and themes, for one entity or all."""
     return await view.entities.timeline(entity, by=by, as_of=view.as_of, zone=zone)
 
 
 @router.get("/stream")
 async def stream(view: Viewed, limit: Limit = 100) -> list[EntityMention]:
-    """Return the newest mentions: which entity was named when and in which turn."""
+    """List the newest mentions: which entity was named, when, and in which turn."""
     return await view.entities.stream(limit=limit, as_of=view.as_of)
 
 
@@ -90,5 +90,5 @@ async def graph(
     depth: Annotated[int, Query(ge=1, le=MAX_GRAPH_DEPTH)] = MAX_GRAPH_DEPTH,
     top: Annotated[int, Query(ge=1, le=MAX_GRAPH_NODES)] = 50,
 ) -> EntityGraph:
-    """Return entities and how they hang together, around these names or of those named most."""
+    """Get the graph of entities that are mentioned together, around the given names or the most frequent ones."""
     return await view.entities.graph(name or (), depth=depth, top=top, as_of=view.as_of)

@@ -31,10 +31,10 @@ def create_app(
     hosts: Collection[str] = ("127.0.0.1", "localhost"),
     limits: HttpLimits | None = None,
 ) -> FastAPI:
-    """Return the application over a memory, which it opens and leaves open: close it yourself.
+    """Create the application for a memory. It opens the memory at startup; closing it is up to the caller.
 
-    ``hosts`` are the names it answers to, as a browser sends them: with the port, where it is not 80 or 443. Run it
-    with ``connections.options()``, which limits how long a connection may wait.
+    ``hosts`` are the accepted Host headers, with the port unless it is 80 or 443. Run the application with
+    ``connections.options()``, which limits how long a connection may be idle.
     """
 
     @asynccontextmanager
@@ -64,7 +64,7 @@ def create_app(
 
 
 def _answering(problem: Handler) -> Handler:
-    """Answer a program with the problem, a browser with a page about it."""
+    """Wrap an error handler so that browsers get an HTML page instead of JSON."""
 
     async def answer(request: Request, error: Exception) -> Response:
         reply = await problem(request, error)
@@ -72,7 +72,7 @@ def _answering(problem: Handler) -> Handler:
             problem_json = json.loads(bytes(reply.body))
             detail = "; ".join(filter(None, (problem_json["detail"], problem_json["hint"])))
             reply = pages.failed(request, problem_json["status"], problem_json["code"], detail)
-        for name, value in {**HEADERS, "cache-control": "no-store"}.items():  # a bug's answer passes no guard
+        for name, value in {**HEADERS, "cache-control": "no-store"}.items():  # a 500 response bypasses the guard
             reply.headers[name] = value
         return reply
 

@@ -1,4 +1,4 @@
-"""Bodies of requests, read within limits: bytes of each, of each token's and of all; seconds; how many at a time."""
+"""Reading of request bodies, limited in bytes (each, per token, in total), time and concurrency."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from memscope.errors import LimitError
 from memscope_server.limits import HttpLimits
 from memscope_server.problems import ServerBusy, TooSlow
 
-TOKEN_SHARES = 4  # of the memory for bodies, one of so many parts may be one token's
+TOKEN_SHARES = 4  # one token may use 1/4 of the memory for bodies
 
 
 class Disconnected(Exception):
-    """The client is gone, and what it sent is not whole."""
+    """The client disconnected before the body was complete."""
 
 
 class Bodies:
-    """The bodies that are in memory or on their way."""
+    """Account of the request bodies that are held in memory or being received."""
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
@@ -30,9 +30,9 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, receive: Receive, most: int, seconds: float, owner: str | None) -> AsyncIterator[bytes | None]:
-        """Read a body of at most so many bytes; counted as its owner's until the context ends; None if none may be.
+        """Read a body of at most ``most`` bytes and count it against ``owner`` until the context exits; None if 0.
 
-        ``LimitError``, ``TooSlow`` and ``ServerBusy``; ``Disconnected`` for a body that ends too early.
+        Raise ``LimitError``, ``TooSlow``, ``ServerBusy``, or ``Disconnected`` if the body ends early.
         """
         if not most:
             yield None
@@ -80,7 +80,7 @@ class Bodies:
 
     @contextmanager
     def _timed(self, seconds: float, owner: str | None) -> Iterator[asyncio.Timeout]:
-        """Yield the time limit of a body. Of clients without a token, the oldest gives way to the newest."""
+        """Yield a timeout for a body. Beyond the limit for clients without a token, expire the oldest one's timeout."""
         timeout, key = asyncio.timeout(seconds), object()
         if owner is not None:
             yield timeout
@@ -96,7 +96,7 @@ class Bodies:
             self._unknown.pop(key, None)
 
     async def discard(self, receive: Receive) -> None:
-        """Take what a client still sends, for a moment."""
+        """Read and drop what a client still sends, for at most ``linger_s`` seconds."""
         taken = 0
         with suppress(TimeoutError), self._timed(self._limits.linger_s, None) as timeout:
             async with timeout:
@@ -108,7 +108,7 @@ class Bodies:
 
 
 def replay(body: bytes, receive: Receive) -> Receive:
-    """Return a ``receive`` that gives the body once, and then what the connection says."""
+    """Return a ``receive`` that yields the body first, then the messages of the connection."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Message:

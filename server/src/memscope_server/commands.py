@@ -44,7 +44,7 @@ def serve(
         raise click.UsageError("--cert and --key belong together")
     if not _local(address) and cert is None and not insecure:
         raise ConfigError(f"{address} can be reached from other machines", hint="give --cert and --key, or --insecure")
-    call.settings()  # reads files, which a loop forbids
+    call.settings()  # reads files, which is not allowed inside the event loop
     asyncio.run(_serve(call, address, port, names, {"ssl_certfile": cert, "ssl_keyfile": key} if cert else {}, work))
 
 
@@ -77,10 +77,10 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
             call.show.line(
                 say("memscope serves {store} on {address}", store=memory.admin.runtime.location, address=root)
             )
-            if _local(address):  # whoever reads this could read the store as well
+            if _local(address):  # a reader of this terminal has access to the store anyway
                 call.show.line(say("sign in as operator: {link}", link=f"{root}login?token={tokens.add_temporary()}"))
             call.show.line(say("others need a token: 'memscope token add'; Ctrl-C ends it"))
-            sys.stdout.flush()  # what starts this process may read it through a pipe
+            sys.stdout.flush()  # a parent process may wait for the address on a pipe
             await Server(config).serve(sockets=[listening])
 
 

@@ -1,7 +1,7 @@
-"""Connections to uvicorn with time limits on heads and answers, and a limit on those that wait.
+"""uvicorn connections with timeouts for request headers and slow readers, and a limit on idle connections.
 
-uvicorn waits without end for a head that does not come and for a client that does not read; a few hundred such
-connections leave no file for another. ``options`` are the keywords of ``uvicorn.run`` or ``uvicorn.Config``.
+uvicorn itself waits indefinitely for headers and for clients that do not read; a few hundred such connections use up
+the file descriptors. Pass ``options()`` as keyword arguments to ``uvicorn.run`` or ``uvicorn.Config``.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from memscope.errors import LimitError
 from memscope_server.limits import HttpLimits
 from memscope_server.problems import problem, problem_of
 
-ACCEPTED = 128  # connections taken at a time: half of those that may wait, so that each is read before it gives way
+ACCEPTED = 128  # per loop iteration: half the waiting limit, so that each connection is read before it is evicted
 QUEUED = 2048
 FILES = 4096
-SERVER_DRAIN_S = 10  # at the end, for requests that are under way
-PARSED_BYTES = 16 * 2**10  # bytes that are parsed at a time: h11 limits a head where it has to wait for the rest of it
+SERVER_DRAIN_S = 10  # at shutdown, for running requests
+PARSED_BYTES = 16 * 2**10  # per call of h11, which checks the size of headers only when they are incomplete
 
 
 def options(limits: HttpLimits | None = None) -> dict[str, Any]:
-    """Return the options of uvicorn for these limits."""
+    """Return uvicorn options that apply these limits."""
     limits = limits or HttpLimits()
     protocol = type("LimitedConnection", (Connection,), {"limits": limits, "waiting": {}})
     return {
@@ -41,7 +41,7 @@ def options(limits: HttpLimits | None = None) -> dict[str, Any]:
 
 
 class Server(uvicorn.Server):
-    """Take few connections at a time from a long queue; uvicorn has one number for both."""
+    """A server with a long listen queue that accepts few connections at a time; uvicorn has one setting for both."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         _allow_files()
@@ -51,7 +51,7 @@ class Server(uvicorn.Server):
 
 
 def _allow_files() -> None:
-    """Let this process open more files than some systems allow at first (macOS: 256); a connection is one."""
+    """Raise the soft limit on open files (256 on macOS), because each connection uses one."""
     with suppress(ImportError, ValueError, OSError):  # Windows has no such limit
         import resource
 
@@ -62,10 +62,10 @@ def _allow_files() -> None:
 
 
 class Connection(H11Protocol):
-    """One connection. It waits, until a whole head has come and again when the answer is sent; not for long."""
+    """A connection that is closed if no complete request headers arrive in time, at first or after a response."""
 
     limits: ClassVar[HttpLimits]
-    waiting: ClassVar[dict[Connection, asyncio.TimerHandle]]  # of all connections, those that wait longest first
+    waiting: ClassVar[dict[Connection, asyncio.TimerHandle]]  # connections without a request, longest waiting first
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -94,8 +94,8 @@ class Connection(H11Protocol):
         self._follow()
 
     def _follow(self) -> None:
-        """Begin or stop waiting, as the request is."""
-        if not getattr(self.cycle, "response_complete", True):  # there is no cycle before the first head
+        """Start the timeout between requests, or cancel it while one is handled."""
+        if not getattr(self.cycle, "response_complete", True):  # the cycle is None before the first request
             self._stop_waiting()
         elif self not in self.waiting:
             self.waiting[self] = self.loop.call_later(self.limits.head_s, self._give_way)
@@ -119,10 +119,10 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: any client can ask for a WebSocket, and is answered without one."""
+        """Suppress uvicorn's warning: any client could fill the log by asking for a WebSocket."""
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, or more than the limits, with a problem as every other error."""
+        """Answer invalid or oversized HTTP with a problem document, like every other error."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             reply = self._refusal(msg)
             headers = [*reply.raw_headers, (b"connection", b"close")]
@@ -133,7 +133,7 @@ class Connection(H11Protocol):
             ):
                 self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None:
-            self.cycle.disconnected = True  # the application may answer it no more
+            self.cycle.disconnected = True  # the application must not respond as well
             self.cycle.message_event.set()
         self.transport.close()
 
@@ -144,7 +144,7 @@ class Connection(H11Protocol):
 
 
 class _CountedChunks(h11.Connection):
-    """Refuses a body in too many chunks: each costs as much as a small request."""
+    """Refuses bodies with too many chunks, since each costs as much as a small request."""
 
     def __init__(self, limits: HttpLimits) -> None:
         super().__init__(h11.SERVER, limits.head)

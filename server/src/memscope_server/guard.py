@@ -1,4 +1,4 @@
-"""The guard around every request: Host and Origin, size and time of a body, headers that keep a page to itself."""
+"""Middleware around every request: checks Host and Origin, limits the body, adds security headers to the response."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ log = logging.getLogger("memscope")
 
 
 class Guard:
-    """ASGI middleware. ``hosts`` are the names (with port, where it is not the scheme's) this server answers to.
+    """ASGI middleware. ``hosts`` are the accepted Host headers, with the port unless it is the scheme's default.
 
-    A Host of another name is refused (DNS rebinding), so is a change that another site's page sends. The caller is
-    known before any of the body is read; without a valid token the application sees an empty one.
+    Any other Host is refused (DNS rebinding), and so are changes sent from another site's pages. The caller is
+    identified first: without a valid token the body is not read, and the application gets an empty one.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], sessions: Sessions, limits: HttpLimits) -> None:
@@ -50,7 +50,7 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check(scope, headers)
-            scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]  # all is small
+            scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]  # unsupported
             caller = self._identify(scope)
             async with self._bodies.read(receive, *self._allowed(scope, headers, caller)) as body:
                 reply.unread = reply.unread and body is None
@@ -65,7 +65,7 @@ class Guard:
             await problem_of(error)(scope, receive, reply)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
-        """Refuse a head that is too long, a host that is not this server, and a change that another site sends."""
+        """Refuse oversized paths or headers, unknown hosts, and changes from other sites."""
         for what, limit, got in (
             ("characters of a path", self._limits.path, len(scope["path"])),
             ("headers of a request", self._limits.headers, len(scope["headers"])),
@@ -81,12 +81,12 @@ class Guard:
     def _identify(self, scope: Scope) -> Caller | None:
         try:
             return self._sessions.caller(HTTPConnection(scope))
-        except MemscopeError as error:  # names a file of this machine
+        except MemscopeError as error:  # its message names a local file: log it, do not send it
             log.error("memscope serve: %s", error)
             raise TokensUnreadable("the tokens cannot be read", hint="see the log of the server") from None
 
     def _allowed(self, scope: Scope, headers: Headers, caller: Caller | None) -> tuple[int, float, str | None]:
-        """Return how many bytes of the body are read within how many seconds, and for which token."""
+        """Return the limits for the body: maximum bytes, seconds, and the token id that they count against."""
         if caller is None or scope["path"] == SIGN_IN:
             signs_in = scope["method"] == "POST" and scope["path"] == SIGN_IN
             return (self._limits.sign_in if signs_in else 0), self._limits.sign_in_s, None
@@ -104,10 +104,10 @@ class Guard:
 
 
 class _Reply:
-    """Sends an answer with the headers of all answers.
+    """Sends a response with the security headers.
 
-    Where the body was not read, the connection ends with the answer; what the client still sends is taken for a
-    moment, so that it comes to read the answer instead of an error of its connection.
+    If the request body was not read, the connection is closed after the response. What the client still sends is
+    discarded for a short time first, so that it reads the response instead of a connection reset.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, bodies: Bodies) -> None:
@@ -142,5 +142,5 @@ def _is_form(headers: Headers) -> bool:
 def _host(origin: str) -> str | None:
     try:
         return urlsplit(origin).netloc
-    except ValueError:  # brackets that are no address
+    except ValueError:  # brackets around an invalid IPv6 address
         return None

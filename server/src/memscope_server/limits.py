@@ -1,4 +1,4 @@
-"""Limits on requests, so that no client holds the memory or the event loop of the server."""
+"""Limits on requests, so that no client exhausts the server's memory or blocks its event loop."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Bytes, counts and seconds of requests. Of a caller without a token no body is read but the form that signs in."""
+    """Maximum sizes in bytes, counts, and timeouts in seconds. Without a token only the sign-in form's body is read."""
 
-    path: int = 4 * 2**10  # longer ones make routing slow, and no user, id or name needs them
-    headers: int = 100
-    head: int = 32 * 2**10  # bytes of a request without its body
+    path: int = 4 * 2**10  # characters; longer paths slow routing down, and no user, id or name needs them
+    headers: int = 100  # per request
+    head: int = 32 * 2**10  # bytes of the request line and headers
     body: int = 8 * 2**20
     form: int = 2 * 2**20
     sign_in: int = 4 * 2**10
-    fields: int = 64  # of a form
-    chunks: int = 8192  # of a body sent in chunks
-    bodies: int = 64 * 2**20  # of all bodies at a time; one token may take a quarter
-    waiting: int = 256  # connections without a whole request; further ones end the oldest
-    signing_in: int = 64  # bodies of callers without a token at a time; further ones end the oldest
+    fields: int = 64  # per form
+    chunks: int = 8192  # per chunked body
+    bodies: int = 64 * 2**20  # bytes of all bodies in memory; one token may use a quarter
+    waiting: int = 256  # connections without a complete request; beyond it the oldest is closed
+    signing_in: int = 64  # concurrent bodies of callers without a token; beyond it the oldest is aborted
     head_s: float = 10.0
     body_s: float = 30.0
     sign_in_s: float = 10.0
-    write_s: float = 30.0  # a client that does not read its answer
-    linger_s: float = 2.0  # after a refusal, for a client that still sends
+    write_s: float = 30.0  # until a client that reads nothing of its response is disconnected
+    linger_s: float = 2.0  # after a refusal, spent reading what the client still sends

@@ -1,7 +1,7 @@
-"""Lists of records by the time they were said, newest first, page by page.
+"""Paginated lists of records, newest first by the time they were said.
 
-The first page asks for the keys of all records that fit and keeps their ids; each page reads its own records only, and
-further ones stay as they were when the first was shown, whatever was added meanwhile.
+The first page caches the ids of all matching records. Later pages are cut from that snapshot, so that records added
+meanwhile do not shift them, and each page fetches only its own records.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from memscope.search.units import microseconds
 from memscope.stores import RecordKey
 from memscope.stores.rules import record_id
 
-MOST_LISTINGS = 8  # of one user
-MAX_LISTED_IDS = 2_000_000  # of all users' listings: some 200 MB
-LEAST_IDS = 1000  # that a listing counts as, so that there are not too many empty ones
+MOST_LISTINGS = 8  # cached per user
+MAX_LISTED_IDS = 2_000_000  # cached for all users together, about 200 MB
+LEAST_IDS = 1000  # a shorter listing counts as this many ids, which bounds the number of empty listings
 NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The ids of all records that fit, counts by kind, and when the first was said."""
+    """The ids of all matching records, their counts by kind, and the time of the oldest."""
 
     ids: Sequence[str]
     kinds: Mapping[str, int]
@@ -34,7 +34,7 @@ class Listing:
 
 
 class Listings:
-    """The lists that were shown last: some of each user's, and within a number of ids."""
+    """LRU cache of listings, bounded per user and by the total number of ids."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str], Listing] = OrderedDict()
@@ -42,7 +42,7 @@ class Listings:
     async def page(
         self, memory: AsyncMemoryScope, offset: int, limit: int, *, as_of: datetime | None = None, **asked: Any
     ) -> tuple[Listing, list[Record]]:
-        """Return the listing and a page of it; ``asked`` as in ``AsyncMemoryScope.list``."""
+        """Return a listing and one page of it. ``asked`` are keywords of ``AsyncMemoryScope.list``."""
         key = asked["user"], repr((as_of, sorted(asked.items())))
         listing = self._kept.get(key) if offset else None
         if listing is None:
@@ -63,7 +63,7 @@ class Listings:
 
 async def read(memory: AsyncMemoryScope, as_of: datetime | None, asked: Mapping[str, Any]) -> Listing:
     keys = await _keys(memory, **asked) if as_of is None else await _known_keys(memory, as_of, asked)
-    keys.sort(key=lambda key: (key.said, key.number), reverse=True)  # of one time the last stored comes first
+    keys.sort(key=lambda key: (key.said, key.number), reverse=True)  # ties: last stored first
     first = NO_TIME + timedelta(microseconds=keys[-1].said) if keys else None
     return Listing([key.id for key in keys], Counter(key.kind for key in keys), first)
 
@@ -79,7 +79,7 @@ async def _keys(
 
 
 async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[str, Any]) -> list[RecordKey]:
-    """Only memories that were superseded, or are proposed, are read: they may have been known by then."""
+    """Select what was known at ``as_of``. Only superseded and proposed memories must be fetched to decide it."""
     until = microseconds(as_of)
     every = [key for key in await _keys(memory, **{**asked, "superseded": True}) if key.said <= until]
     current = {key.id for key in await _keys(memory, **{**asked, "superseded": False})}
@@ -89,7 +89,7 @@ async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[
 
 
 async def fetch(memory: AsyncMemoryScope, user: str, ids: Sequence[str]) -> list[Record]:
-    """Return those of the records that are still there."""
+    """Fetch records by id, in the order of ``ids``; deleted ones are skipped."""
     async with memory.admin.runtime.operation("get") as services:
         records = (await services.store.fetch(user, ids)).records
     return [records[id] for id in ids if id in records]
@@ -104,7 +104,7 @@ def said_of(record: Record) -> datetime:
 
 
 def known_at(record: Record, at: datetime) -> bool:
-    """Return whether a record was said by then and had not been ended by what was said by then."""
+    """Return whether a record had been said by ``at`` and was not superseded by anything said up to then."""
     if said_of(record) > at:
         return False
     return isinstance(record, Turn) or record.closed is None or (record.closed_said or record.closed) > at

@@ -1,4 +1,4 @@
-"""Counts of a memory in the text format of Prometheus."""
+"""Metrics of a memory in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METRICS_MEDIA_TYPE = "text/plain; version=0.0.4"
 
 
 async def exposition(memory: AsyncMemoryScope) -> PlainTextResponse:
-    """Return all counts; work by stage and errors by code."""
+    """Render all metrics of the store, its queues and its models."""
     return PlainTextResponse("\n".join(lines(await memory.admin.status())) + "\n", media_type=METRICS_MEDIA_TYPE)
 
 

@@ -1,4 +1,4 @@
-"""Registers the commands ``serve`` and ``token``. Imported with the other plugins, so it imports no web code."""
+"""Registers the commands ``serve`` and ``token``. Loaded with all plugins, so it must not import web code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as ``application/problem+json`` (RFC 9457) with memscope's ``code`` and ``hint``; never a text of a memory."""
+"""Errors as ``application/problem+json`` (RFC 9457) with memscope's ``code`` and ``hint``, never with stored text."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ UNEXPECTED, LOGGED = "{}, which is a bug of memscope or of a plugin", "see the l
 
 
 class Unauthorized(MemscopeError):
-    """No valid token came with the request."""
+    """The request has no valid token."""
 
     code = "unauthorized"
 
 
 class Forbidden(MemscopeError):
-    """The request comes from another site, or its form secret is wrong."""
+    """The request comes from another site, or its CSRF secret is wrong."""
 
     code = "forbidden"
 
 
 class Misdirected(MemscopeError):
-    """The request is for a host that this server is not."""
+    """The request names a host that this server does not answer to."""
 
     code = "host"
 
 
 class TooSlow(MemscopeError):
-    """The request did not come within its time."""
+    """The request body did not arrive in time."""
 
     code = "timeout"
 
 
 class ServerBusy(MemscopeError):
-    """The bodies of other requests take all the memory there is for them."""
+    """The memory for request bodies is used up by other requests."""
 
     code = "server_busy"
     retryable = True
 
 
 class TokensUnreadable(MemscopeError):
-    """The file of tokens is damaged, so that nobody can be known."""
+    """The token file cannot be read, so that no caller can be identified."""
 
     code = "tokens"
 
 
-#: The status of every error; a class that is not here, such as a plugin's, has that of its nearest ancestor.
+#: HTTP status by error class. A class that is not listed, such as a plugin's, gets the status of its nearest ancestor.
 STATUS: Mapping[type, int] = {
     MemscopeError: 500,
     Unauthorized: 401,
@@ -72,7 +72,7 @@ STATUS: Mapping[type, int] = {
     errors.ScopeError: 422,
     errors.NotFound: 404,
     errors.Conflict: 409,
-    errors.ConfigError: 409,  # the settings of the server do not allow it
+    errors.ConfigError: 409,  # the server's settings do not allow the operation
     errors.DeadlineExceeded: 504,
     errors.PluginError: 500,
     errors.WorkerError: 500,
@@ -105,7 +105,7 @@ def status_of(error: MemscopeError) -> int:
 
 
 class _Json(JSONResponse):
-    """JSON of any text: half of an emoji, which a client may have sent, becomes U+FFFD."""
+    """JSON response for any text: lone surrogates, which clients may send, become U+FFFD."""
 
     def render(self, content: Any) -> bytes:
         return joined(json.dumps(content, ensure_ascii=False)).encode()

@@ -1,4 +1,4 @@
-"""Shapes of the JSON that the API takes and gives: pydantic models, so that OpenAPI says all of it."""
+"""Pydantic models of the API's requests and responses, from which the OpenAPI description is generated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_REQUEST_VALUES = 50_000
 
 
 def _few_values(value: Any) -> Any:
-    """Refuse JSON of more than ``MAX_REQUEST_VALUES`` values, however nested, before each of them is checked."""
+    """Refuse JSON with more than ``MAX_REQUEST_VALUES`` nested values before the slower validation of each."""
     waiting, count = [value], 0
     while waiting:
         one = waiting.pop()
@@ -40,7 +40,7 @@ EntityKind = Literal["person", "place", "organisation", "thing", "topic"]
 
 
 class Given(BaseModel):
-    """A request: unknown fields are mistakes."""
+    """Base of request bodies: unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -168,7 +168,7 @@ class BlockChange(Given):
 
 
 class BlockEdit(Given):
-    """``old`` is for replace, ``line`` for insert: 1 is the first, -1 the end."""
+    """An edit of a block. ``old`` is for replace; ``line`` is for insert, 1 for the first line and -1 for the end."""
 
     operation: Literal["append", "replace", "remove", "insert", "rethink"]
     text: Words
@@ -193,7 +193,7 @@ class OtherName(Given):
 
 
 class Problem(BaseModel):
-    """Every error, as ``application/problem+json`` (RFC 9457)."""
+    """The body of every error response, as ``application/problem+json`` (RFC 9457)."""
 
     type: str
     title: str
@@ -204,7 +204,7 @@ class Problem(BaseModel):
 
 
 class Shown(BaseModel):
-    """A part of an answer, made of the object of the same fields."""
+    """Base of response parts that are built from an object with the same attributes."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -220,14 +220,14 @@ class QuoteOut(Shown):
 
 
 class SentenceOut(Shown):
-    """A sentence of an insight, and the observations that it rests on."""
+    """A sentence of an insight, with the ids of the observations that it rests on."""
 
     text: str
     sources: list[str]
 
 
 class RecordOut(Shown):
-    """A turn, an observation or an insight. ``time`` is when it was said; ``sources`` are ids of what it rests on."""
+    """A turn, an observation or an insight. ``time`` is when it was said; ``sources`` are ids it is derived from."""
 
     kind: Kind
     id: str
@@ -262,7 +262,7 @@ class RecordOut(Shown):
 
 
 class FeatureOut(Shown):
-    """One line of ``explain``: contribution = value x weight."""
+    """One feature of a hit's score: contribution = value x weight."""
 
     name: str
     value: float
@@ -288,14 +288,14 @@ class HitOut(Shown):
 
 
 class LeftOutOut(Shown):
-    """A record that was found and is not shown."""
+    """A record that matched the query and was left out of the hits."""
 
     id: str
     why: Literal["superseded", "expired", "proposed", "equal"]
 
 
 class RetrievalOut(Shown):
-    """The hits, best first; ``reason`` says why there are none, ``why`` is its code."""
+    """The hits, best first. Without hits, ``reason`` explains why and ``why`` is its code."""
 
     hits: list[HitOut]
     profile: list[HitOut]
@@ -331,7 +331,7 @@ class UsersOut(BaseModel):
 
 
 class EntityOut(BaseModel):
-    """One entity with its current facts and insights, newest turns and nearest neighbours."""
+    """An entity with its current facts and insights, newest turns and closest neighbours."""
 
     entity: Entity
     facts: list[RecordOut]
@@ -341,14 +341,14 @@ class EntityOut(BaseModel):
 
 
 class RecordsOut(BaseModel):
-    """Records, newest first; ``more`` where there are further ones."""
+    """A page of records, newest first; ``more`` tells whether there is a next page."""
 
     records: list[RecordOut]
     more: bool
 
 
 def record_of(record: Record) -> RecordOut:
-    """Return a record as the API gives it."""
+    """Convert a record to its JSON shape."""
     scope = record.scope
     values = {name: getattr(record, name) for name in RecordOut.model_fields if hasattr(record, name)}
     return RecordOut(**{

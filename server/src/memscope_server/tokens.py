@@ -1,7 +1,7 @@
-"""Access tokens: who may call the server, and as whom. Only their digests are kept.
+"""Access tokens for the server, stored as digests only.
 
-The file is a JSON list (mode 0600), changed under a lock and replaced as a whole; a server reads it again when it
-changed, so that revoking a token takes effect with the next request.
+The file is a JSON list (mode 0600), written under a lock and replaced atomically. A running server reloads it whenever
+it has changed, so that a revoked token is refused from the next request on.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memscope.errors import ConfigError, InputError, NotFound
 Role = Literal["user", "operator"]
 TOKEN_PREFIX = "memscope_"
 TOKEN_ROLES: tuple[Role, ...] = ("user", "operator")
-SETTLED_NS = 2 * 10**9  # age of a file from which its time tells it apart from its next version
+SETTLED_NS = 2 * 10**9  # from this age on, a later write is sure to get another modification time
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token by its ``id``. A ``user`` token sees that user, with an ``agent`` only what that agent was told."""
+    """An access token. Role ``user`` grants one user's memory; with ``agent``, only the records of that agent."""
 
     id: str
     digest: str
@@ -42,12 +42,12 @@ class Token:
 
 
 def digest_of(secret: str) -> str:
-    """Return what is kept of a token: 256 random bits need no slow hash."""
+    """Hash a token for storage. Its 256 random bits cannot be guessed, so a slow password hash is not needed."""
     return sha256(secret.encode()).hexdigest()
 
 
 class TokenFile:
-    """The tokens of one file."""
+    """The tokens in one file, cached in memory until the file changes."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or folder("config") / "tokens.json"
@@ -57,13 +57,13 @@ class TokenFile:
         self._temporary: dict[str, Token] = {}
 
     def tokens(self) -> tuple[Token, ...]:
-        """Return all tokens, revoked ones too, as the file has them now."""
+        """Return all tokens, including revoked ones; reload the file if it has changed."""
         try:
             status = self.path.stat()
             state = (status.st_mtime_ns, status.st_ino, status.st_size)
             if state != self._read:
                 self._keep(self._load())
-                # Within a tick of the file system's clock another change may look like this one: read again.
+                # A write within the same tick of the file system's clock would go unnoticed: read again next time.
                 self._read = state if time.time_ns() - status.st_mtime_ns > SETTLED_NS else None
         except FileNotFoundError:
             self._keep(())
@@ -71,14 +71,14 @@ class TokenFile:
         return self._tokens
 
     def add_temporary(self) -> str:
-        """Add an operator's token that lives as long as this object; returns its secret."""
+        """Create an operator token that is valid for the lifetime of this object, and return its secret."""
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
         token = Token(secrets.token_hex(8), digest_of(secret), "operator", name="temporary")
         self._temporary |= {token.id: token, token.digest: token}
         return secret
 
     def find(self, secret: str) -> Token | None:
-        """Return the token that is valid for ``secret``."""
+        """Return the valid token with this secret, or None."""
         return self._find(digest_of(secret))
 
     def valid(self, id: str) -> Token | None:
@@ -93,7 +93,7 @@ class TokenFile:
         self._tokens, self._valid = tokens, {key: one for one in valid for key in (one.id, one.digest)}
 
     def add(self, role: Role, user: str | None, agent: str | None = None, name: str = "") -> tuple[Token, str]:
-        """Add a token; returns it with its secret, which is shown once and kept nowhere."""
+        """Add a token and return it with its secret, which is stored nowhere."""
         if role == "user" and user is None:
             raise InputError("a token of the role user needs the user", hint="give --user NAME, or --role operator")
         if role == "operator" and (user or agent):
@@ -108,7 +108,7 @@ class TokenFile:
         return token, secret
 
     def revoke(self, id: str) -> Token:
-        """Revoke a token; ``NotFound`` for one that is not there."""
+        """Revoke a token. Raise ``NotFound`` if the id is unknown or already revoked."""
         with self._changing() as tokens:
             place = next((place for place, one in enumerate(tokens) if one.id == id and not one.revoked), None)
             if place is None:
@@ -118,7 +118,7 @@ class TokenFile:
 
     @contextmanager
     def _changing(self) -> Iterator[list[Token]]:
-        """Change the list of tokens while no other process can; an error leaves the file as it was."""
+        """Yield the list of tokens for changes under the file's lock, then save it; after an error nothing is saved."""
         try:
             with shared_file.locked(self.path):
                 tokens = list(self._load()) if self.path.exists() else []
@@ -145,7 +145,7 @@ class TokenFile:
 
 
 def _token(fields: Mapping[str, Any]) -> Token:
-    """Return a token of the file; ``TypeError`` for what is none."""
+    """Parse one entry of the file. Raise ``TypeError`` if it is not a token."""
     token = Token(**fields)
     texts = (token.id, token.digest, token.role, token.name, token.created)
     optional = (token.user, token.agent, token.revoked)

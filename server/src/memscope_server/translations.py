@@ -1,4 +1,4 @@
-"""The inspector's words in English and Chinese."""
+"""English and Chinese texts of the inspector."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def phrases() -> dict[str, dict[str, str]]:
 
 @cache
 def _sentences() -> list[tuple[re.Pattern[str], dict[str, str]]]:
-    """Return the sentences of the core that pages show: "{}" stands for what it names."""
+    """Compile patterns for the core's sentences that pages translate; "{}" in a phrase matches any value."""
     entries = [phrase for name, phrase in phrases().items() if name.startswith("core_")]
     return [(re.compile(re.escape(phrase["en"]).replace(r"\{\}", "(.+)")), phrase) for phrase in entries]
 
 
 def language_of(request: Request) -> str:
-    """Return the language that the reader chose, else the first of the browser's that there is."""
+    """Choose the page language: the reader's cookie, else the browser's first supported one, else English."""
     chosen = request.cookies.get("lang", "")
     if chosen in PAGE_LANGUAGES:
         return chosen
@@ -37,7 +37,7 @@ def language_of(request: Request) -> str:
 
 
 class Translation:
-    """The phrases of one language."""
+    """Looks up phrases in one language."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -46,13 +46,13 @@ class Translation:
         return phrases()[phrase][self.language].format(**values)
 
     def told(self, sentence: str) -> str:
-        """Return a sentence of the core in this language, as it is where that has none."""
+        """Translate a sentence of the core; leave it as it is without a translation."""
         for pattern, translations in _sentences():
             if match := pattern.fullmatch(sentence):
                 return translations[self.language].format(*match.groups())
         return sentence
 
     def name_of(self, family: str, name: str) -> str:
-        """Return the phrase for a name of the core or of a plugin; the name itself where there is none."""
+        """Translate a name of the core or a plugin; leave it as it is without a phrase."""
         phrase = phrases().get(family + name)
         return phrase[self.language] if phrase else name

@@ -1,13 +1,13 @@
-"""The inspector: pages rendered here, with little script. Templates escape every text of a memory.
+"""The inspector: server-rendered pages with little script. Templates escape all stored text.
 
-rendering.py   templates, what all of them are given, the scope of an address
+rendering.py   template rendering, values shared by all templates, URLs and their scope
 signing_in.py  token, cookie, language
 operators.py   users, jobs
-memories.py    overview, lists, one record, a question
+memories.py    overview, lists, one record, queries with explanations
 entities.py    people and things, their graph, the timeline
 blocks.py      core memory with its history
 changes.py     remember, review, correct, forget
-chat.py        an answer as it comes, and what it was shown
+chat.py        streamed answers with the memories they are based on
 """
 
 from fastapi import APIRouter

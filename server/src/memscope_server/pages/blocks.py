@@ -16,8 +16,8 @@ from memscope_server.api import memory_of
 from memscope_server.pages.comparison import compare
 from memscope_server.pages.rendering import Here, back, show
 
-MOST_VERSIONS = 20  # of one page
-MOST_LINES = 500  # of one version
+MOST_VERSIONS = 20  # per page
+MOST_LINES = 500  # per version
 router = APIRouter()
 
 
@@ -28,7 +28,7 @@ async def blocks(request: Request, here: Here) -> Response:
 
 @router.get("/u/{user:path}/blocks/{label}")
 async def history(request: Request, here: Here, label: str, offset: int = 0) -> Response:
-    """Show the versions of a block page by page, newest first, each with what changed."""
+    """Show a page of a block's versions, newest first, each as a diff to its predecessor."""
     versions, offset = await memory_of(request).blocks(**here.scope).history(label), max(0, offset)
     end = max(0, len(versions) - offset)
     begin = max(0, end - MOST_VERSIONS)
@@ -40,7 +40,7 @@ async def history(request: Request, here: Here, label: str, offset: int = 0) -> 
 
 
 class BlockVersion(NamedTuple):
-    """One version: its first lines, each with "+" or "-" where it is new or gone, and the number of further ones."""
+    """A version as the first lines of its diff, as pairs ("+", "-" or " ", line), and the number of omitted lines."""
 
     block: Block
     lines: Sequence[tuple[str, str]]
@@ -48,7 +48,7 @@ class BlockVersion(NamedTuple):
 
 
 def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersion]:
-    """Return the versions with what changed in each; the first one given is only compared with, if not the first."""
+    """Diff consecutive versions. Unless ``from_the_first``, the first one only serves as the base of the second."""
     texts = [[] if from_the_first else None, *(one.value.splitlines() for one in versions)]
     compared = zip(versions, pairwise(texts), strict=True)
     compared_versions = [(one, compare(old, new or [])) for one, (old, new) in compared if old is not None]
@@ -65,7 +65,7 @@ async def create(request: Request, here: Here) -> Response:
 
 @router.post("/u/{user:path}/blocks/{label}")
 async def rethink(request: Request, here: Here, label: str) -> Response:
-    """Write a block anew, if it is still at the version that was shown."""
+    """Rewrite a block, unless it has changed since the form was loaded."""
     form: Mapping[str, str] = request.state.form
     edited = memory_of(request).blocks(**here.scope)
     await edited.rethink(label, _lines(form, "value"), reason=form.get("reason", ""), version=_version(form))
@@ -79,7 +79,7 @@ async def revert(request: Request, here: Here, label: str) -> Response:
 
 
 def _lines(form: Mapping[str, str], name: str) -> str:
-    """Return a text as it was typed: a browser sends line ends as CR LF."""
+    """Return a form field with LF line ends; browsers send CR LF."""
     return form.get(name, "").replace("\r\n", "\n")
 
 

@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get("/u/{user:path}/review")
 async def review(request: Request, here: Here) -> Response:
-    """Show proposals, each with its quote and what it would replace."""
+    """Show proposals, each with its quote and the memories that it would supersede."""
     memory = memory_of(request)
     waiting = await proposals_for(memory, here.scope)
     shown = waiting[:MOST_SHOWN]
@@ -39,7 +39,7 @@ async def judge(request: Request, here: Here, id: str, verdict: str) -> Response
 
 @router.post("/u/{user:path}/remember")
 async def remember(request: Request, here: Here) -> Response:
-    """Remember a statement as it is."""
+    """Store a statement as a memory, verbatim."""
     form: Mapping[str, str] = request.state.form
     memory = await memory_of(request).add_memory(form.get("text", "").replace("\r\n", "\n"), **here.scope)
     return back(here, "records", memory.id)
@@ -54,7 +54,7 @@ async def correct(request: Request, here: Here, id: str) -> Response:
 
 @router.get("/u/{user:path}/forget")
 async def forget_page(request: Request, here: Here) -> Response:
-    """Show what a forget would remove."""
+    """Show the form or, with a selection, a preview of the records that would be deleted."""
     asked = {name: request.query_params.get(name, "") for name in SELECTOR_FIELDS}
     selected = selection(request, asked)
     if not selected:
@@ -67,7 +67,7 @@ async def forget_page(request: Request, here: Here) -> Response:
 
 @router.post("/u/{user:path}/forget")
 async def forget(request: Request, here: Here) -> Response:
-    """Forget, and show the receipt."""
+    """Delete the selected records and show the receipt. To delete everything, the form must repeat the user's name."""
     form: Mapping[str, str] = request.state.form
     selected = {"everything": True} if form.get("everything") == here.user else selection(request, form)
     if not selected:
@@ -77,7 +77,7 @@ async def forget(request: Request, here: Here) -> Response:
 
 
 def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a form selects, as keywords of ``forget``."""
+    """Translate form fields to keyword arguments of ``forget``; empty if nothing is selected."""
     values = {name: asked.get(name, "") for name in SELECTOR_FIELDS}
     days = day_start(request, values["since"]), day_start(request, values["until"], 1)
     chosen = {"ids": [values["id"]] if values["id"] else None, "text": values["text"], "session": values["session"],

@@ -1,4 +1,4 @@
-"""Charts as numbers for SVG. The server draws them: no script, no inline style, readable without colours."""
+"""Data for the SVG charts, which the server renders without script or inline styles, readable without colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import date, datetime
 from memscope.entities.results import Bucket, By
 from memscope.records import FeatureValue
 
-MIN_CONTRIBUTION = 0.005  # below it a feature says nothing
+MIN_CONTRIBUTION = 0.005  # smaller contributions to the score are not shown
 FEATURE_GROUPS = {
     "words": ("covered", "rare"),
     "around": ("window", "wide", "session", "answers"),
@@ -24,7 +24,7 @@ GROUP_OF_FEATURE = {name: group for group, names in FEATURE_GROUPS.items() for n
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One bucket: its place, its height in percent, and its first and last day."""
+    """A bar of the timeline: its slot, its height in percent, and the first and last day of its bucket."""
 
     place: int
     height: float
@@ -35,7 +35,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Features of a hit that say the same in several ways, as one: their sum, and the parts."""
+    """A group of related ranking features of a hit, shown as one: the sum of their contributions, and each of them."""
 
     name: str
     contribution: float
@@ -49,7 +49,7 @@ class Columns:
 
 
 def reasons(features: Sequence[FeatureValue]) -> list[Reason]:
-    """Return the features by groups, the strongest first; a feature of a plugin is a group of its own."""
+    """Group features, largest contribution first. A plugin's feature forms a group of its own."""
     groups: dict[str, list[FeatureValue]] = {}
     for one in features:
         if abs(one.contribution) >= MIN_CONTRIBUTION:
@@ -59,7 +59,7 @@ def reasons(features: Sequence[FeatureValue]) -> list[Reason]:
 
 
 def columns(buckets: Sequence[Bucket], by: By) -> Columns:
-    """Return the buckets at their places in time; those without turns are gaps."""
+    """Lay the buckets out on a time axis, with gaps where there are no turns."""
     places = [_slot(one.start, by) for one in buckets]
     most = max((one.count for one in buckets), default=1)
     drawn = [
@@ -76,6 +76,6 @@ def _slot(start: datetime, by: By) -> int:
 
 
 def _last_day(start: datetime, by: By) -> date:
-    """Return the last day of a bucket, at most the last one of the calendar."""
+    """Return the last day of a bucket, at most ``date.max``."""
     days = monthrange(start.year, start.month)[1] if by == "month" else 7 if by == "week" else 1
     return date.fromordinal(min(start.toordinal() + days - 1, date.max.toordinal()))

@@ -1,4 +1,4 @@
-"""A page to talk on: the answer as it comes, and beside it what it was shown, why, and how to correct or forget it."""
+"""The chat page: answers are streamed, with the memories they are based on, which can be corrected or forgotten."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter()
 
 @router.get("/u/{user:path}/chat")
 async def chat(request: Request, here: Here, session: str = "") -> Response:
-    """Show what was said in a session, a new one by default, and the form for the next message."""
+    """Show the last turns of a session, by default a new one, and the form for the next message."""
     memory = memory_of(request)
     model = memory.admin.runtime.services.chat
     turns = await memory.list(**here.scope, session=session, kinds=["turn"], limit=MAX_EARLIER_TURNS) if session else []
@@ -26,7 +26,7 @@ async def chat(request: Request, here: Here, session: str = "") -> Response:
 
 @router.post("/u/{user:path}/chat")
 async def answer(request: Request, here: Here) -> StreamingResponse:
-    """Answer as events: ``piece``, then ``done`` with a part of a page, or ``error``."""
+    """Stream the answer as events: ``piece``, then ``done`` with an HTML fragment, or ``error``."""
     form = request.state.form
     reply = memory_of(request).chat(form.get("text", ""), **here.scope, session=form.get("session") or None)
 

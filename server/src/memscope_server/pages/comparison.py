@@ -1,7 +1,7 @@
-"""Comparison of two texts line by line, in time that grows with their lines and no faster.
+"""Line diff of two texts in near-linear time, so that no text can stall the server.
 
-A patience diff: lines that stand once in each text, in the longest run that is in order in both, are the same lines;
-between two of them it begins anew. Where no line stands once in both, the old lines are gone and the new ones are new.
+A patience diff: lines that are unique in both texts, in their longest common order, are anchors, and the texts between
+two anchors are compared recursively. Without anchors, all old lines count as removed and all new ones as added.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-MAX_SPLITS = 16  # of texts between lines between lines
+MAX_SPLITS = 16  # depth of the recursion between anchors
 Lines = Sequence[str]
 
 
 def compare(old: Lines, new: Lines) -> list[tuple[str, str]]:
-    """Return the lines of both in order: "-" for one that is gone, "+" for a new one, " " for one that stays."""
+    """Return the lines of both texts in order, marked "-" (removed), "+" (added) or " " (unchanged)."""
     return list(_compare(old, new, MAX_SPLITS))
 
 
@@ -42,13 +42,13 @@ def _compare_middle(old: Lines, new: Lines, depth: int) -> Iterator[tuple[str, s
 
 
 def _anchors(old: Lines, new: Lines) -> list[tuple[int, int]]:
-    """Return the places of lines that stand once in each, in the longest run that is in order in both."""
+    """Find the lines that are unique in both texts and return the indexes of their longest common subsequence."""
     places = {line: at for at, line in enumerate(new)}
     in_old, in_new = Counter(old), Counter(new)
     pairs = [(at, places[line]) for at, line in enumerate(old) if in_old[line] == 1 == in_new.get(line, 0)]
-    ends: list[int] = []  # by length of a run, the lowest place in ``new`` at which one ends
-    last: list[int] = []  # the pair that it ends with
-    before: list[int | None] = []
+    ends: list[int] = []  # by run length - 1: the lowest index in ``new`` at which such a run ends
+    last: list[int] = []  # by run length - 1: the pair at the end of that run
+    before: list[int | None] = []  # by pair: its predecessor in the longest run that ends with it
     for number, (_, at) in enumerate(pairs):
         length = bisect_left(ends, at)
         before.append(last[length - 1] if length else None)

@@ -1,4 +1,4 @@
-"""Pages about people and things: who is named most, one of them, their graph, the timeline."""
+"""Pages about people and things: the most frequent ones, details of each, their graph, the timeline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get("/u/{user:path}/entities")
 async def entities(request: Request, here: Here, kind: str = "") -> Response:
-    """Show who and what is named most, and how they hang together."""
+    """Show the most frequent entities and their graph."""
     known = memory_of(request).entities(**here.scope)
     listed = await known.list(top=MOST_SHOWN, kind=kind if kind in ENTITY_KINDS else None)
     graph = await known.graph(top=MAX_DRAWN_NODES)
@@ -32,7 +32,7 @@ async def entities(request: Request, here: Here, kind: str = "") -> Response:
 
 @router.get("/u/{user:path}/entities/{name:path}")
 async def entity(request: Request, here: Here, name: str) -> Response:
-    """Show everything about one of them."""
+    """Show an entity with its facts, turns, timeline and graph."""
     known = memory_of(request).entities(**here.scope)
     details = await known.get(name, top=MAX_DRAWN_NODES)
     weeks = await known.timeline(name, by="week")
@@ -59,7 +59,7 @@ async def correct(request: Request, here: Here, name: str, step: str) -> Respons
 
 @router.get("/u/{user:path}/timeline")
 async def timeline(request: Request, here: Here, by: str = "week") -> Response:
-    """Show how much was said when, about whom, and which topics came and went."""
+    """Show the number of turns over time, with the entities and themes of each period."""
     step: By = next((one for one in TIMELINE_STEPS if one == by), "week")
     line = await memory_of(request).entities(**here.scope).timeline(by=step)
     themes = sorted(line.themes, key=lambda theme: -theme.count)[:MAX_THEMES]
@@ -69,5 +69,5 @@ async def timeline(request: Request, here: Here, by: str = "week") -> Response:
 
 
 def picture(graph: EntityGraph, here: UserPage) -> Markup | None:
-    """Return the graph as SVG in which each name leads to its page; None where nothing is joined."""
-    return Markup(graph.svg(lambda name: here.at("entities", name))) if graph.edges else None  # it escapes the names
+    """Render the graph as SVG with a link on each name, or None if it has no edges."""
+    return Markup(graph.svg(lambda name: here.at("entities", name))) if graph.edges else None  # svg() escapes names

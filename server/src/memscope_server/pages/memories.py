@@ -1,4 +1,4 @@
-"""Pages of one user's memory: overview, lists, one record, a question."""
+"""Pages of one user's memory: overview, lists, one record, queries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def records(
     request: Request, here: Here, kind: str = "", q: str = "", as_of: str = "", since: str = "", until: str = "",
     session: str = "", closed: bool = False, offset: int = 0,
 ) -> Response:  # fmt: skip
-    """List records, newest first; the script asks for further pages as rows alone."""
+    """List records, newest first. For the next pages the script requests only the rows."""
     memory, offset = memory_of(request), max(0, offset)
     listing, page = await listings_of(request).page(
         memory, offset, MEMORIES_PER_PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
@@ -57,7 +57,7 @@ async def records(
 
 @router.get("/u/{user:path}/records/{id:path}")
 async def record(request: Request, here: Here, id: str) -> Response:
-    """Show one record: what it rests on, with the quoted words marked, its versions, and what rests on it."""
+    """Show a record with its sources, the quotes highlighted in them, its versions, and the records derived from it."""
     memory = memory_of(request)
     record = await memory.get(id, **here.scope)
     async with memory.admin.runtime.operation("get") as services:
@@ -68,7 +68,7 @@ async def record(request: Request, here: Here, id: str) -> Response:
 
 
 async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, Any]:
-    """Return the sources of a memory, the words quoted, its versions, what it superseded and what superseded it."""
+    """Collect a memory's sources, quotes, other versions, and the memories before and after it by supersession."""
     history = await memory_of(request).history(memory.id, **here.scope)
     quotes = memory.quotes if isinstance(memory, Observation) else ()
     return {
@@ -82,7 +82,7 @@ async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, An
 
 @router.get("/u/{user:path}/ask")
 async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Response:
-    """Show what memory finds for a question, why, and what was left out."""
+    """Show the hits for a query, the reasons for their ranking, and the records that were left out."""
     memory, hits = memory_of(request), Retrieval()
     listing, _ = await listings_of(request).page(memory, 0, 0, **here.scope)
     if q:

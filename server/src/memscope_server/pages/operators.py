@@ -15,7 +15,7 @@ router = APIRouter()
 
 @router.get("/")
 async def home(request: Request, caller: Anyone, q: str = "") -> Response:
-    """Redirect to the user's memory, or show the operator the users."""
+    """Show the list of users to an operator; redirect a user to their own memory."""
     if not caller.operator:
         return RedirectResponse(address(str(caller.token.user)), 303)
     users = await memory_of(request).admin.users()
@@ -25,7 +25,7 @@ async def home(request: Request, caller: Anyone, q: str = "") -> Response:
 
 @router.get("/jobs")
 async def jobs(request: Request, caller: Operator, user: str = "") -> Response:
-    """Show pending, failed and parked work, errors, models and cost, of all users or of one."""
+    """Show pending, failed and parked work, errors, models and cost, for one user or all."""
     status = await memory_of(request).admin.status(user=user or None)
     return render(request, "jobs.html", caller, status=status, wanted=user)
 

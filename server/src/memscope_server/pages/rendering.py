@@ -1,4 +1,4 @@
-"""Templates, what all of them are given, and the scope of an address."""
+"""Rendering of templates, the values shared by all of them, and the scope that a page's URL names."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from memscope_server.listing import kind_of, said_of
 from memscope_server.pages.charts import reasons
 from memscope_server.translations import PAGE_LANGUAGES, Translation, language_of
 
-MOST_SHOWN = 100  # of any list
+MOST_SHOWN = 100  # items per list
 templates = Jinja2Templates(Path(__file__).parents[1] / "templates")
 
 
 def render(
     request: Request, template: str, caller: Caller | None = None, *, code: int = 200, **values: Any
 ) -> HTMLResponse:
-    """Render a template in the reader's language, times in the memory's zone."""
+    """Render a template in the reader's language, with times in the memory's time zone."""
     words, zone = Translation(language_of(request)), memory_of(request).admin.runtime.services.zone
     shared = {
         "say": words.say, "name_of": words.name_of, "told": words.told, "lang": words.language,
@@ -44,23 +44,23 @@ def render(
 
 
 def failed(request: Request, status: int, code: str, detail: str) -> Response:
-    """Render an error; without a token, the page to sign in."""
+    """Render an error page, or redirect to the sign-in page if the token is missing."""
     if status == 401:
         return RedirectResponse("/login", 303)
     return render(request, "error.html", code=status, error=code, detail=detail)
 
 
 class UserPage:
-    """The scope of a page's address, checked against the token."""
+    """User and agent in the URL of a page, checked against the token."""
 
     def __init__(self, caller: Anyone, user: str, agent: str | None = None) -> None:
         self.caller, self.user = caller, user
         self.scope = caller.scope(user, agent or None)
         self.agent: str | None = self.scope["agent"]
-        self.kept_agent = self.agent if caller.operator else None  # an operator's choice; a token's needs no repeating
+        self.kept_agent = self.agent if caller.operator else None  # links repeat it; a user's token implies the agent
 
     def at(self, *parts: str, **asked: object) -> str:
-        """Return the address of a page of this user."""
+        """Return the URL of a page of this user, with ``asked`` as its query string."""
         asked |= {"agent": self.kept_agent}
         arguments = {name: value for name, value in asked.items() if value not in (None, "")}
         return (
@@ -89,7 +89,7 @@ def address(user: str, *parts: str) -> str:
 
 
 def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
-    """Return the midnight that a day, or one ``days`` later, begins with in the memory's zone; None without a day."""
+    """Parse an ISO date and return its midnight plus ``days`` in the memory's time zone; None if it is empty."""
     if not day:
         return None
     try:
@@ -100,7 +100,7 @@ def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
     try:
         start = datetime.combine(begin + timedelta(days=days), datetime.min.time())
         return min(max(start.replace(tzinfo=zone) if zone else start.astimezone(), first), last)
-    except (ValueError, OverflowError, OSError):  # at the ends of the calendar
+    except (ValueError, OverflowError, OSError):  # beyond the first or last day that datetime supports
         return last if begin.year > 1 else first
 
 
@@ -111,7 +111,7 @@ def title_of(record: Record) -> str:
 
 
 def split_quote(text: str, words: str) -> tuple[str, str, str]:
-    """Return the words before a quote, the quote, and those after it."""
+    """Split a text into the part before a quote, the quote, and the rest."""
     before, quote, after = text.partition(words) if words else (text, "", "")
     return before, quote, after
 

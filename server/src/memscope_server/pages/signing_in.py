@@ -1,4 +1,4 @@
-"""Pages that sign a browser in and out, and its language."""
+"""Pages to sign in and out and to choose the language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ router = APIRouter()
 
 @router.get("/login")
 async def login_page(request: Request, token: str | None = None) -> Response:
-    """Show the form; a link with a token signs in at once and redirects to an address without it."""
+    """Show the sign-in form. A link with a token signs in directly and redirects to a URL without the token."""
     return render(request, "login.html", wrong=False) if token is None else _signed_in(request, token)
 
 

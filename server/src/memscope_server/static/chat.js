@@ -1,5 +1,5 @@
 "use strict";
-// A message is sent, the answer is read as it comes, and what it was shown stands below it.
+// Send a message, show the answer while it streams in, and list the memories it is based on below it.
 const talk = document.getElementById("talk"), compose = document.querySelector(".compose");
 const field = compose?.querySelector("textarea"), send = compose?.querySelector("button");
 
@@ -66,7 +66,7 @@ compose?.addEventListener("submit", async (event) => {
 field?.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); compose.requestSubmit(); }
 });
-// A line is corrected or forgotten where it stands.
+// Correct or forget a listed memory in place.
 talk?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target, row = form.closest(".row"), button = form.querySelector("button");

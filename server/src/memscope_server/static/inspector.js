@@ -1,8 +1,8 @@
 "use strict";
-// The tab of this page is in view on a narrow screen.
+// On a narrow screen, scroll the tab of this page into view.
 const tab = document.querySelector("nav [aria-current]");
 if (tab) { tab.parentNode.scrollLeft = tab.offsetLeft - (tab.parentNode.clientWidth - tab.offsetWidth) / 2; }
-// Further rows before the end of a list comes into view.
+// Load the next rows shortly before the end of a list comes into view.
 const rows = document.getElementById("rows");
 const seen = new IntersectionObserver(async (entries) => {
   for (const entry of entries.filter((one) => one.isIntersecting)) {
@@ -16,7 +16,7 @@ const seen = new IntersectionObserver(async (entries) => {
 }, { rootMargin: "3000px" });
 function watch() { for (const more of rows?.querySelectorAll(".more") ?? []) { seen.observe(more); } }
 watch();
-// The slider sets the date beside it.
+// The slider sets the date field next to it.
 for (const range of document.querySelectorAll("[data-range]")) {
   const field = document.getElementById(range.dataset.range);
   const day = 86400000, first = Date.parse(range.dataset.first), last = Date.parse(range.dataset.last);
