@@ -7,7 +7,7 @@ from benchmarks.serving.requests import ask, ask_by_schema
 
 from memscope.errors import InputError
 from memscope_server.access import Caller
-from memscope_server.problems import STATUS
+from memscope_server.problems import HTTP_STATUS
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ async def test_no_route_leaks_fails_or_forgets_the_code_of_an_error(tmp_path, se
 
 async def test_a_leak_and_a_failure_are_noticed(tmp_path, settings, monkeypatch):
     monkeypatch.setattr(Caller, "scope", lambda self, user, agent=None: {"user": user, "agent": agent})
-    monkeypatch.setitem(STATUS, InputError, 501)
+    monkeypatch.setitem(HTTP_STATUS, InputError, 501)
     found = await ask(tmp_path, settings, 120)
     assert found["leaked"] and found["changed"] and found["failed"]
 

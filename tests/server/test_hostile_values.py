@@ -11,7 +11,7 @@ import pytest
 from memscope import AsyncMemoryScope, errors
 from memscope.errors import MemscopeError
 from memscope_server import create_app, problems
-from memscope_server.access import MOST_SESSIONS
+from memscope_server.access import MAX_SESSIONS_PER_TOKEN
 from memscope_server.pages.comparison import compare
 from memscope_server.tokens import TokenFile
 from memscope_server.translations import phrases
@@ -31,11 +31,11 @@ def kinds_of(root: type) -> set[type]:
 
 def test_every_error_has_a_status_and_a_refusal_is_no_failure_of_the_server():
     own = {kind for kind in kinds_of(MemscopeError) if kind.__module__ in (errors.__name__, problems.__name__)}
-    assert own == problems.STATUS.keys()
-    assert problems.STATUS[errors.Conflict] == 409 and set(problems.STATUS.values()) & {501} == set()
+    assert own == problems.HTTP_STATUS.keys()
+    assert problems.HTTP_STATUS[errors.Conflict] == 409 and set(problems.HTTP_STATUS.values()) & {501} == set()
     refusals = (errors.InputError, errors.NotFound, errors.Conflict, errors.ConfigError, problems.Forbidden)
-    assert all(400 <= problems.STATUS[kind] < 500 for root in refusals for kind in kinds_of(root) & own)
-    assert all(problems.STATUS[kind] >= 500 for kind in own if kind.retryable)
+    assert all(400 <= problems.HTTP_STATUS[kind] < 500 for root in refusals for kind in kinds_of(root) & own)
+    assert all(problems.HTTP_STATUS[kind] >= 500 for kind in own if kind.retryable)
 
 
 def test_an_error_of_a_plugin_has_the_status_of_its_nearest_ancestor():
@@ -120,7 +120,7 @@ async def test_many_sign_ins_of_one_token_sign_nobody_else_out(tmp_path):
         async with browser() as signed, browser() as first, browser() as many:
             await signed.post("/login", data={"token": operator})
             await first.post("/login", data={"token": alice})
-            for _ in range(MOST_SESSIONS - 1):
+            for _ in range(MAX_SESSIONS_PER_TOKEN - 1):
                 await many.post("/login", data={"token": alice})
             assert (await first.get("/api/v1/me")).status_code == 200
             for _ in range(500):
@@ -238,15 +238,15 @@ async def events(path, chat):
 
 
 async def test_half_an_emoji_of_the_model_does_not_end_the_stream(tmp_path):
-    told, records = await events(tmp_path, Halves())
-    assert "".join(data["text"] for name, data in told if name == "piece") == "Tea 🍵 and half \ufffd"
-    assert told[-1][0] == "done" and records[-1].text == "Tea 🍵 and half \ufffd"
+    pieces, records = await events(tmp_path, Halves())
+    assert "".join(data["text"] for name, data in pieces if name == "piece") == "Tea 🍵 and half \ufffd"
+    assert pieces[-1][0] == "done" and records[-1].text == "Tea 🍵 and half \ufffd"
 
 
 async def test_a_stream_ends_with_an_event_whatever_fails(tmp_path, caplog):
-    told, _ = await events(tmp_path, Halves(KeyError("the boat is green")))
-    assert told[-1] == (
+    pieces, _ = await events(tmp_path, Halves(KeyError("the boat is green")))
+    assert pieces[-1] == (
         "error",
-        {"code": "internal", "detail": problems.UNEXPECTED.format("KeyError"), "hint": "see the log"},
+        {"code": "internal", "detail": problems.BUG_DETAIL.format("KeyError"), "hint": "see the log"},
     )
     assert "KeyError" in caplog.text and "boat" not in caplog.text

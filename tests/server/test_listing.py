@@ -32,7 +32,7 @@ async def test_many_lists_of_one_user_drop_no_list_of_another(memory):
 
 
 async def test_lists_are_kept_within_a_number_of_ids(memory, monkeypatch):
-    monkeypatch.setattr(listing, "MAX_LISTED_IDS", 1500)
+    monkeypatch.setattr(listing, "MAX_CACHED_IDS", 1500)
     listings = Listings()
     first, second = await page(listings, memory, "alice"), await page(listings, memory, "bob")
     assert await page(listings, memory, "bob", offset=2) is second

@@ -59,8 +59,8 @@ def test_sentences_of_the_core_are_the_cores_in_english():
 
 def test_a_sentence_is_told_with_the_names_in_it():
     chinese = Translation("zh")
-    assert "session" in chinese.told("nothing is stored within session; leave one out to search more")
-    assert chinese.told("a sentence that nobody knows") == "a sentence that nobody knows"
+    assert "session" in chinese.translate("nothing is stored within session; leave one out to search more")
+    assert chinese.translate("a sentence that nobody knows") == "a sentence that nobody knows"
 
 
 def test_features_that_say_the_same_are_one_reason():

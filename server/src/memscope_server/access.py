@@ -16,10 +16,10 @@ from memscope.records import Insight, Observation
 from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
 
-COOKIE = "memscope_session"
-MOST_SESSIONS = 32  # per token
-SIGN_IN = "/login"
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+SESSION_COOKIE = "memscope_session"
+MAX_SESSIONS_PER_TOKEN = 32
+SIGN_IN_PATH = "/login"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Sessions:
         self._sessions[key] = Session(token.id)
         keys = self._keys.setdefault(token.id, [])
         keys.append(key)
-        for old in keys[:-MOST_SESSIONS]:
+        for old in keys[:-MAX_SESSIONS_PER_TOKEN]:
             self.close(old)
         return key
 
@@ -71,7 +71,7 @@ class Sessions:
         if scheme:
             token = self.tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
             return Caller(token) if token else None
-        caller = self.find(connection.cookies.get(COOKIE, ""))
+        caller = self.find(connection.cookies.get(SESSION_COOKIE, ""))
         return Caller(caller[0], caller[1].csrf) if caller else None
 
 
@@ -101,7 +101,7 @@ def caller(request: Request) -> Caller:
     caller: Caller | None = request.state.caller
     if caller is None:
         raise Unauthorized("a valid token is needed", hint="Authorization: Bearer TOKEN; memscope token add makes one")
-    if caller.csrf and request.method not in SAFE:
+    if caller.csrf and request.method not in SAFE_METHODS:
         csrf_token = request.headers.get("x-csrf-token") or request.state.form.get("csrf", "")
         if not secrets.compare_digest(csrf_token.encode(), caller.csrf.encode()):
             raise Forbidden(

@@ -21,7 +21,7 @@ from memscope.text.surrogates import joined
 from memscope_server import schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
-from memscope_server.problems import LOGGED, UNEXPECTED
+from memscope_server.problems import BUG_DETAIL, BUG_HINT
 from memscope_server.schemas import record_of, retrieval_of
 
 MAX_RECORDS_PER_CALL = 1000
@@ -256,8 +256,8 @@ async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> Asyn
             yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
         except Exception as error:  # its message may contain conversation text: log the type and traceback only
             log.error("memscope serve: %s in a chat\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
-            detail = UNEXPECTED.format(type(error).__name__)
-            yield _event("error", {"code": "internal", "detail": detail, "hint": LOGGED})
+            detail = BUG_DETAIL.format(type(error).__name__)
+            yield _event("error", {"code": "internal", "detail": detail, "hint": BUG_HINT})
 
 
 def _event(name: str, value: Any) -> bytes:

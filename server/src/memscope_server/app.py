@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from memscope import AsyncMemoryScope, __version__
 from memscope_server import api, api_blocks, api_entities, pages, problems
 from memscope_server.access import Sessions
-from memscope_server.guard import HEADERS, Guard
+from memscope_server.guard import SECURITY_HEADERS, Guard
 from memscope_server.limits import HttpLimits
 from memscope_server.listing import Listings
 from memscope_server.tokens import TokenFile
@@ -51,7 +51,7 @@ def create_app(
     app.state.listings = Listings()
     sessions = app.state.sessions = Sessions(tokens or TokenFile())
     for kind, handler in problems.HANDLERS.items():
-        app.add_exception_handler(kind, _answering(handler))
+        app.add_exception_handler(kind, _with_error_page(handler))
     app.include_router(api.health_router)
     for part in (api, api_blocks, api_entities):
         app.include_router(
@@ -63,7 +63,7 @@ def create_app(
     return app
 
 
-def _answering(problem: Handler) -> Handler:
+def _with_error_page(problem: Handler) -> Handler:
     """Wrap an error handler so that browsers get an HTML page instead of JSON."""
 
     async def answer(request: Request, error: Exception) -> Response:
@@ -71,9 +71,8 @@ def _answering(problem: Handler) -> Handler:
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/"):
             problem_json = json.loads(bytes(reply.body))
             detail = "; ".join(filter(None, (problem_json["detail"], problem_json["hint"])))
-            reply = pages.failed(request, problem_json["status"], problem_json["code"], detail)
-        for name, value in {**HEADERS, "cache-control": "no-store"}.items():  # a 500 response bypasses the guard
-            reply.headers[name] = value
+            reply = pages.error_page(request, problem_json["status"], problem_json["code"], detail)
+        reply.headers.update({**SECURITY_HEADERS, "cache-control": "no-store"})  # a 500 response bypasses the guard
         return reply
 
     return answer

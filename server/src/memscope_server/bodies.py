@@ -26,7 +26,7 @@ class Bodies:
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._held: Counter[str] = Counter()
-        self._unknown: OrderedDict[object, asyncio.Timeout] = OrderedDict()
+        self._anonymous: OrderedDict[object, asyncio.Timeout] = OrderedDict()
 
     @asynccontextmanager
     async def read(self, receive: Receive, most: int, seconds: float, owner: str | None) -> AsyncIterator[bytes | None]:
@@ -85,15 +85,15 @@ class Bodies:
         if owner is not None:
             yield timeout
             return
-        if len(self._unknown) >= self._limits.signing_in:
-            oldest = self._unknown.popitem(last=False)[1]
+        if len(self._anonymous) >= self._limits.signing_in:
+            oldest = self._anonymous.popitem(last=False)[1]
             if not oldest.expired():
                 oldest.reschedule(asyncio.get_running_loop().time())
-        self._unknown[key] = timeout
+        self._anonymous[key] = timeout
         try:
             yield timeout
         finally:
-            self._unknown.pop(key, None)
+            self._anonymous.pop(key, None)
 
     async def discard(self, receive: Receive) -> None:
         """Read and drop what a client still sends, for at most ``linger_s`` seconds."""

@@ -20,11 +20,11 @@ from memscope.errors import LimitError
 from memscope_server.limits import HttpLimits
 from memscope_server.problems import problem, problem_of
 
-ACCEPTED = 128  # per loop iteration: half the waiting limit, so that each connection is read before it is evicted
-QUEUED = 2048
-FILES = 4096
+MAX_ACCEPTS_AT_ONCE = 128  # half the waiting limit, so that each connection is read before it can be evicted
+LISTEN_QUEUE = 2048
+MIN_OPEN_FILES = 4096
 SERVER_DRAIN_S = 10  # at shutdown, for running requests
-PARSED_BYTES = 16 * 2**10  # per call of h11, which checks the size of headers only when they are incomplete
+MAX_PARSED_BYTES = 16 * 2**10  # per call of h11, which checks the size of headers only when they are incomplete
 
 
 def options(limits: HttpLimits | None = None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def options(limits: HttpLimits | None = None) -> dict[str, Any]:
         "http": protocol,
         "ws": "none",
         "server_header": False,
-        "backlog": ACCEPTED,
+        "backlog": MAX_ACCEPTS_AT_ONCE,
         "timeout_graceful_shutdown": SERVER_DRAIN_S,
     }
 
@@ -44,19 +44,19 @@ class Server(uvicorn.Server):
     """A server with a long listen queue that accepts few connections at a time; uvicorn has one setting for both."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        _allow_files()
+        _raise_file_limit()
         await super().startup(sockets)
         for listening in sockets or ():
-            listening.listen(QUEUED)
+            listening.listen(LISTEN_QUEUE)
 
 
-def _allow_files() -> None:
+def _raise_file_limit() -> None:
     """Raise the soft limit on open files (256 on macOS), because each connection uses one."""
     with suppress(ImportError, ValueError, OSError):  # Windows has no such limit
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+        wanted = MIN_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MIN_OPEN_FILES, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
@@ -69,14 +69,14 @@ class Connection(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = _CountedChunks(self.limits)
+        self.conn = _ChunkLimitedConnection(self.limits)
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._follow()
+        self._update_timeout()
         if len(self.waiting) > self.limits.waiting:
-            next(iter(self.waiting))._give_way()
+            next(iter(self.waiting))._abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
@@ -84,23 +84,23 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        for start in range(0, len(data), PARSED_BYTES):
+        for start in range(0, len(data), MAX_PARSED_BYTES):
             if not self.transport.is_closing():
-                super().data_received(data[start : start + PARSED_BYTES])
-        self._follow()
+                super().data_received(data[start : start + MAX_PARSED_BYTES])
+        self._update_timeout()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._follow()
+        self._update_timeout()
 
-    def _follow(self) -> None:
+    def _update_timeout(self) -> None:
         """Start the timeout between requests, or cancel it while one is handled."""
         if not getattr(self.cycle, "response_complete", True):  # the cycle is None before the first request
             self._stop_waiting()
         elif self not in self.waiting:
-            self.waiting[self] = self.loop.call_later(self.limits.head_s, self._give_way)
+            self.waiting[self] = self.loop.call_later(self.limits.head_s, self._abort)
 
-    def _give_way(self) -> None:
+    def _abort(self) -> None:
         self._stop_waiting()
         self.transport.abort()
 
@@ -138,12 +138,12 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def _refusal(self, msg: str) -> Response:
-        if isinstance(self.conn, _CountedChunks) and self.conn.too_many:
+        if isinstance(self.conn, _ChunkLimitedConnection) and self.conn.too_many:
             return problem_of(LimitError("chunks of a body", limit=self.limits.chunks, got=self.limits.chunks + 1))
         return problem(400, "http", msg, "send a request as HTTP/1.1 has it")
 
 
-class _CountedChunks(h11.Connection):
+class _ChunkLimitedConnection(h11.Connection):
     """Refuses bodies with too many chunks, since each costs as much as a small request."""
 
     def __init__(self, limits: HttpLimits) -> None:

@@ -12,13 +12,13 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memscope.errors import LimitError, MemscopeError
-from memscope_server.access import SAFE, SIGN_IN, Caller, Sessions
+from memscope_server.access import SAFE_METHODS, SIGN_IN_PATH, Caller, Sessions
 from memscope_server.bodies import Bodies, Disconnected, replay
 from memscope_server.limits import HttpLimits
 from memscope_server.problems import Forbidden, Misdirected, TokensUnreadable, problem_of
 
-FORM = "application/x-www-form-urlencoded"
-HEADERS = {
+FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
+SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -52,7 +52,7 @@ class Guard:
             self._check(scope, headers)
             scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]  # unsupported
             caller = self._identify(scope)
-            async with self._bodies.read(receive, *self._allowed(scope, headers, caller)) as body:
+            async with self._bodies.read(receive, *self._body_limits(scope, headers, caller)) as body:
                 reply.unread = reply.unread and body is None
                 state = {"caller": caller, "form": self._form(headers, body or b"")}
                 scope.setdefault("state", {}).update(state)
@@ -75,7 +75,7 @@ class Guard:
         if headers.get("host") not in self._hosts:
             raise Misdirected("this server does not answer to that name", hint="memscope serve --name adds one")
         origin = headers.get("origin")
-        if scope["method"] not in SAFE and origin is not None and _host(origin) not in self._hosts:
+        if scope["method"] not in SAFE_METHODS and origin is not None and _host(origin) not in self._hosts:
             raise Forbidden("another site may change nothing here", hint="send the request from a page of this server")
 
     def _identify(self, scope: Scope) -> Caller | None:
@@ -85,10 +85,10 @@ class Guard:
             log.error("memscope serve: %s", error)
             raise TokensUnreadable("the tokens cannot be read", hint="see the log of the server") from None
 
-    def _allowed(self, scope: Scope, headers: Headers, caller: Caller | None) -> tuple[int, float, str | None]:
+    def _body_limits(self, scope: Scope, headers: Headers, caller: Caller | None) -> tuple[int, float, str | None]:
         """Return the limits for the body: maximum bytes, seconds, and the token id that they count against."""
-        if caller is None or scope["path"] == SIGN_IN:
-            signs_in = scope["method"] == "POST" and scope["path"] == SIGN_IN
+        if caller is None or scope["path"] == SIGN_IN_PATH:
+            signs_in = scope["method"] == "POST" and scope["path"] == SIGN_IN_PATH
             return (self._limits.sign_in if signs_in else 0), self._limits.sign_in_s, None
         most = self._limits.form if _is_form(headers) else self._limits.body
         if (declared := headers.get("content-length", "")).isdecimal() and int(declared) > most:
@@ -118,16 +118,16 @@ class _Reply:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._complete(MutableHeaders(scope=message))
+            self._add_headers(MutableHeaders(scope=message))
         elif self.unread and not message.get("more_body", False):
             await self._send({**message, "more_body": True})
             await self._bodies.discard(self._receive)
             message = {"type": "http.response.body", "body": b""}
         await self._send(message)
 
-    def _complete(self, sent: MutableHeaders) -> None:
+    def _add_headers(self, sent: MutableHeaders) -> None:
         self.started = True
-        for name, value in HEADERS.items():
+        for name, value in SECURITY_HEADERS.items():
             sent.setdefault(name, value)
         if not self._scope["path"].startswith("/static/"):
             sent["cache-control"] = "no-store"
@@ -136,7 +136,7 @@ class _Reply:
 
 
 def _is_form(headers: Headers) -> bool:
-    return headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == FORM_MEDIA_TYPE
 
 
 def _host(origin: str) -> str | None:

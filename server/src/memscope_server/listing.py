@@ -18,10 +18,10 @@ from memscope.search.units import microseconds
 from memscope.stores import RecordKey
 from memscope.stores.rules import record_id
 
-MOST_LISTINGS = 8  # cached per user
-MAX_LISTED_IDS = 2_000_000  # cached for all users together, about 200 MB
-LEAST_IDS = 1000  # a shorter listing counts as this many ids, which bounds the number of empty listings
-NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_LISTINGS_PER_USER = 8
+MAX_CACHED_IDS = 2_000_000  # cached for all users together, about 200 MB
+MIN_IDS_PER_LISTING = 1000  # a shorter listing counts as this many ids, which bounds the number of empty listings
+UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +37,34 @@ class Listings:
     """LRU cache of listings, bounded per user and by the total number of ids."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], Listing] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], Listing] = OrderedDict()
 
     async def page(
         self, memory: AsyncMemoryScope, offset: int, limit: int, *, as_of: datetime | None = None, **asked: Any
     ) -> tuple[Listing, list[Record]]:
         """Return a listing and one page of it. ``asked`` are keywords of ``AsyncMemoryScope.list``."""
         key = asked["user"], repr((as_of, sorted(asked.items())))
-        listing = self._kept.get(key) if offset else None
+        listing = self._cache.get(key) if offset else None
         if listing is None:
             listing = await read(memory, as_of, asked)
-        self._kept[key] = listing
-        self._kept.move_to_end(key)
-        self._drop(asked["user"])
+        self._cache[key] = listing
+        self._cache.move_to_end(key)
+        self._evict(asked["user"])
         return listing, await fetch(memory, asked["user"], listing.ids[offset : offset + limit])
 
-    def _drop(self, user: str) -> None:
-        listed = [key for key in self._kept if key[0] == user]
-        for key in listed[:-MOST_LISTINGS]:
-            del self._kept[key]
-        left = sum(max(LEAST_IDS, len(one.ids)) for one in self._kept.values())
-        while left > MAX_LISTED_IDS and len(self._kept) > 1:
-            left -= max(LEAST_IDS, len(self._kept.popitem(last=False)[1].ids))
+    def _evict(self, user: str) -> None:
+        listed = [key for key in self._cache if key[0] == user]
+        for key in listed[:-MAX_LISTINGS_PER_USER]:
+            del self._cache[key]
+        left = sum(max(MIN_IDS_PER_LISTING, len(one.ids)) for one in self._cache.values())
+        while left > MAX_CACHED_IDS and len(self._cache) > 1:
+            left -= max(MIN_IDS_PER_LISTING, len(self._cache.popitem(last=False)[1].ids))
 
 
 async def read(memory: AsyncMemoryScope, as_of: datetime | None, asked: Mapping[str, Any]) -> Listing:
-    keys = await _keys(memory, **asked) if as_of is None else await _known_keys(memory, as_of, asked)
+    keys = await _keys(memory, **asked) if as_of is None else await _keys_known_at(memory, as_of, asked)
     keys.sort(key=lambda key: (key.said, key.number), reverse=True)  # ties: last stored first
-    first = NO_TIME + timedelta(microseconds=keys[-1].said) if keys else None
+    first = UNIX_EPOCH + timedelta(microseconds=keys[-1].said) if keys else None
     return Listing([key.id for key in keys], Counter(key.kind for key in keys), first)
 
 
@@ -78,7 +78,7 @@ async def _keys(
         return await services.store.keys(select)
 
 
-async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[str, Any]) -> list[RecordKey]:
+async def _keys_known_at(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[str, Any]) -> list[RecordKey]:
     """Select what was known at ``as_of``. Only superseded and proposed memories must be fetched to decide it."""
     until = microseconds(as_of)
     every = [key for key in await _keys(memory, **{**asked, "superseded": True}) if key.said <= until]

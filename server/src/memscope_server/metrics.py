@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 
 from memscope import AsyncMemoryScope
 
-COUNTED = {
+COUNT_METRICS = {
     "users": "Users.",
     "turns": "Turns kept.",
     "observations": "Observations, superseded ones too.",
@@ -17,12 +17,12 @@ COUNTED = {
     "units": "Searchable units.",
     "vectors": "Stored vectors.",
 }
-BY_STAGE = {
+STAGE_METRICS = {
     "pending": "Items that wait for a stage.",
     "failed": "Items that failed and will be tried again.",
     "parked": "Items that failed too often.",
 }
-COSTS = {
+COST_METRICS = {
     "calls": "Calls of the chat model by the back end, of all processes.",
     "characters": "Characters sent to and received from it.",
     "tokens": "Tokens of these calls, estimated where the server does not count them.",
@@ -36,13 +36,13 @@ async def exposition(memory: AsyncMemoryScope) -> PlainTextResponse:
 
 
 def lines(status: Mapping[str, Any]) -> Iterator[str]:
-    for name, about in COUNTED.items():
+    for name, about in COUNT_METRICS.items():
         yield from _metric(name, about, {"": status[name]})
-    for name, about in BY_STAGE.items():
+    for name, about in STAGE_METRICS.items():
         yield from _metric(name, about, {f'stage="{stage}"': number for stage, number in status[name].items()})
     errors = {f'code="{_escaped(code)}"': number for code, number in status["errors"].items()}
     yield from _metric("errors", "Failed work by the code of its last error.", errors)
-    for name, about in COSTS.items():
+    for name, about in COST_METRICS.items():
         spent = {f'operation="{_escaped(one)}"': amounts[name] for one, amounts in status["costs"].items()}
         yield from _metric(f"chat_{name}_total", about, spent, "counter")
     usage = status["usage"]

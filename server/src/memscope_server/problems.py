@@ -18,7 +18,7 @@ from memscope.text.surrogates import joined
 from memscope_server.schemas import Problem
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
-UNEXPECTED, LOGGED = "{}, which is a bug of memscope or of a plugin", "see the log"
+BUG_DETAIL, BUG_HINT = "{}, which is a bug of memscope or of a plugin", "see the log"
 
 
 class Unauthorized(MemscopeError):
@@ -59,7 +59,7 @@ class TokensUnreadable(MemscopeError):
 
 
 #: HTTP status by error class. A class that is not listed, such as a plugin's, gets the status of its nearest ancestor.
-STATUS: Mapping[type, int] = {
+HTTP_STATUS: Mapping[type, int] = {
     MemscopeError: 500,
     Unauthorized: 401,
     Forbidden: 403,
@@ -101,7 +101,7 @@ STATUS: Mapping[type, int] = {
 
 
 def status_of(error: MemscopeError) -> int:
-    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    return next(HTTP_STATUS[kind] for kind in type(error).__mro__ if kind in HTTP_STATUS)
 
 
 class _Json(JSONResponse):
@@ -144,7 +144,7 @@ async def http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, error: Exception) -> JSONResponse:
-    return problem(500, "internal", UNEXPECTED.format(type(error).__name__), LOGGED)
+    return problem(500, "internal", BUG_DETAIL.format(type(error).__name__), BUG_HINT)
 
 
 _DESCRIBED = {"description": "An error", "content": {PROBLEM_MEDIA_TYPE: {"schema": Problem.model_json_schema()}}}

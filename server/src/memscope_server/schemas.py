@@ -17,7 +17,7 @@ MAX_FIELDS = 64
 MAX_REQUEST_VALUES = 50_000
 
 
-def _few_values(value: Any) -> Any:
+def _limit_values(value: Any) -> Any:
     """Refuse JSON with more than ``MAX_REQUEST_VALUES`` nested values before the slower validation of each."""
     waiting, count = [value], 0
     while waiting:
@@ -30,7 +30,7 @@ def _few_values(value: Any) -> Any:
     return value
 
 
-JsonObject = Annotated[dict[str, Any], BeforeValidator(_few_values)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_limit_values)]
 Ids = Annotated[list[str], Field(max_length=10_000, fail_fast=True)]
 Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
@@ -39,20 +39,20 @@ Writer = Literal["person", "model", "backend"]
 EntityKind = Literal["person", "place", "organisation", "thing", "topic"]
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """Base of request bodies: unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _few_fields(cls, value: Any) -> Any:
+    def _limit_fields(cls, value: Any) -> Any:
         if isinstance(value, dict) and len(value) > MAX_FIELDS:
             raise ValueError(f"more than {MAX_FIELDS} fields")
         return value
 
 
-class TurnIn(Given):
+class TurnIn(RequestBody):
     role: Literal["user", "assistant", "system", "tool", "person"]
     content: Words
     speaker: Name | None = None
@@ -62,7 +62,7 @@ class TurnIn(Given):
     metadata: JsonObject = {}
 
 
-class TurnsIn(Given):
+class TurnsIn(RequestBody):
     turns: Annotated[list[TurnIn], Field(min_length=1, max_length=10_000, fail_fast=True)]
     agent: Name | None = None
     session: Name | None = None
@@ -70,7 +70,7 @@ class TurnsIn(Given):
     zone: str | None = None
 
 
-class MemoryIn(Given):
+class MemoryIn(RequestBody):
     text: Words
     agent: Name | None = None
     session: Name | None = None
@@ -86,14 +86,14 @@ class MemoryIn(Given):
     zone: str | None = None
 
 
-class MemoryChange(Given):
+class MemoryChange(RequestBody):
     text: Words | None = None
     data: JsonObject | None = None
     expires: datetime | None = None
     version: Version | None = None
 
 
-class QuestionIn(Given):
+class QuestionIn(RequestBody):
     query: Annotated[str, Field(max_length=32 * 1024)]
     agent: Name | None = None
     session: Name | None = None
@@ -115,7 +115,7 @@ class ContextIn(QuestionIn):
     assemble: bool = False
 
 
-class ForgetIn(Given):
+class ForgetIn(RequestBody):
     agent: Name | None = None
     session: Name | None = None
     ids: Ids | None = None
@@ -129,23 +129,23 @@ class ForgetIn(Given):
     dry_run: bool = False
 
 
-class ChatIn(Given):
+class ChatIn(RequestBody):
     text: Words
     agent: Name | None = None
     session: Name | None = None
     persona: Words | None = None
 
 
-class AuditIn(Given):
+class AuditIn(RequestBody):
     ask: int
     preview: bool = False
 
 
-class IdsIn(Given):
+class IdsIn(RequestBody):
     ids: Annotated[list[str], Field(min_length=1, max_length=1000, fail_fast=True)]
 
 
-class BlockIn(Given):
+class BlockIn(RequestBody):
     label: Name
     value: Words = ""
     agent: Name | None = None
@@ -157,7 +157,7 @@ class BlockIn(Given):
     author: Writer = "person"
 
 
-class BlockChange(Given):
+class BlockChange(RequestBody):
     agent: Name | None = None
     limit: Annotated[int, Field(ge=1, le=100_000)] | None = None
     description: str | None = None
@@ -167,7 +167,7 @@ class BlockChange(Given):
     author: Writer = "person"
 
 
-class BlockEdit(Given):
+class BlockEdit(RequestBody):
     """An edit of a block. ``old`` is for replace; ``line`` is for insert, 1 for the first line and -1 for the end."""
 
     operation: Literal["append", "replace", "remove", "insert", "rethink"]
@@ -181,13 +181,13 @@ class BlockEdit(Given):
     version: Version | None = None
 
 
-class BlockRevert(Given):
+class BlockRevert(RequestBody):
     version: Version
     agent: Name | None = None
     reason: str = ""
 
 
-class OtherName(Given):
+class OtherName(RequestBody):
     other: Name
     agent: Name | None = None
 
@@ -203,30 +203,30 @@ class Problem(BaseModel):
     hint: str
 
 
-class Shown(BaseModel):
+class ResponsePart(BaseModel):
     """Base of response parts that are built from an object with the same attributes."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class Period(Shown):
+class Period(ResponsePart):
     start: datetime
     end: datetime
 
 
-class QuoteOut(Shown):
+class QuoteOut(ResponsePart):
     turn: str
     text: str
 
 
-class SentenceOut(Shown):
+class SentenceOut(ResponsePart):
     """A sentence of an insight, with the ids of the observations that it rests on."""
 
     text: str
     sources: list[str]
 
 
-class RecordOut(Shown):
+class RecordOut(ResponsePart):
     """A turn, an observation or an insight. ``time`` is when it was said; ``sources`` are ids it is derived from."""
 
     kind: Kind
@@ -261,7 +261,7 @@ class RecordOut(Shown):
     expires: datetime | None = None
 
 
-class FeatureOut(Shown):
+class FeatureOut(ResponsePart):
     """One feature of a hit's score: contribution = value x weight."""
 
     name: str
@@ -270,31 +270,31 @@ class FeatureOut(Shown):
     contribution: float
 
 
-Made = Annotated[RecordOut, BeforeValidator(lambda record: record_of(record))]
+RecordField = Annotated[RecordOut, BeforeValidator(lambda record: record_of(record))]
 
 
-class HitOut(Shown):
+class HitOut(ResponsePart):
     id: str
     text: str
     time: datetime
     score: float
     found_by: list[str]
     changed: datetime | None
-    turn: Made | None
-    insight: Made | None
-    observations: list[Made]
-    superseded: list[Made]
+    turn: RecordField | None
+    insight: RecordField | None
+    observations: list[RecordField]
+    superseded: list[RecordField]
     features: list[FeatureOut]
 
 
-class LeftOutOut(Shown):
+class LeftOutOut(ResponsePart):
     """A record that matched the query and was left out of the hits."""
 
     id: str
     why: Literal["superseded", "expired", "proposed", "equal"]
 
 
-class RetrievalOut(Shown):
+class RetrievalOut(ResponsePart):
     """The hits, best first. Without hits, ``reason`` explains why and ``why`` is its code."""
 
     hits: list[HitOut]

@@ -51,7 +51,7 @@ class TokenFile:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or folder("config") / "tokens.json"
-        self._read: tuple[int, int, int] | None = None
+        self._file_state: tuple[int, int, int] | None = None
         self._tokens: tuple[Token, ...] = ()
         self._valid: dict[str, Token] = {}  # by digest and by id
         self._temporary: dict[str, Token] = {}
@@ -61,13 +61,13 @@ class TokenFile:
         try:
             status = self.path.stat()
             state = (status.st_mtime_ns, status.st_ino, status.st_size)
-            if state != self._read:
-                self._keep(self._load())
+            if state != self._file_state:
+                self._index(self._load())
                 # A write within the same tick of the file system's clock would go unnoticed: read again next time.
-                self._read = state if time.time_ns() - status.st_mtime_ns > SETTLED_NS else None
+                self._file_state = state if time.time_ns() - status.st_mtime_ns > SETTLED_NS else None
         except FileNotFoundError:
-            self._keep(())
-            self._read = None
+            self._index(())
+            self._file_state = None
         return self._tokens
 
     def add_temporary(self) -> str:
@@ -88,7 +88,7 @@ class TokenFile:
         self.tokens()
         return self._valid.get(key) or self._temporary.get(key)
 
-    def _keep(self, tokens: tuple[Token, ...]) -> None:
+    def _index(self, tokens: tuple[Token, ...]) -> None:
         valid = [one for one in tokens if not one.revoked]
         self._tokens, self._valid = tokens, {key: one for one in valid for key in (one.id, one.digest)}
 
@@ -102,14 +102,14 @@ class TokenFile:
             validation.scope(user, agent)
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
         token = Token("", digest_of(secret), role, user, agent, name[:100], _now())
-        with self._changing() as tokens:
+        with self._locked() as tokens:
             token = replace(token, id=_free_id({one.id for one in tokens}))
             tokens.append(token)
         return token, secret
 
     def revoke(self, id: str) -> Token:
         """Revoke a token. Raise ``NotFound`` if the id is unknown or already revoked."""
-        with self._changing() as tokens:
+        with self._locked() as tokens:
             place = next((place for place, one in enumerate(tokens) if one.id == id and not one.revoked), None)
             if place is None:
                 raise NotFound(f"there is no valid token {id!r}", hint="memscope token list shows them")
@@ -117,7 +117,7 @@ class TokenFile:
         return revoked
 
     @contextmanager
-    def _changing(self) -> Iterator[list[Token]]:
+    def _locked(self) -> Iterator[list[Token]]:
         """Yield the list of tokens for changes under the file's lock, then save it; after an error nothing is saved."""
         try:
             with shared_file.locked(self.path):

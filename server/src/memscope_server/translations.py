@@ -45,7 +45,7 @@ class Translation:
     def say(self, phrase: str, **values: object) -> str:
         return phrases()[phrase][self.language].format(**values)
 
-    def told(self, sentence: str) -> str:
+    def translate(self, sentence: str) -> str:
         """Translate a sentence of the core; leave it as it is without a translation."""
         for pattern, translations in _sentences():
             if match := pattern.fullmatch(sentence):

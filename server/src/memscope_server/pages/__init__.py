@@ -13,10 +13,10 @@ chat.py        streamed answers with the memories they are based on
 from fastapi import APIRouter
 
 from memscope_server.pages import blocks, changes, chat, entities, memories, operators, signing_in
-from memscope_server.pages.rendering import failed
+from memscope_server.pages.rendering import error_page
 
 router = APIRouter()
 for part in (signing_in, operators, changes, chat, blocks, entities, memories):
     router.include_router(part.router)
 
-__all__ = ["failed", "router"]
+__all__ = ["error_page", "router"]

@@ -16,8 +16,8 @@ from memscope_server.api import memory_of
 from memscope_server.pages.comparison import compare
 from memscope_server.pages.rendering import Here, back, show
 
-MOST_VERSIONS = 20  # per page
-MOST_LINES = 500  # per version
+MAX_VERSIONS_PER_PAGE = 20
+MAX_LINES_PER_VERSION = 500
 router = APIRouter()
 
 
@@ -31,11 +31,11 @@ async def history(request: Request, here: Here, label: str, offset: int = 0) -> 
     """Show a page of a block's versions, newest first, each as a diff to its predecessor."""
     versions, offset = await memory_of(request).blocks(**here.scope).history(label), max(0, offset)
     end = max(0, len(versions) - offset)
-    begin = max(0, end - MOST_VERSIONS)
+    begin = max(0, end - MAX_VERSIONS_PER_PAGE)
     shown = await asyncio.to_thread(changes, versions[max(0, begin - 1) : end], begin == 0)
     return show(
         request, "block.html", here, label=label, versions=shown[::-1], newest=versions[-1].version if versions else 0,
-        following=offset + MOST_VERSIONS if begin else None,
+        following=offset + MAX_VERSIONS_PER_PAGE if begin else None,
     )  # fmt: skip
 
 
@@ -50,9 +50,10 @@ class BlockVersion(NamedTuple):
 def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersion]:
     """Diff consecutive versions. Unless ``from_the_first``, the first one only serves as the base of the second."""
     texts = [[] if from_the_first else None, *(one.value.splitlines() for one in versions)]
-    compared = zip(versions, pairwise(texts), strict=True)
-    compared_versions = [(one, compare(old, new or [])) for one, (old, new) in compared if old is not None]
-    return [BlockVersion(one, lines[:MOST_LINES], max(0, len(lines) - MOST_LINES)) for one, lines in compared_versions]
+    pairs = zip(versions, pairwise(texts), strict=True)
+    diffs = [(one, compare(old, new or [])) for one, (old, new) in pairs if old is not None]
+    limit = MAX_LINES_PER_VERSION
+    return [BlockVersion(one, lines[:limit], max(0, len(lines) - limit)) for one, lines in diffs]
 
 
 @router.post("/u/{user:path}/blocks")

@@ -13,7 +13,7 @@ from memscope.reconciliation.approval import superseded_by
 from memscope_server.access import decide, proposals_for
 from memscope_server.api import memory_of
 from memscope_server.listing import fetch
-from memscope_server.pages.rendering import MOST_SHOWN, Here, back, day_start, show
+from memscope_server.pages.rendering import MAX_LIST_ITEMS, Here, back, day_start, show
 
 SELECTOR_FIELDS = ("id", "text", "since", "until", "session")
 router = APIRouter()
@@ -24,7 +24,7 @@ async def review(request: Request, here: Here) -> Response:
     """Show proposals, each with its quote and the memories that it would supersede."""
     memory = memory_of(request)
     waiting = await proposals_for(memory, here.scope)
-    shown = waiting[:MOST_SHOWN]
+    shown = waiting[:MAX_LIST_ITEMS]
     replaced = {one.id: await fetch(memory, here.user, superseded_by(one)) for one in shown}
     return show(request, "review.html", here, proposals=shown, number=len(waiting), replaced=replaced)
 
@@ -61,7 +61,7 @@ async def forget_page(request: Request, here: Here) -> Response:
         return show(request, "forget.html", here)
     memory = memory_of(request)
     report = await memory.forget(**here.scope, **selected, dry_run=True)
-    goes = await fetch(memory, here.user, report.ids[:MOST_SHOWN])
+    goes = await fetch(memory, here.user, report.ids[:MAX_LIST_ITEMS])
     return show(request, "forget_preview.html", here, asked=asked, report=report, goes=goes)
 
 

@@ -12,7 +12,7 @@ from memscope.entities.results import By
 from memscope.errors import InputError
 from memscope_server.api import memory_of
 from memscope_server.pages.charts import columns
-from memscope_server.pages.rendering import MOST_SHOWN, Here, UserPage, back, show
+from memscope_server.pages.rendering import MAX_LIST_ITEMS, Here, UserPage, back, show
 
 TIMELINE_STEPS: tuple[By, ...] = ("day", "week", "month")
 MAX_DRAWN_NODES, MAX_THEMES = 18, 12
@@ -23,7 +23,7 @@ router = APIRouter()
 async def entities(request: Request, here: Here, kind: str = "") -> Response:
     """Show the most frequent entities and their graph."""
     known = memory_of(request).entities(**here.scope)
-    listed = await known.list(top=MOST_SHOWN, kind=kind if kind in ENTITY_KINDS else None)
+    listed = await known.list(top=MAX_LIST_ITEMS, kind=kind if kind in ENTITY_KINDS else None)
     graph = await known.graph(top=MAX_DRAWN_NODES)
     return show(
         request, "entities.html", here, entities=listed, kind=kind, kinds=ENTITY_KINDS, graph=picture(graph, here)

@@ -24,7 +24,7 @@ from memscope_server.listing import kind_of, said_of
 from memscope_server.pages.charts import reasons
 from memscope_server.translations import PAGE_LANGUAGES, Translation, language_of
 
-MOST_SHOWN = 100  # items per list
+MAX_LIST_ITEMS = 100
 templates = Jinja2Templates(Path(__file__).parents[1] / "templates")
 
 
@@ -34,7 +34,7 @@ def render(
     """Render a template in the reader's language, with times in the memory's time zone."""
     words, zone = Translation(language_of(request)), memory_of(request).admin.runtime.services.zone
     shared = {
-        "say": words.say, "name_of": words.name_of, "told": words.told, "lang": words.language,
+        "say": words.say, "name_of": words.name_of, "translate": words.translate, "lang": words.language,
         "topic": languages.get(words.language).topic_name,
         "caller": caller, "csrf": caller.csrf if caller else "",
         "day": lambda time: f"{in_zone(time, zone):%Y-%m-%d}",
@@ -43,7 +43,7 @@ def render(
     return templates.TemplateResponse(request, template, {**shared, **values}, status_code=code)
 
 
-def failed(request: Request, status: int, code: str, detail: str) -> Response:
+def error_page(request: Request, status: int, code: str, detail: str) -> Response:
     """Render an error page, or redirect to the sign-in page if the token is missing."""
     if status == 401:
         return RedirectResponse("/login", 303)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from memscope_server.access import COOKIE, Anyone, Sessions
+from memscope_server.access import SESSION_COOKIE, Anyone, Sessions
 from memscope_server.pages.rendering import render
 from memscope_server.translations import PAGE_LANGUAGES
 
@@ -30,15 +30,15 @@ def _signed_in(request: Request, secret: str) -> Response:
         return render(request, "login.html", code=401, wrong=True)
     reply = RedirectResponse("/", 303)
     secure = request.url.scheme == "https"
-    reply.set_cookie(COOKIE, sessions.open(token), httponly=True, samesite="strict", secure=secure)
+    reply.set_cookie(SESSION_COOKIE, sessions.open(token), httponly=True, samesite="strict", secure=secure)
     return reply
 
 
 @router.post("/logout")
 async def logout(request: Request, caller: Anyone) -> Response:
-    request.app.state.sessions.close(request.cookies.get(COOKIE, ""))
+    request.app.state.sessions.close(request.cookies.get(SESSION_COOKIE, ""))
     reply = RedirectResponse("/login", 303)
-    reply.delete_cookie(COOKIE)
+    reply.delete_cookie(SESSION_COOKIE)
     return reply
 
 

@@ -28,10 +28,10 @@ async function* events(reply) {
 }
 
 function fail(words, problem) {
-  const told = words.parentNode.appendChild(document.createElement("p"));
-  told.className = "problem";
-  told.setAttribute("role", "alert");
-  told.textContent = [problem.detail, problem.hint].filter(Boolean).join("; ") || send.dataset.broken;
+  const alert = words.parentNode.appendChild(document.createElement("p"));
+  alert.className = "problem";
+  alert.setAttribute("role", "alert");
+  alert.textContent = [problem.detail, problem.hint].filter(Boolean).join("; ") || send.dataset.broken;
 }
 
 async function answer(reply, words) {
