@@ -1,1 +1,1 @@
-"""The program ``memscope``: commands, a chat at the terminal, and a demonstration."""
+"""The command line program ``memscope``: commands, a chat, and a demo."""

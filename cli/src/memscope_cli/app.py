@@ -1,8 +1,8 @@
-"""The program ``memscope``: a click group whose commands plugins register, the built-in ones included.
+"""The program ``memscope``: a click group with the built-in commands and those of plugins.
 
-Exit codes: 0 done, 1 a bug or a closed pipe, 2 wrong usage or input, 3 configuration or plugin, 4 store, 5 model,
-6 partly done, 130 interrupted. An error is one line on stderr, or one object with ``--json``; ``--debug`` adds the
-traceback.
+Exit codes: 0 success, 1 bug or closed pipe, 2 wrong usage or input, 3 configuration or plugin, 4 store, 5 model,
+6 partial success, 130 interrupted. An error is one line on stderr, or one JSON object with ``--json``; ``--debug`` adds
+the traceback.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memscope_cli.commands.options import BUG, INTERRUPTED, Call, Group, exit_co
 from memscope_cli.commands.output import json_line, print_error
 
 COMMANDS_OF_EXTRAS = {"mcp": "mcp", "serve": "server", "token": "server"}
-#: What people type for a command, understood and not listed.
+#: Hidden aliases of commands, for names that people try.
 COMMAND_ALIASES = {
     "ask": "context",
     **dict.fromkeys(("search", "find", "recall", "query"), "retrieve"),
@@ -34,7 +34,7 @@ COMMAND_ALIASES = {
     **dict.fromkeys(("get", "cat"), "show"),
     "ls": "list",
 }
-#: Words that are answered with the command that does it: nothing is removed by a guess.
+#: Names that only get a pointer to the right command, because a guess must not delete anything.
 SEE_COMMAND = {
     **dict.fromkeys(("delete", "remove", "rm"), "forget"),
     **dict.fromkeys(("ui", "web", "inspector", "dashboard"), "serve"),
@@ -45,7 +45,7 @@ NO_COMMANDS = ("q", "quit", "exit", "bye")
 
 
 class Program(Group):
-    """The group. Plugins other than the built-in one are loaded when a command is unknown, or to list them all."""
+    """The root group. It loads plugins only for an unknown command or to list all commands."""
 
     _discovered = False
 
@@ -93,7 +93,7 @@ class Program(Group):
 
 
 def _explain_unknown(name: str, commands: Iterable[str]) -> None:
-    """Raise the error that helps with the name of no command, where it is known what was meant."""
+    """Raise an error with specific advice about an unknown command, if its name suggests what was meant."""
     if extra := COMMANDS_OF_EXTRAS.get(name):
         message = say("{command} comes with the extra {extra}, which is not loaded", command=name, extra=extra)
         raise ConfigError(message, hint=install_hint(extra))
@@ -103,19 +103,19 @@ def _explain_unknown(name: str, commands: Iterable[str]) -> None:
     if name in NO_COMMANDS:
         raise InputError(say("nothing is open: each command ends by itself, and /exit ends memscope chat"))
     near = get_close_matches(name, [*commands, *COMMAND_ALIASES], 1)
-    if near and near[0] in COMMAND_ALIASES:  # click proposes the listed ones
+    if near and near[0] in COMMAND_ALIASES:  # click itself suggests listed commands
         raise InputError(say("no command {name}; did you mean {near}?", name=repr(name), near=repr(near[0])))
 
 
 def _asked_language(args: Sequence[str]) -> str | None:
-    """Return the value of --lang, read before anything else: help is printed while options are read."""
+    """Find the value of --lang before click parses the options, since --help prints during parsing."""
     words = [part for arg in args for part in (arg.split("=", 1) if arg.startswith("--lang=") else [arg])]
     return next((value for name, value in pairwise(words) if name == "--lang"), None)
 
 
 def _report(error: Exception, *, machine: bool, debug: bool) -> int:
-    """Print an error, for programs as an object; returns its exit code."""
-    shows_help = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.2
+    """Print an error, as JSON if ``machine``, and return its exit code."""
+    shows_help = getattr(click.exceptions, "NoArgsIsHelpError", ())  # new in click 8.2
     if isinstance(error, click.UsageError) and isinstance(error, shows_help):
         error.show()
         return error.exit_code
@@ -132,7 +132,7 @@ def _report(error: Exception, *, machine: bool, debug: bool) -> int:
 
 
 def _explained(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Return the exit code of an error, and what its object for programs says."""
+    """Return the exit code of an error and the fields of its JSON object."""
     if isinstance(error, MemscopeError):
         about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}
         return exit_code(error), {**about, "message": say_error(error)}
@@ -159,8 +159,8 @@ register(cli)
 
 
 def main() -> None:
-    """Entry point. What a console cannot encode is escaped, never an error."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background shell's: an interrupt sent on purpose ends us
+    """Run the program. Characters that the console cannot encode are escaped."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # inherited from a shell's "&"; react to SIGINT nevertheless
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,7 +1,7 @@
-"""Read the rows of a damaged file, page by page, without relying on its tree or schema.
+"""Read the rows of a damaged SQLite file page by page, without relying on its b-trees or schema.
 
-Only the layout of single pages is trusted (sqlite.org/fileformat2.html); committed pages in the WAL replace those in
-the file. Nothing is written. Deleted rows do not reappear: ``secure_delete`` overwrote them.
+Only the layout of single pages is trusted (sqlite.org/fileformat2.html). Committed pages in the WAL replace those in
+the file. Nothing is written. Deleted rows do not reappear, because ``secure_delete`` has overwritten them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from memscope.stores.sqlite.files import MAGIC
 
 Value: TypeAlias = int | float | str | bytes | None
 TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02  # pages with rows; tables WITHOUT ROWID are indexes
-PAGE_BYTES = 8192  # schema.create
+PAGE_BYTES = 8192  # as set by ``schema.create``; used if the header is damaged
 WAL_MAGIC = (0x377F0682, 0x377F0683)
-_INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # serial type: bytes
-MAX_OVERFLOW_READS = 8  # per overflow page, which an intact file reads once: damaged chains can be circular
+_INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # SQLite serial type: size in bytes
+MAX_OVERFLOW_READS = 8  # per overflow page: an intact file needs one, and a damaged chain can be circular
 
 
 class RawRow(NamedTuple):
-    """``rowid`` is None for a row of an index."""
+    """A row of a table, or of an index, whose ``rowid`` is None."""
 
     rowid: int | None
     values: Sequence[Value]
 
 
 class Broken(ValueError):
-    """The bytes are not a row."""
+    """The bytes are not a valid row."""
 
 
 class Pages:
@@ -55,7 +55,7 @@ class Pages:
         return self._file.read(self.size)
 
     def rows(self) -> Iterator[RawRow]:
-        """Yield the rows of all tables and indexes in no order; ``broken`` counts unreadable ones."""
+        """Yield the rows of all tables and indexes in arbitrary order; count unreadable ones in ``broken``."""
         behind = sorted(number for number in self._committed if number > self._in_file)
         for number in chain(range(2, self._in_file + 1), behind):
             page = self.page(number)
@@ -121,7 +121,7 @@ def _page_size(file: BinaryIO) -> int:
 
 
 def _committed(wal: BinaryIO, size: int) -> dict[int, int]:
-    """Map page numbers to offsets in the WAL, without stale frames and uncommitted transactions."""
+    """Map page numbers to offsets in the WAL, ignoring stale frames and uncommitted transactions."""
     head = wal.read(32)
     if len(head) < 32 or _int(head, 0, 4) not in WAL_MAGIC or _int(head, 8, 4) != size:
         return {}

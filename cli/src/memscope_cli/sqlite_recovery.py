@@ -1,6 +1,6 @@
-"""Restore a backup over a store, and recover the readable records of a damaged store into a new one.
+"""Restore a SQLite store from a backup, and recover the readable records of a damaged store into a new one.
 
-Both work on SQLite files that no process has open.
+No other process may have the files open.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from memscope_cli.page_reader import RawRow, Value
 T = TypeVar("T")
 Take: TypeAlias = "Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]"
 
-SALVAGED_FORMAT = 3  # of the intermediate lines, which lack a last line
+SALVAGED_FORMAT = 3  # export format of the intermediate file; from 4 on, a last line is required
 
 # -------------------------------------------------------------------------------------------------------------- restore
 
 
 async def restore(backup: str | Path, target: str | Path) -> Mapping[str, Any]:
-    """Put a copy of a backup in the place of a store, at once or not at all.
+    """Replace a store with a copy of a backup, atomically.
 
-    The old file stays beside it until the new one is in place, and longer if it is damaged (``kept``).
+    The old file is deleted once the new one is in place, or kept under another name if it is damaged.
 
     Args:
-        backup: a file that ``memory.admin.backup`` wrote.
-        target: the file of the store, which no process has open, this one included.
+        backup: a file written by ``memory.admin.backup``.
+        target: the file of the store, which no process may have open, including this one.
 
     Returns:
-        ``store``, ``bytes`` and ``kept``.
+        ``store``: the path; ``bytes``: its size; ``kept``: the new path of a damaged old file, or None.
 
     Raises:
-        InputError: a file is not there, or both are the same.
+        InputError: a file does not exist, or both are the same.
         StoreCorrupt: the backup is damaged; ``StoreTooNew``: written by a newer memscope. Nothing is changed.
         StoreBusy: a process has the target open. Nothing is changed.
     """
@@ -91,7 +91,7 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _swap(new: Path, target: Path) -> Path | None:
-    """Replace the target; return the new path of the old file if that was damaged."""
+    """Replace the target. Return the new path of the old file if it was damaged, else None."""
     lock = files.FileLock(target)
     try:
         with lock.held():
@@ -115,7 +115,7 @@ def _swap(new: Path, target: Path) -> Path | None:
 
 
 def _left_by_all(target: Path) -> bool:
-    """Fold the WAL into the file; False if the file is damaged, ``StoreBusy`` if another process has it open."""
+    """Merge the WAL into the file. Return False if the file is damaged; raise ``StoreBusy`` if it is open elsewhere."""
     try:
         files.probe(target)
         with closing(files.connect(target, "rw")) as db:
@@ -156,19 +156,19 @@ def _move(path: Path, to: Path) -> None:
 
 
 async def recover(damaged: str | Path, target: str | Path, *, progress: Progress | None = None) -> Mapping[str, Any]:
-    """Save the readable records of a damaged store into a new one. What was forgotten stays forgotten.
+    """Copy the readable records of a damaged store into a new one. Forgotten records stay forgotten.
 
     Args:
-        damaged: the file of the store; it is only read.
-        target: a new file.
-        progress: called with the number done and the number in all, None where that is unknown.
+        damaged: the file of the store, which is only read.
+        target: the file to create.
+        progress: called with the number of processed records and the total, or None if that is unknown.
 
     Returns:
-        Counts of what was saved and, where the damaged file still says how much there was, of what was ``lost``;
-        ``unsure`` users are those of whom it no longer does.
+        Counts of saved records, of ``lost`` ones by the damaged file's own counters, and of ``unsure`` users, whose
+        counters cannot be read.
 
     Raises:
-        InputError: the damaged file is not there, or the new one is.
+        InputError: the damaged file does not exist, or the target does.
         StoreCorrupt: nothing can be read.
     """
     source, new, folder = await asyncio.to_thread(_places, validation.path(damaged), validation.path(target))
@@ -181,7 +181,7 @@ async def recover(damaged: str | Path, target: str | Path, *, progress: Progress
 
 
 def _places(damaged: Path, target: Path) -> tuple[Path, Path, tempfile.TemporaryDirectory[str]]:
-    """Return the damaged file, the new one, and a temporary folder beside the new one."""
+    """Check both paths and create a temporary folder next to the target."""
     source = files.plain_path(damaged)
     if not source.is_file():
         raise InputError(f"there is no file {str(damaged)!r}")
@@ -231,7 +231,7 @@ def _put(part: Path, target: Path) -> None:
 
 @dataclass
 class SalvagedRows:
-    """Facts from the salvaged rows: names of users by number, counts, the secret of the turn keys."""
+    """State collected from salvaged rows: user names by row id, expected counts, the secret of the turn keys."""
 
     users: dict[int, str] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
@@ -251,7 +251,7 @@ CREATE TABLE block(user, agent, label, version, body, PRIMARY KEY(user, agent, l
 
 
 def _salvage(source: Path, lines: Path) -> SalvagedRows:
-    """Collect the rows of the file in a temporary database and write them, ordered, as lines of an export."""
+    """Collect the readable rows in a temporary database, then write them in order as lines of an export."""
     with closing(sqlite3.connect("", isolation_level=None)) as spool, page_reader.opened(source) as pages:
         spool.executescript(SPOOL_TABLES + "BEGIN;")
         salvaged = SalvagedRows()
@@ -265,7 +265,7 @@ def _salvage(source: Path, lines: Path) -> SalvagedRows:
 
 
 def _sort(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
-    """Assign a row to a table (``schema.TABLES``) by the types of its values; drop rows of other tables."""
+    """Recognize the table of a row (``schema.TABLES``) by the types of its values, and drop rows of other tables."""
     for shape, take in ROW_SHAPES:
         if len(row.values) == len(shape) and all(map(isinstance, row.values, shape)):
             take(row, salvaged, spool)
@@ -289,7 +289,7 @@ def _take_record(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection)
 
 
 def _decoded(decode: Callable[[str], T], body: Value, salvaged: SalvagedRows) -> T | None:
-    """Decode a body; None, counted as broken, if its checksum does not match."""
+    """Decode a body. If its checksum does not match, count it as broken and return None."""
     try:
         return decode(str(body))
     except MemscopeError:
@@ -305,7 +305,7 @@ def _take_block(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) 
 
 
 def _spooled(table: str, columns: int, decode: Callable[[str], object] | None = None) -> Take:
-    """Return a function that copies rows with a decodable last value or, without ``decode``, rows without rowid."""
+    """Make a function that copies rows whose last value can be decoded or, without ``decode``, that have no rowid."""
     insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * columns)})"
 
     def take(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
@@ -334,7 +334,7 @@ ROW_SHAPES: tuple[tuple[tuple[type, ...], Take], ...] = (
 
 
 def _lines(salvaged: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Yield the lines, tombstones first, so that forgotten records are not imported."""
+    """Yield the lines of the export, tombstones first, so that forgotten records are not imported."""
     yield {"memscope": SALVAGED_FORMAT, "secret": (salvaged.secret or os.urandom(32)).hex()}
     for user, id in spool.execute("SELECT user, id FROM tombstone ORDER BY user, id"):
         if user in salvaged.users:

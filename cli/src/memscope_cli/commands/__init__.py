@@ -1,4 +1,4 @@
-"""The commands of ``memscope``, a family a file. They are registered as those of any plugin are."""
+"""The commands of ``memscope``, grouped in one module per topic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAMILIES = {
 
 
 def register(cli: click.Group) -> None:
-    """Add the built-in commands; plugins add theirs by the hook ``memscope_register_commands``."""
+    """Add the built-in commands. Plugins add theirs with the hook ``memscope_register_commands``."""
     for family, names in FAMILIES.items():
         module = import_module(f"{__name__}.{family}")
         for name in names:

@@ -1,6 +1,6 @@
-"""Command ``memscope agent-hook``: memory for an agent at a terminal that runs a command per prompt and per turn.
+"""Command ``memscope agent-hook``: memory for a terminal agent that runs a hook command on each prompt and reply.
 
-stdin, one JSON object: a prompt ──▶ record; recall ──▶ stdout, what the agent adds to it; the end of a turn ──▶ record
+stdin is one JSON object: a prompt is recorded, and memories about it are printed; a reply is only recorded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def agent_hook(call: Call, deadline: float) -> None:
 
     It never stops the agent: an error goes to stderr, nothing is printed, and the exit code is 0.
     """
-    watch = threading.Timer(deadline, os._exit, (0,))  # a store that hangs cannot be interrupted otherwise
+    watch = threading.Timer(deadline, os._exit, (0,))  # nothing else can interrupt a store that hangs
     watch.daemon = True
     watch.start()
     try:
@@ -63,7 +63,7 @@ async def _handle(call: Call, event: Mapping[str, Any]) -> str:
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
         session = MemorySession(**scope, memory=memory, strict=True)
         if kind == PROMPT_EVENT:
-            earlier = [turn.key for turn in await session.recent()]  # the agent shows its own conversation
+            earlier = [turn.key for turn in await session.recent()]  # still in the agent's own context
             prompt = to_turn("user", str(event.get("prompt") or ""))
             run = await begin_run(session, [prompt], new=0, exclude=earlier)
             added = {"hookEventName": PROMPT_EVENT, "additionalContext": run.text}
@@ -74,7 +74,7 @@ async def _handle(call: Call, event: Mapping[str, Any]) -> str:
 
 
 def _reply(event: Mapping[str, Any]) -> str:
-    """The agent's last words: the hook's own field, in older programs the end of the transcript."""
+    """Get the agent's last reply from the hook's own field or, with older agents, from the end of the transcript."""
     reply = event.get("last_assistant_message")
     if isinstance(reply, str) or not isinstance(event.get("transcript_path"), str):
         return reply if isinstance(reply, str) else ""

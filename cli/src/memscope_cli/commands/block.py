@@ -136,7 +136,7 @@ def _describe(one: Block) -> str:
 
 
 def show_blocks(show: Display, blocks: list[Block]) -> None:
-    """Print blocks, of each the beginning of its text."""
+    """Print blocks with the first line of each."""
     for one in blocks:
         show.report(to_json(one), (f"{one.label:<12}", "cyan"), _describe(one))
         if one.value:

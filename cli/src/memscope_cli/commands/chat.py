@@ -1,4 +1,4 @@
-"""Command for an assistant with memory: chat."""
+"""Command ``memscope chat``: an assistant with memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memscope_cli.commands.output import print_error, visible, visible_text
 from memscope_cli.commands.slash import Talk
 from memscope_cli.commands.work import ReportReceiver
 
-CHAT_DRAIN_S = 1.0  # a person waits; what is not done by then stays pending
+CHAT_DRAIN_S = 1.0  # wait at exit for running work; the rest stays pending
 NO_CHAT_MODEL = """There is no chat model to talk with. Set one, for example
   MEMSCOPE_CHAT__PRESET=ollama MEMSCOPE_CHAT__MODEL=qwen3:8b memscope chat --user {user}
   MEMSCOPE_CHAT__PRESET=openai MEMSCOPE_CHAT__MODEL=gpt-4.1-mini (with OPENAI_API_KEY)
@@ -55,7 +55,7 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
 
 
 def explain_models(talk: Talk) -> None:
-    """Say which settings are missing; offer the demo on a terminal."""
+    """Explain which settings are missing and, on a terminal, offer the demo instead."""
     click.echo(say(NO_CHAT_MODEL, user=visible(talk.user)), err=True)
     context = click.get_current_context()
     question = say("Watch memory at work without a model? (memscope demo)")
@@ -65,7 +65,7 @@ def explain_models(talk: Talk) -> None:
 
 
 class News(logging.Handler):
-    """Passes reports and warnings of the background to the talk."""
+    """Passes reports and warnings of background work to the conversation."""
 
     talk: Talk | None = None
 
@@ -80,7 +80,7 @@ class News(logging.Handler):
 
 @contextmanager
 def listening(news: News) -> Iterator[None]:
-    """Route the library's warnings through the talk, so that none is written into a line being typed."""
+    """Route the library's warnings through the conversation, so that they do not garble a line being typed."""
     log = logging.getLogger("memscope")
     log.addHandler(news)
     try:
@@ -93,7 +93,7 @@ def listening(news: News) -> Iterator[None]:
 
 
 def run(talk: Talk) -> int:
-    """Read messages until the end of the input; returns the exit code of the last failure that nobody saw."""
+    """Read messages until the input ends. Return the exit code of the last failure, or 0 at a terminal."""
     if talk.keyboard.asks:
         model = talk.memory.admin.runtime.services.chat
         words = "Talking with {model} as {user}, session {session}. /help shows what else there is, /exit ends."

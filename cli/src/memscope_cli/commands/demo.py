@@ -1,4 +1,4 @@
-"""The main job on a conversation: remember, ask, show why, forget. No server, no key, no model: demo."""
+"""Command ``memscope demo``: remember, ask, explain, forget, without a server, a key or a model."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from memscope_cli.commands.output import Display, StyledText, speaks_unicode, vi
 from memscope_cli.demo import DEMO_LANGUAGES, conversations, load, play, said_at
 from memscope_cli.demo.play import AskedQuestion, DemoConversation, ForgottenSecret
 
-HANDFUL = 4  # questions shown in full, for each conversation
-LINES = 2  # hits shown of each, besides the known evidence
-MAX_LINE_CHARS = 320  # characters of a line
+HANDFUL = 4  # questions shown in full per conversation
+LINES = 2  # hits shown per question, in addition to the known evidence
+MAX_LINE_CHARS = 320
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 
 
 @dataclass
 class PlayedConversation:
-    """A conversation that was gone through."""
+    """Results of the demo for one conversation."""
 
     conversation: DemoConversation
     turns: int
@@ -64,7 +64,7 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
 
 @dataclass
 class DemoView:
-    """Shows what happens as it happens, and keeps the score."""
+    """Prints each step of the demo and collects the results."""
 
     show: Display
     store: str
@@ -111,7 +111,7 @@ class DemoView:
             self.others(rest)
 
     def others(self, rest: list[AskedQuestion]) -> None:
-        """The rest in a line each; of very many the first that were not wholly found."""
+        """Print the remaining questions in one line each; if there are many, only some whose evidence was missed."""
         few = len(rest) <= 3 * HANDFUL
         words = "and {questions} more:" if few else "and {questions} more; some of those not wholly found:"
         self.show.line("")
@@ -178,7 +178,7 @@ class DemoView:
             )
 
     def claim(self, holds: bool, words: str, otherwise: str) -> None:
-        """Print a claim of the demo, checked here, or its opposite."""
+        """Print the result of a check: ``words`` if it holds, else ``otherwise``."""
         self.show.line(mark(holds), " ", words if holds else otherwise, indent=2, hang=2)
 
     # ---- the end
@@ -268,7 +268,7 @@ class DemoView:
 
 
 def mark(good: bool) -> tuple[str, str]:
-    """A sign that every console can show."""
+    """Return a check mark or a cross, in ASCII if the console cannot show it."""
     signs = "✗✓" if speaks_unicode(sys.stdout) else "-+"
     return signs[good], "bold green" if good else "bold red"
 

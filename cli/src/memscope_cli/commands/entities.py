@@ -1,4 +1,4 @@
-"""Commands about who and what is spoken of: entities, entity, timeline, graph."""
+"""Commands about entities: entities, entity, timeline, graph, reindex."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from memscope.entities.results import Entity, Timeline
 
 BAR = 24  # columns of the longest bar
-THEMES = 12  # shown to people
+THEMES = 12  # printed; --json has all
 KIND_CHOICE = click.Choice(["person", "place", "organisation", "thing", "topic"])
 
 
 def bar(value: float, most: float) -> str:
-    """Return a bar of eighths of a column; something above zero shows something."""
+    """Draw a bar with a resolution of 1/8 column; any value above zero is visible."""
     eighths = max(1, round(value / most * BAR * 8)) if value and most else 0
     full, rest = divmod(eighths, 8)
     return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
 
 
 def _bar_part(show: Display, value: float, most: float) -> StyledText:
-    """A bar on a terminal, nothing in a pipe."""
+    """Return a bar on a terminal, "" in a pipe."""
     return (bar(value, most), "green") if show.terminal else ""
 
 
@@ -132,7 +132,7 @@ def _show_buckets(show: Display, line: Timeline) -> None:
 
 
 def _change(rank: int, before: int | None) -> str:
-    """Return an arrow for a change of rank since the bucket before; ``*`` for an entity that is new in this one."""
+    """Return an arrow for a change of rank since the previous bucket, or ``*`` for an entity that was not in it."""
     return " *" if before is None else " ↑" if rank < before else " ↓" if rank > before else ""
 
 

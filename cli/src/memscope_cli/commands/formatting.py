@@ -1,4 +1,4 @@
-"""Records, hits and reports of work as lines and as JSON."""
+"""Formatting of records, hits and work reports as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memscope.stores.rules import record_id
 from memscope_cli.commands.language import count_nouns, join, say, say_sentence
 from memscope_cli.commands.output import Display, StyledText, pad, visible
 
-STRONGEST = 3  # features named
+STRONGEST = 3  # features listed per hit
 ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}
 _FEATURE = re.compile(r"( +\S+ = \S+ x \S+  \w+: )(.*)")  # lines of Retrieval.explanation
 _FOUND_HIT = re.compile(r"(\d+\. \S+ )score (\S+), found by (.*)")
@@ -24,7 +24,7 @@ KIND_OF_STAGE = {"consolidate": "turn", "reflect": "observation"}
 
 
 def _speaker(turn: Turn) -> str:
-    """Return a name, or the role in the language of the program where nobody has one."""
+    """Return the speaker's name, or the translated role of a turn without one."""
     return visible(say(turn.role) if turn.speaker == turn.role else turn.speaker)
 
 
@@ -33,12 +33,12 @@ def days(first: date, last: date) -> str:
 
 
 def list_origins(places: Mapping[str, str]) -> str:
-    """Return settings with the place of each: "approve (line 2 of 'memscope.yaml'), store (MEMSCOPE_STORE)"."""
+    """List settings with their origins, as "approve (line 2 of 'memscope.yaml'), store (MEMSCOPE_STORE)"."""
     return join(f"{name} ({say_sentence(place)})" for name, place in sorted(places.items()))
 
 
 def hit_parts(hit: Hit) -> list[StyledText]:
-    """The line that ``context`` prints: the date, the speaker, the words."""
+    """Format a hit like ``context`` does: date, speaker, text."""
     from memscope.retrieval.context import line
 
     when, mark, words = line(hit).partition("] ")
@@ -48,7 +48,7 @@ def hit_parts(hit: Hit) -> list[StyledText]:
 
 
 def why(hit: Hit) -> str:
-    """Return how the hit was found, and its strongest features."""
+    """Describe the channels that found a hit and its strongest features."""
     features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
     strongest = join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
     return say("found by {channels}", channels=" + ".join(map(say, hit.found_by))) + (
@@ -57,7 +57,7 @@ def why(hit: Hit) -> str:
 
 
 def show_hits(show: Display, hits: Sequence[Hit], *, explain: bool) -> None:
-    """Print hits with their ranks and ids; ``explain``: on a second line what found each."""
+    """Print hits with ranks and ids; ``explain`` adds a second line with the reasons for each."""
     for rank, hit in enumerate(hits, 1):
         id: StyledText = (f"  {visible(hit.id)}", "dim")
         show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), *([] if explain else [id]), hang=4)
@@ -66,12 +66,12 @@ def show_hits(show: Display, hits: Sequence[Hit], *, explain: bool) -> None:
 
 
 def reason(retrieval: Retrieval, command: str) -> str:
-    """Return why nothing was found; ``command`` is what a person calls ``add_turns``."""
+    """Explain why there are no hits; ``command`` replaces the name ``add_turns`` in the explanation."""
     return say_sentence(retrieval.reason or "nothing found").replace("add_turns", command)
 
 
 def explained(line: str) -> str:
-    """Return a line of the explanation in the language of the program, its numbers and names as they are."""
+    """Translate a line of ``Retrieval.explanation``, except for its numbers and names."""
     if feature := _FEATURE.fullmatch(line):
         return feature[1] + say(feature[2])
     if hit := _FOUND_HIT.fullmatch(line):
@@ -82,7 +82,7 @@ def explained(line: str) -> str:
 
 
 def show_record(show: Display, record: Record) -> None:
-    """Print a record: one line for people, all of it for programs."""
+    """Print a record: one line for people, all fields for programs."""
     show.data(record_json(record))
     record_line(show, record)
 
@@ -103,7 +103,7 @@ def record_line(show: Display, record: Record) -> None:
 
 
 def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequence[str]) -> None:
-    """Print a proposal with its quotes, why the words were refused as a quote, and the texts that it would replace."""
+    """Print a proposal with its quotes, the reason if a quote was refused, and the memories it would supersede."""
     show_record(show, memory)
     for quote in memory.quotes if isinstance(memory, Observation) else ():
         show.line((say("said      "), "dim"), f"“{visible(quote.text)}”", indent=2)
@@ -124,7 +124,7 @@ def _state(record: Record) -> list[StyledText]:
 
 
 def record_card(show: Display, record: Record) -> None:
-    """A record with all its fields, the text last and wrapped."""
+    """Print all fields of a record, its text last."""
     fields = {name: value for name, value in to_json(record).items() if name not in ("text", "quotes")}
     width = max(map(len, fields))
     for name, value in fields.items():
@@ -141,7 +141,7 @@ def record_card(show: Display, record: Record) -> None:
 
 
 def action_parts(action: Mapping[str, Any]) -> list[StyledText]:
-    """One memory action: its name, the kind of memory, the text, and the id, or why it was rejected and its quotes."""
+    """Format an action: its name, the kind and text of the memory, and its id or the reason for its rejection."""
     what = str(action["action"])
     quotes = " ".join(f"“{visible(words)}”" for words in action.get("quotes", ()))
     return [
@@ -153,7 +153,7 @@ def action_parts(action: Mapping[str, Any]) -> list[StyledText]:
 
 
 def summarize(report: WorkReport) -> str:
-    """One sentence: results, pending work with its errors, usage of models."""
+    """Summarize a report in a sentence: results, pending work with its errors, model usage."""
     audited = report.operation == "audit"
     kind = KIND_OF_STAGE.get(report.operation, "turn")
     read = count_nouns(report.done, "pair") if audited else count_nouns(report.done, kind)
@@ -178,7 +178,7 @@ def summarize(report: WorkReport) -> str:
 
 
 def budget_lines(status: Mapping[str, Any]) -> list[str]:
-    """Return a line per limit of ``chat.budget``."""
+    """Format each limit of ``chat.budget`` with the amount used so far."""
     lines = []
     for one in status["budget"]:
         spent = one["spent"] >= one["most"]
@@ -189,7 +189,7 @@ def budget_lines(status: Mapping[str, Any]) -> list[str]:
 
 
 def list_counts(counts: Mapping[str, int]) -> str:
-    """Return codes of errors, with how often each came where there are several."""
+    """List error codes, with counts if there are several codes."""
     return join(f"{code} × {number:,}" if len(counts) > 1 else code for code, number in counts.items())
 
 

@@ -1,6 +1,6 @@
-"""Input of messages, typed, pasted or piped: one at a time, of one or more lines.
+"""Reading of chat messages of one or more lines, typed, pasted or piped.
 
-On a terminal with GNU readline a paste is one message (bracketed paste). The history of lines stays in this process.
+With GNU readline, a paste is one message (bracketed paste). The line history is not saved.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from types import ModuleType
 import click
 
 QUOTES = '"""'
-MAX_INPUT_LINE_BYTES = 4 * 1024 * 1024  # bytes of a line that are kept, to be refused
-CLEAR = "\r\x1b[K"  # to the beginning of the line, and nothing on it
+MAX_INPUT_LINE_BYTES = 4 * 1024 * 1024  # longer lines are cut off, and refused as too long
+CLEAR = "\r\x1b[K"  # return to column 1 and erase the line
 
 
 def read_line() -> bytes:
@@ -26,7 +26,7 @@ def read_line() -> bytes:
 
 
 def read_message(keyboard: Pipe, prompt: str) -> str:
-    """A line, or several: those ended by a backslash go on, those between lines of three quotes belong together."""
+    """Read a message: one line, lines continued by a backslash at their end, or lines between two lines of quotes."""
     lines = [keyboard.line(prompt)]
     while lines[-1].endswith("\\"):
         lines[-1] = lines[-1][:-1]
@@ -40,23 +40,23 @@ def read_message(keyboard: Pipe, prompt: str) -> str:
 
 
 class Pipe:
-    """Messages on a standard input that is no terminal."""
+    """Reads messages from a standard input that is not a terminal."""
 
-    asks = False  # nobody can answer a question
+    asks = False  # whether a person can answer questions
 
     def line(self, prompt: str) -> str:
-        """The next line; ``EOFError`` at the end."""
+        """Read the next line. Raise ``EOFError`` at the end."""
         if line := read_line():
             return line.decode("utf-8-sig", errors="replace").rstrip("\r\n")
         raise EOFError
 
     def above(self, say: Callable[[], None]) -> None:
-        """Print above a line that is being typed, and restore it."""
+        """Call ``say``, which prints, and restore a line that is being typed below its output."""
         say()
 
 
 class Terminal(Pipe):
-    """A person at a terminal, with readline where Python has it."""
+    """Reads messages from a person at a terminal, with readline if Python has it."""
 
     asks = True
 

@@ -45,7 +45,7 @@ def plugins(call: Call, hook: str | None) -> None:
 
 
 def installed_requirements(distribution: str) -> dict[str, str]:
-    """Versions of the installed distributions that one requires, memscope and extras aside: an adapter's framework."""
+    """Map the requirements of a distribution, such as an adapter's framework, to installed versions; omit memscope."""
     if not distribution:
         return {}
     needed = [text for text in metadata.requires(distribution) or () if "extra ==" not in text]
@@ -54,7 +54,7 @@ def installed_requirements(distribution: str) -> dict[str, str]:
 
 
 def installed_version(name: str) -> str:
-    """Return "" for a distribution that is not installed."""
+    """Return the version of a distribution, "" if it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -92,7 +92,7 @@ def _trust(call: Call, path: Path) -> None:
     from memscope.config.settings import load
     from memscope.config.sources import SettingsSources
 
-    load(path)  # mistakes are told before it is trusted
+    load(path)  # raise for mistakes before trusting the file
     names = [name for _, layer in SettingsSources.read(path, os.environ).files for name in trust.guarded(layer)]
     trust.add(path)
     file = str(path.resolve())

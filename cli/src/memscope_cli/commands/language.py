@@ -1,7 +1,7 @@
-"""Language of the program: English stands in the code, Chinese in the catalogue ``locale/zh/LC_MESSAGES/memscope.po``.
+"""Translation: English is in the code, Chinese in the catalogue ``locale/zh/LC_MESSAGES/memscope.po``.
 
-gettext finds the catalogue by the locale (LANGUAGE, LC_ALL, LC_MESSAGES, LANG), for click's own words as well.
-``tests/catalogue.py`` compiles it and names what is missing.
+gettext selects the catalogue by the locale (LANGUAGE, LC_ALL, LC_MESSAGES, LANG), for click's own messages too.
+``tests/catalogue.py`` compiles it and lists missing translations.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ def _translations(locale: tuple[str | None, ...]) -> gettext.NullTranslations:
 
 
 def _spoken() -> gettext.NullTranslations:
-    """Return the catalogue of the locale; gettext's own functions would look for its file at every call."""
+    """Return the cached catalogue of the locale; gettext's own functions would search for its file on every call."""
     return _translations(tuple(map(os.environ.get, VARIABLES)))
 
 
 def say(text: str, /, **values: object) -> str:
-    """Return a text in the language of the program, its fields filled in."""
+    """Translate a text and fill in its fields."""
     translated = _spoken().gettext(text) if text else ""
     return translated.format(**values) if values else translated
 
 
 def say_error(error: MemscopeError) -> str:
-    """Return an error with its hint, as far as the catalogue has them."""
+    """Format an error with its hint, translated if the catalogue has them."""
     message = say_sentence(error.message)
     return say("{message}; {hint}", message=message, hint=say_sentence(error.hint)) if error.hint else message
 
 
 def say_sentence(text: str) -> str:
-    """Return a sentence of the layers below, which has its names and numbers in it already."""
+    """Translate a sentence of the core, whose names and numbers are already filled in."""
     for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
         if match := pattern.fullmatch(text):
             return translation.format(*(say_sentence(one) if " " in one else one for one in match.groups()))
@@ -61,7 +61,7 @@ def say_sentence(text: str) -> str:
 
 @cache
 def _sentences(catalogue: gettext.NullTranslations) -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns of the catalogue's numbered sentences, the longest first."""
+    """Compile patterns for catalogue entries with numbered fields ("{0}"), longest first."""
     entries = {key: text for key, text in vars(catalogue).get("_catalog", {}).items() if "{0}" in key}
     ordered = sorted(entries, key=len, reverse=True)
     patterns = [re.sub(r"\\{\d\\}", "(.+?)", re.escape(key)) for key in ordered]
@@ -69,7 +69,7 @@ def _sentences(catalogue: gettext.NullTranslations) -> list[tuple[re.Pattern[str
 
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: "1 turn", "2 turns"."""
+    """Format a number with its noun: "1 turn", "2 turns"."""
     return _spoken().ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
 
 
@@ -83,7 +83,7 @@ def language() -> str:
 
 @contextmanager
 def speaking(asked: str | None) -> Iterator[None]:
-    """Speak this language; None: the locale's, which Windows and macOS may keep outside of the environment."""
+    """Use this language, or with None the locale's, which Windows and macOS may not put into the environment."""
     if asked is None and not any(map(os.environ.get, VARIABLES)):
         asked = "zh" if (locale.getlocale()[0] or "").startswith(("zh", "Chinese")) else None
     before = os.environ.get("LANGUAGE")
@@ -98,7 +98,7 @@ def speaking(asked: str | None) -> Iterator[None]:
 
 
 class Formatter(click.HelpFormatter):
-    """Help in the language of the program, Chinese wrapped by the columns it takes."""
+    """Translated help, with Chinese text wrapped by display width."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         super().write_usage(prog, _translate_names(args), prefix)
@@ -109,7 +109,7 @@ class Formatter(click.HelpFormatter):
             return
         indent, whole = " " * self.current_indent, False
         for line in say(text).split("\n"):
-            whole = line == "\b" or (whole and bool(line))  # a paragraph that is not to be wrapped
+            whole = line == "\b" or (whole and bool(line))  # click's mark of a paragraph that must not be wrapped
             if line != "\b":
                 self._write_lines([line] if whole else _wrap(line, self.width - self.current_indent), indent)
 
@@ -136,7 +136,7 @@ def _translate_names(text: str) -> str:
 
 
 def _translate_help(text: str) -> str:
-    """Translate an option's help, not what click added to it in brackets."""
+    """Translate an option's help, except for what click appended in brackets."""
     words, gap, extra = text.partition("  [")
     return (say(words) if words else "") + gap + extra
 

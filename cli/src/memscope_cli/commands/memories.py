@@ -1,4 +1,4 @@
-"""Commands that read, change and forget a user's memories, and look for what is wrong in them."""
+"""Commands that read, change, forget and check a user's memories."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ kinds_option = click.option(
 
 
 def asked_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that ``retrieve`` and ``context`` share."""
+    """Add the options shared by ``retrieve`` and ``context``."""
     for option in (filter_option, kinds_option, as_of_option):
         function = option(function)
     return click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")(function)
@@ -153,7 +153,7 @@ def history(call: Call, id: str) -> None:
         print_error(say("memscope: a turn has no versions, it is never altered"))
 
 
-# ------------------------------------------------------------------------------------------------------------ to change
+# ------------------------------------------------------------------------------------------------------------- changing
 
 
 @command("update", short_help="Correct a memory.")
@@ -196,7 +196,7 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
 
 
 def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
-    """Return the texts of the memories that are still there."""
+    """Return the texts of memories, without deleted ones."""
     texts = []
     for id in ids:
         with suppress(NotFound):
@@ -227,7 +227,7 @@ def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | 
 
 
 def end_with_receipt(call: Call, report: ForgetReport) -> None:
-    """Print the receipt; the exit code says whether the bytes are gone too."""
+    """Print the receipt. Exit with ``PARTLY`` if the bytes are still in the file."""
     show_receipt(call.show, report)
     if report.physical == "pending":
         command = call.command("memscope compact")

@@ -1,4 +1,4 @@
-"""Options shared by all commands (user, store, output), and options of several commands."""
+"""Options of all commands (user, store, output) and of several commands, and what they open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memscope.config.settings import Settings
     from memscope.transfer import Progress
 
-BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes, with those of the errors
+BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes; CODES has those of errors
 CODES: tuple[tuple[type[MemscopeError], int], ...] = (
     (ConfigError, 3),
     (PluginError, 3),
@@ -43,7 +43,7 @@ def exit_code(error: MemscopeError) -> int:
 
 @dataclass
 class Call:
-    """The options that every command takes, before it or after it."""
+    """Values of the shared options, which may precede or follow the command's name."""
 
     user: str | None = None
     agent: str | None = None
@@ -61,14 +61,14 @@ class Call:
 
     @property
     def whose(self) -> dict[str, Any]:
-        """The scope as the keywords ``user`` and ``agent``."""
+        """Keyword arguments ``user`` and ``agent``. Raise ``UsageError`` without a user."""
         if not (self.user or "").strip():
             raise click.UsageError(say("whose memory? Give --user NAME, or set MEMSCOPE_USER"))
         return {"user": self.user, "agent": self.agent}
 
     @property
     def scope(self) -> dict[str, Any]:
-        """The scope as the keywords ``user``, ``agent`` and ``session``."""
+        """Keyword arguments ``user``, ``agent`` and ``session``."""
         return {**self.whose, "session": self.session}
 
     def settings(self) -> Settings:
@@ -89,7 +89,7 @@ class Call:
         return loaded
 
     def command(self, words: str) -> str:
-        """Return "memscope ..." with the options that named this store, to be advised to a person."""
+        """Insert the options that selected this store into a "memscope ..." command that is suggested to the user."""
         named = {"--store": self.store, "--config": self.config}
         options = [f"{name} {shlex.quote(value)}" for name, value in named.items() if value is not None]
         program, _, rest = words.partition(" ")
@@ -101,7 +101,7 @@ class Call:
 
     @contextmanager
     def memory(self, *, new: bool = False, **more: Any) -> Iterator[MemoryScope]:
-        """The open memory. ``new``: the store may be made; else ``ConfigError`` where there is none."""
+        """Open the memory. Raise ``ConfigError`` if there is no store, unless ``new`` allows creating it."""
         settings = self.settings()
         if not new:
             require_store(self.location)
@@ -110,19 +110,19 @@ class Call:
             yield memory
 
     def open(self, *, new: bool = False) -> MemoryScope:
-        """Return the memory, as ``memory`` opens it, for the rest of the command."""
+        """Open the memory like ``memory``, and close it when the command ends."""
         return click.get_current_context().with_resource(self.memory(new=new))
 
 
 def file_of(location: str) -> Path | None:
-    """Return the file of a SQLite store, None for a store of another kind."""
+    """Return the file of a SQLite store, None for any other store."""
     if location == ":memory:" or ("://" in location and not location.startswith("sqlite://")):
         return None
     return Path(location.removeprefix("sqlite:///")).expanduser()
 
 
 def require_store(location: str) -> None:
-    """Raise ``ConfigError`` for a SQLite store that is not there: reading makes no file."""
+    """Raise ``ConfigError`` if a SQLite store does not exist, so that reading does not create it."""
     path = file_of(location)
     if path is not None and not path.exists() and not path.with_name(f"{path.name}-wal").exists():
         hint = say("memscope add creates it; --store names another")
@@ -130,7 +130,7 @@ def require_store(location: str) -> None:
 
 
 def exit_partly(message: str = "") -> NoReturn:
-    """End a command that did not do all of it, with the reason."""
+    """Exit with ``PARTLY``: the command did only a part of its work. ``message`` is the reason."""
     if message:
         print_error(f"memscope: {message}")
     raise click.exceptions.Exit(PARTLY)
@@ -138,7 +138,7 @@ def exit_partly(message: str = "") -> NoReturn:
 
 @contextmanager
 def resumable(call: Call, label: str) -> Iterator[Progress]:
-    """The progress of work that goes on where it was when it is started again."""
+    """Show the progress of resumable work, and tell after Ctrl-C how to resume it."""
     with call.show.progress(say(label)) as progress:
         try:
             yield progress
@@ -154,7 +154,7 @@ pass_call = click.make_pass_decorator(Call, ensure=True)
 
 
 def shared_options(*, hidden: bool) -> list[click.Parameter]:
-    """The options of ``Call``: shown in the program's help, understood after a command as well."""
+    """Make the options of ``Call``: listed in the program's help, and hidden ones for each command."""
 
     def option(*names: str, **more: Any) -> click.Option:
         return click.Option(names, expose_value=False, callback=_remember, hidden=hidden, **more)
@@ -191,7 +191,7 @@ SHARED_OPTIONS_EPILOG = "--user, --store, --json and the other options of 'memsc
 
 
 class Command(click.Command):
-    """A command that takes the shared options too."""
+    """A command that also takes the shared options."""
 
     context_class = _Context
 
@@ -203,14 +203,14 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Commands under one name."""
+    """A group of commands with translated help."""
 
     context_class = _Context
     command_class = Command
 
 
 def command(name: str, *, group: click.Group | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function whose first argument is the ``Call`` a command, of ``group`` where one is given."""
+    """Turn a function whose first argument is the ``Call`` into a command and add it to ``group``, if any."""
 
     def make(function: Callable[..., Any]) -> Command:
         built = click.command(name, cls=Command, **more)(pass_call(function))
@@ -222,7 +222,7 @@ def command(name: str, *, group: click.Group | None = None, **more: Any) -> Call
 
 
 def confirm_or_exit(call: Call, question: str) -> None:
-    """Ask a person, and exit unless the answer is yes; without a terminal ``--yes`` is required."""
+    """Ask for confirmation and exit unless the answer is yes. Without a terminal, require ``--yes``."""
     if call.json or not sys.stdin.isatty():
         raise click.UsageError(say("{question} There is no terminal to ask on: give --yes", question=question))
     if not click.confirm(question, err=True):
@@ -231,7 +231,7 @@ def confirm_or_exit(call: Call, question: str) -> None:
 
 
 def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, Any] | None:
-    """The callback of an option whose value is written as a JSON object."""
+    """Parse the value of an option as a JSON object; a callback for click."""
     try:
         parsed = None if value is None else json.loads(value)
     except (ValueError, RecursionError):
@@ -258,7 +258,7 @@ as_of_option = time_option("--as-of", "Only what was known at this time.")
 
 
 def period_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--since`` and ``--until``, as the arguments ``since`` and ``until``."""
+    """Add the options ``--since`` and ``--until``."""
     function = time_option("--until", "To this date (all of it) or time.")(function)
     return time_option("--since", "From this date or time on (ISO 8601).")(function)
 
@@ -268,7 +268,7 @@ filter_option = click.option("--filter", metavar="JSON", callback=json_object, h
 
 
 def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:
-    """Return the interval for ``list`` and ``forget``; a missing side is open."""
+    """Combine ``--since`` and ``--until`` into an interval for ``list`` and ``forget``; a missing end is open."""
     ends = [datetime.fromisoformat(end) for end in (since, until) if end]
     if len(ends) == 2 and not any(end.tzinfo for end in ends) and ends[0].date() > ends[1].date():
         raise click.UsageError(say("--until {until} is before --since {since}", until=until, since=since))

@@ -1,7 +1,7 @@
-"""The output of a command: lines for people on a terminal or in a pipe, JSON for programs, progress on stderr.
+"""Output of commands: lines for people, JSON for programs, progress on stderr.
 
-Colours, wrapping and progress bars appear on a terminal only. What was said in a conversation is shown with its hidden
-characters escaped: a terminal obeys them, and a reader is deceived by them.
+Colours, wrapping and progress bars appear on a terminal only. Control and other invisible characters in conversation
+text are escaped, because they could control the terminal or deceive the reader.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
     from memscope.transfer import Progress
 
-StyledText = str | tuple[str, str]  # a text, or a text and its style
+StyledText = str | tuple[str, str]  # text, or (text, style)
 
 UNPRINTABLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-PIPE_WIDTH = 100  # columns of what is laid out, where there is no terminal to ask
+PIPE_WIDTH = 100  # columns for wrapped output that does not go to a terminal
 WIDEST = 120
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef"
-_UNBROKEN = re.compile(rf"\s*(?:[^\s{_WIDE}]{{1,60}}|[{_WIDE}]?)[，。、！？；：”’）》」』…]*")  # what is not broken
+_UNBROKEN = re.compile(rf"\s*(?:[^\s{_WIDE}]{{1,60}}|[{_WIDE}]?)[，。、！？；：”’）》」』…]*")  # never wrapped inside
 
 
 def visible(text: str) -> str:
-    r"""On one line, with every hidden character as an escape such as ``\u202e``."""
+    r"""Put a text on one line and escape every invisible character, as ``\u202e``."""
     return _escaped(" ".join(text.split()), _escape)
 
 
 def visible_columns(line: str) -> str:
-    """A line whose blanks mean something: they are kept."""
+    """Escape invisible characters in a line and preserve its spacing."""
     return _escaped(line.replace("\t", " "), _escape)
 
 
 def visible_text(text: str) -> str:
-    """Words of several lines: these and nothing else a terminal may obey."""
+    """Escape invisible characters in a text of several lines; only line breaks remain."""
     return "\n".join(visible_columns(line.expandtabs(4)) for line in text.split("\n"))
 
 
@@ -61,7 +61,7 @@ def _escape(char: str) -> str:
 
 
 def json_line(value: Any, *, ascii_only: bool) -> str:
-    """JSON whose hidden characters are escaped, as JSON allows: nothing is lost, nothing reaches the terminal."""
+    """Serialize to one line of JSON with invisible characters as JSON escapes, which no terminal acts on."""
     line = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=_plain)
     return _escaped(line, lambda char: json.dumps(char)[1:-1])
 
@@ -81,25 +81,25 @@ def speaks_unicode(stream: TextIO) -> bool:
 
 
 class Display:
-    """Output of a command. With ``machine``, only ``data`` writes to stdout."""
+    """Output of a command. With ``machine``, only ``data`` prints to stdout."""
 
     def __init__(self, *, machine: bool) -> None:
         self.machine = machine
-        self.zone: tzinfo | None = None  # that times are shown in; None: the system's
-        self.laid_out = False  # wrapped in a pipe too: a text to read rather than lines to work with
+        self.zone: tzinfo | None = None  # for times; None is the system's zone
+        self.laid_out = False  # wrap lines even if stdout is not a terminal
 
     def data(self, value: Any) -> None:
-        """One line of JSON, for programs only."""
+        """Print one line of JSON with ``machine``, else nothing."""
         if self.machine:
             click.echo(json_line(value, ascii_only=not speaks_unicode(sys.stdout)))
 
     def report(self, value: Any, *parts: StyledText) -> None:
-        """JSON for programs, a line for people."""
+        """Print ``value`` as JSON for programs, or ``parts`` as a line for people."""
         self.data(value)
         self.line(*parts)
 
     def line(self, *parts: StyledText, indent: int = 0, hang: int = 0, whole: bool = False) -> None:
-        """A line for people; on a terminal wrapped unless ``whole``, its further lines ``hang`` columns deeper."""
+        """Print a line for people, wrapped on a terminal unless ``whole``; later lines are indented by ``hang``."""
         if self.machine:
             return
         from rich.text import Text
@@ -112,11 +112,11 @@ class Display:
             self._print(text, indent)
 
     def minute(self, when: datetime) -> str:
-        """A day and a time in the zone of the reader."""
+        """Format a time to the minute in the reader's zone."""
         return f"{in_zone(when, self.zone):%Y-%m-%d %H:%M}"
 
     def rule(self, title: str) -> None:
-        """A title with a line to its right."""
+        """Print a title followed by a horizontal line."""
         stroke = "─" if speaks_unicode(sys.stdout) else "-"
         left = min(self.width, PIPE_WIDTH) - columns(title) - 2
         self.line((f"{title} ", "bold cyan"), (stroke * max(0, left), "dim"))
@@ -127,7 +127,7 @@ class Display:
         try:
             self.console.print(text, soft_wrap=True)
         except BaseException:
-            self.__dict__.pop("console", None)  # rich, interrupted inside its nested buffers, would print nothing more
+            self.__dict__.pop("console", None)  # after an interrupt, rich may stay in buffering mode and print nothing
             raise
 
     @cached_property
@@ -144,7 +144,7 @@ class Display:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Progress]:
-        """A bar on stderr, gone when it is full; nothing where stderr is no terminal."""
+        """Show a progress bar on stderr until the context exits, if stderr is a terminal."""
         if self.machine or not sys.stderr.isatty():
             yield lambda done, total: None
             return
@@ -158,19 +158,19 @@ class Display:
 
 
 def columns(text: str) -> int:
-    """Return the columns that a text takes; a Chinese character takes two."""
+    """Measure the width of a text in terminal columns; a Chinese character takes two."""
     from rich.cells import cell_len
 
     return cell_len(text)
 
 
 def pad(text: str, width: int) -> str:
-    """Fill a text with blanks to a number of columns."""
+    """Pad a text with spaces to a width in columns."""
     return text + " " * (width - columns(text))
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of each line of a text, broken between words or Chinese, Japanese or Korean characters.
+    """Yield start and end of each line of a wrapped text; breaks are between words or CJK characters.
 
     All lines but the first are ``hang`` columns narrower.
     """
@@ -192,5 +192,5 @@ def _console(stream: TextIO) -> Console:
 
 
 def print_error(message: str) -> None:
-    """One line on stderr."""
+    """Print one line to stderr, with invisible characters escaped."""
     click.echo(visible(message), err=True)

@@ -1,4 +1,4 @@
-"""One conversation of ``memscope chat``, and its slash commands: each a function of the talk and of its argument."""
+"""State of a conversation in ``memscope chat``, and its slash commands: functions of the ``Talk`` and an argument."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from memscope_cli.commands.options import PARTLY
 from memscope_cli.commands.output import Display, pad, print_error, visible
 from memscope_cli.commands.store import show_status
 
-MAX_LISTED_RECORDS = 20  # records of /list
+MAX_LISTED_RECORDS = 20  # by /list without a number
 
 
 @dataclass
 class Talk:
-    """One conversation at a terminal or in a pipe: its scope, its output, and news of the background."""
+    """A conversation at a terminal or through a pipe: its scope, its output, and news from background work."""
 
     memory: MemoryScope
     show: Display
@@ -47,7 +47,7 @@ class Talk:
     asked: Mapping[str, Any] = field(default_factory=dict)
     keyboard: Pipe = field(default_factory=Pipe)
     last: SyncAnswer | None = None
-    ids: list[str] = field(default_factory=list)  # that were shown, for completion
+    ids: list[str] = field(default_factory=list)  # of shown records, for completion
     busy: bool = False
     unread: list[WorkReport | str] = field(default_factory=list)
     code: int = 0
@@ -61,7 +61,7 @@ class Talk:
         return {"user": self.user, "agent": self.agent}
 
     def note(self, words: str) -> None:
-        """Print a note beside the answers: on stderr where a program reads stdout."""
+        """Print a note that is not part of an answer; if a program reads stdout, to stderr."""
         if self.show.machine or not self.keyboard.asks:
             print_error(words)
         else:
@@ -74,7 +74,7 @@ class Talk:
             return False
 
     def receive(self, news: WorkReport | str) -> None:
-        """Called from the loop's thread: shown at once, unless an answer is being printed."""
+        """Take news from the background thread and show it at once, unless an answer is being printed."""
         self.unread.append(news)
         if not self.busy and self.keyboard.asks:
             self.keyboard.above(self.show_news)
@@ -98,7 +98,7 @@ def _ids(report: WorkReport) -> list[str]:
 
 
 def run(talk: Talk, line: str) -> None:
-    """``/name argument``; a name may be cut short, and have MemoryScope's ending. ``EOFError`` for ``/exit``."""
+    """Run ``/name argument``. Unique prefixes and the suffix "_memory" are accepted; ``/exit`` raises ``EOFError``."""
     typed, _, argument = line.strip().partition(" ")
     typed = SLASH_ALIASES.get(typed.lower(), typed)
     begun = [name for name in COMMANDS if name.startswith(typed.lower().removesuffix("_memory"))]
@@ -113,7 +113,7 @@ def run(talk: Talk, line: str) -> None:
 
 
 def complete(talk: Talk, line: str) -> Sequence[str]:
-    """Completions: names of commands, and after /forget the ids shown before."""
+    """Complete command names and, after /forget, the ids of records that were shown."""
     name, gap, rest = line.lstrip().partition(" ")
     if not gap:
         return [f"{one} " for one in COMMANDS if name.startswith("/") and one.startswith(name)]
@@ -121,7 +121,7 @@ def complete(talk: Talk, line: str) -> Sequence[str]:
     return [id for id in talk.ids if name == "/forget" and id.startswith(last)]
 
 
-# ------------------------------------------------------------------------------------------------------------- to read
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
 def retrieve(talk: Talk, query: str) -> None:
@@ -150,7 +150,7 @@ def _show_hits(talk: Talk, hits: Sequence[Hit], *, explain: bool) -> None:
 
 
 def list_(talk: Talk, argument: str) -> None:
-    """Print the newest records; ``refresh_time=5``: then each new one, looked for every five seconds."""
+    """Print the newest records; with ``refresh_time=5``, look for new ones every five seconds until Ctrl-C."""
     words = dict(word.partition("=")[::2] for word in argument.split())
     pause, number = words.pop("refresh_time", ""), next(iter(words), "")
     if len(words) > 1 or any(words.values()) or any(not word.isdecimal() for word in (pause, number) if word):
@@ -189,7 +189,7 @@ def help_(talk: Talk, _: str) -> None:
         talk.show.line((pad(f"{name} {say(takes)}", 33) + " ", "cyan"), say(about), indent=2, hang=34)
 
 
-# ------------------------------------------------------------------------------------------------------------ to change
+# ------------------------------------------------------------------------------------------------------------- changing
 
 
 def add(talk: Talk, text: str) -> None:
@@ -199,7 +199,7 @@ def add(talk: Talk, text: str) -> None:
 
 
 def forget(talk: Talk, what: str) -> None:
-    """Forget the ids if each word is one, else records that contain the words, after a question."""
+    """Forget records by id if every word is an id, else those that contain the words, after confirmation."""
     try:
         report = talk.memory.forget(**talk.whose, ids=what.split())
     except NotFound:
@@ -230,7 +230,7 @@ def reflect(talk: Talk, _: str) -> None:
 
 
 def _show_work(talk: Talk, report: WorkReport) -> None:
-    """Print a report; news of its batches, which the talk has received meanwhile, would say the same again."""
+    """Print a report, and drop unread news of the same actions, which would repeat it."""
     ids = _ids(report)
     talk.unread = [news for news in talk.unread if isinstance(news, str) or not {*_ids(news)} <= {*ids}]
     talk.ids += ids
@@ -252,7 +252,7 @@ def block(talk: Talk, argument: str) -> None:
         show_blocks(talk.show, blocks.list())
 
 
-# --------------------------------------------------------------------------------------------------------- whose, where
+# ---------------------------------------------------------------------------------------------------- user and session
 
 
 def user(talk: Talk, name: str) -> None:
@@ -277,7 +277,7 @@ def exit_(talk: Talk, _: Any) -> None:
 
 HELP = """A line is a message; end it with \\ to go on in the next, or put several between two lines of {quotes}.
 Ctrl-C stops an answer, Ctrl-D ends."""
-#: Name: function, argument (in brackets if it may be missing), help.
+#: By name: function, argument (in brackets if optional), help.
 COMMANDS: Mapping[str, tuple[Callable[[Talk, str], None], str, str]] = {
     "/retrieve": (retrieve, "QUERY", "find the evidence for a question"),
     "/list": (list_, "[N] [refresh_time=SECONDS]", "the newest records with their ids, once or continuously"),
@@ -293,7 +293,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Talk, str], None], str, str]] = {
     "/help": (help_, "", "this"),
     "/exit": (exit_, "", "the end"),
 }
-#: What people type for a command.
+#: Hidden aliases of slash commands.
 SLASH_ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("/q", "/quit", "/bye"), "/exit"),
     **dict.fromkeys(("/ask", "/search", "/find", "/recall"), "/retrieve"),
@@ -301,4 +301,4 @@ SLASH_ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("/delete", "/remove"), "/forget"),
     "/?": "/help",
 }
-LAST_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # as a whole line, where no message is meant
+LAST_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # a line with nothing else ends the chat

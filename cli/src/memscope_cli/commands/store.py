@@ -196,7 +196,7 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
 
 
 def list_costs(status: Mapping[str, Any]) -> str:
-    """Return the costs of each operation of the back end so far."""
+    """Format the model costs so far per operation of the back end and per 1,000 turns."""
     costs = []
     for name, one in status["costs"].items():
         numbers = {kind: f"{one[kind]:,}" for kind in ("characters", "tokens")}
@@ -211,6 +211,6 @@ def list_costs(status: Mapping[str, Any]) -> str:
 
 
 def list_work(items: Mapping[str, int]) -> str:
-    """Return work by its stage, as "3 to consolidate, 1 to embed"."""
+    """List work by stage, as "3 to consolidate, 1 to embed"."""
     counts = ((stage, f"{number:,}") for stage, number in items.items() if number)
     return join(say(f"{{number}} to {stage}", number=number) for stage, number in counts)

@@ -1,4 +1,4 @@
-"""Commands that add turns, and read and write JSON lines: add, import, export."""
+"""Commands that add, import and export turns: add, import, export."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from memscope_cli.commands.options import Call, command, exit_partly, resumable,
 from memscope_cli.commands.output import print_error, visible
 
 TURNS_PER_CALL = 500
-MAX_NAMED_LINES = 5  # broken lines that are named one by one
-MAX_NAMED = 10_000  # broken lines that --json names
+MAX_NAMED_LINES = 5  # broken lines printed on stderr
+MAX_NAMED = 10_000  # broken lines listed by --json
 MAX_AT_ONCE_BYTES = 256 * 1024 * 1024
 ADDED = {
     "stored": "",
@@ -51,7 +51,7 @@ TAKEN = {"known": "{number} known before", "forgotten": "{number} forgotten here
 
 
 def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
-    """Return a phrase for each count that is not zero."""
+    """Return a phrase for each nonzero count."""
     return [say(text, number=f"{counts[name]:,}") for name, text in words.items() if text and counts.get(name)]
 
 
@@ -60,9 +60,9 @@ def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
 
 @dataclass
 class Added:
-    """Counts of added turns; ``broken`` maps the numbers of the first refused lines to the reason.
+    """Counts of added turns. ``broken`` maps the numbers of the first refused lines to the reasons.
 
-    ``keys`` has all of them where they are ``listed``, else as many as tell whether it was one.
+    ``keys`` has all turn keys if ``listed``, else just enough to know whether exactly one turn was added.
     """
 
     listed: bool
@@ -70,7 +70,7 @@ class Added:
     keys: list[str] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
     broken_lines: int = 0
-    done: int = 0  # lines
+    done: int = 0  # number of the last processed line
 
     def count(self, report: AddReport) -> None:
         if self.listed or len(self.keys) < 2:
@@ -85,7 +85,7 @@ class Added:
 
 
 class StdinTurn(NamedTuple):
-    """A turn on stdin with the number of its line and its size in bytes."""
+    """A turn read from stdin, with its line number and its size in bytes."""
 
     number: int
     turn: Any
@@ -128,7 +128,7 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
 
 
 def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
-    """Add the whole of stdin or nothing of it; a replay is one history and cannot be counted in parts."""
+    """Add all of stdin or nothing. A replay must be compared as one history, so it cannot be added in batches."""
     lines = _lines_at_once(added, call.settings().limits.turns)
     if added.broken:
         number, reason = next(iter(added.broken.items()))
@@ -141,7 +141,7 @@ def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool)
 
 
 def _lines_at_once(added: Added, most: int) -> list[StdinTurn]:
-    """Return all lines, or as many as are too many."""
+    """Read all lines, but stop after ``most`` + 1, so that ``add_turns`` refuses them."""
     lines: list[StdinTurn] = []
     size = 0
     for line in _turns(added):
@@ -171,7 +171,7 @@ def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
 
 @contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """A first Ctrl-C takes effect at the end, so that it is known what was stored; a second at once."""
+    """Delay the first Ctrl-C to the end of the block, so that it is clear what was stored; a second acts at once."""
     came: list[int] = []
 
     def receive(number: int, frame: object) -> None:
@@ -201,7 +201,7 @@ def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[StdinT
 
 
 def _turns(added: Added) -> Iterator[StdinTurn]:
-    """The turns on stdin; lines that are no JSON objects go to ``added.broken``."""
+    """Yield the turns on stdin, and record lines that are not JSON objects in ``added.broken``."""
     skip = added.done
     for number, raw in enumerate(iter(read_line, b""), 1):
         if number <= skip or not raw.strip():
@@ -214,7 +214,7 @@ def _turns(added: Added) -> Iterator[StdinTurn]:
 
 
 def _object(raw: bytes, *, first: bool) -> dict[str, Any] | str:
-    """Return the JSON object of a line, or the reason why it is none."""
+    """Parse a line as a JSON object, or return the reason why it is not one."""
     if len(raw) >= MAX_INPUT_LINE_BYTES:
         return say("is too long")
     try:
@@ -291,13 +291,13 @@ def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool)
 def _is_file(name: str) -> bool:
     try:
         return Path(name).is_file()
-    except OSError:  # a name that is too long
+    except OSError:  # for example a name that is too long
         return False
 
 
 @contextmanager
 def _source(file: str) -> Iterator[Path]:
-    """The file, or stdin spooled into one: it is read twice."""
+    """Yield the path of a file or, since it is read twice, of a temporary copy of stdin."""
     if file != "-":
         if not _is_file(file):
             raise InputError(say("there is no file {file}", file=repr(file)))

@@ -67,7 +67,7 @@ def unpark(call: Call) -> None:
     call.show.report({"unparked": number}, say("{batches} pending again", batches=batches))
 
 
-# -------------------------------------------------------------------------------------------------- until it is stopped
+# --------------------------------------------------------------------------------------------------------------- worker
 
 
 @command("worker", short_help="Consolidate, reflect and embed for all users.")
@@ -78,7 +78,7 @@ def worker(call: Call, drain_s: float) -> None:
 
     Work that is not done by then is given back and stays pending.
     """
-    call.settings()  # reads files, which a loop forbids
+    call.settings()  # reads files, which is not allowed inside the event loop
     require_store(call.location)
     asyncio.run(_run_worker(call, drain_s))
 
@@ -98,7 +98,7 @@ async def _run_worker(call: Call, drain_s: float) -> None:
 
 
 class ReportReceiver:
-    """A plugin that passes the report of each batch on."""
+    """A plugin that passes the report of each batch to a callback."""
 
     def __init__(self, receive: Callable[[WorkReport, Scope], None]) -> None:
         self._receive = receive
@@ -117,7 +117,7 @@ def _print_report(show: Display, report: WorkReport, scope: Scope) -> None:
 
 @contextmanager
 def stop_on_signal() -> Iterator[asyncio.Event]:
-    """Yield an event that the first SIGTERM or SIGINT sets; the second ends the process as usual."""
+    """Yield an event that the first SIGTERM or SIGINT sets. A second signal has its usual effect."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 

@@ -1,12 +1,12 @@
-"""Conversations of several weeks for trials of memory, written for this project in English and Chinese, and a reader.
+"""Demo conversations over several weeks, written for this project in English and Chinese, and their file format.
 
-A file holds one conversation per line, as a JSON object (UTF-8):
+A file has one conversation per line, as a JSON object (UTF-8):
 
     id, lang, speakers[],
-    sessions[]   id, date_time (ISO, UTC where it names no zone), turns[] {id, speaker, text, image_caption?}
+    sessions[]   id, date_time (ISO, by default UTC), turns[] {id, speaker, text, image_caption?}
     questions[]  id, question, answer, category, category_name, evidence[] (ids of the turns that answer it)
 
-Other fields are kept as they are. Sessions are in order of time; ids are unique within a conversation.
+Other fields are preserved. Sessions are in chronological order, and ids are unique within a conversation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LINE_FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
 
 
 def load(language: str) -> dict[str, Any]:
-    """Return the project's own conversation in ``language`` (one of ``LANGUAGES``)."""
+    """Load the built-in conversation in ``language``, one of ``DEMO_LANGUAGES``."""
     if language not in DEMO_LANGUAGES:
         raise InputError(
             f"no demo conversation in {language!r}", hint=f"there is one in {' and in '.join(DEMO_LANGUAGES)}"
@@ -47,9 +47,9 @@ def load(language: str) -> dict[str, Any]:
 
 
 def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
-    """Yield the conversations of a file, each read and checked on demand.
+    """Read and validate the conversations of a file one by one.
 
-    Raises ``InputError`` naming the file, the line and the id of the invalid entry.
+    Raise ``InputError`` with the file, the line and the id of an invalid entry.
     """
     seen: set[str] = set()
     for number, line in _lines(Path(path)):

@@ -1,4 +1,4 @@
-"""A conversation remembered, asked about and forgotten: the steps of ``memscope demo`` without its output."""
+"""The steps of ``memscope demo`` without its output: store a conversation, ask about it, forget a part of it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from memscope.transfer import Progress
 from memscope_cli.demo import said_at
 
 DEMO_K = 10
-ADVERSARIAL = "adversarial"  # asks for something that was never said: shown, and left out of every average
-SECRET_CODES = {"en": "4471", "zh": "3862"}  # of our own conversations, each in exactly one turn
+ADVERSARIAL = "adversarial"  # questions about something that was never said: shown, but not counted in recall
+SECRET_CODES = {"en": "4471", "zh": "3862"}  # each occurs in exactly one turn of the built-in conversation
 
-DemoConversation = Mapping[str, Any]  # as ``memscope_cli.demo`` reads it
+DemoConversation = Mapping[str, Any]  # in the format of ``memscope_cli.demo``
 
 
 @dataclass
 class DemoClock:
-    """The day after the conversation, so that "last week" in a question means the week its asker meant."""
+    """A clock set to the day after the conversation, so that "last week" in a question refers to the right week."""
 
     now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -41,7 +41,7 @@ def user_of(conversation: DemoConversation) -> str:
 
 
 def turns(conversation: DemoConversation) -> Iterator[dict[str, Any]]:
-    """Return turns for ``add_turns``. Speakers named user or assistant have that role, others are persons."""
+    """Yield turns for ``add_turns``. Speakers named user or assistant get that role, all others the role person."""
     for session in conversation["sessions"]:
         for turn in session["turns"]:
             caption = turn.get("image_caption")
@@ -56,7 +56,7 @@ def turns(conversation: DemoConversation) -> Iterator[dict[str, Any]]:
 
 
 def remember(memory: MemoryScope, conversation: DemoConversation, progress: Progress) -> int:
-    """Add the turns; returns their number."""
+    """Add the turns of a conversation and return their number."""
     history = list(turns(conversation))
     step = min(1000, max(10, len(history) // 50))
     progress(0, len(history))
@@ -71,7 +71,7 @@ def remember(memory: MemoryScope, conversation: DemoConversation, progress: Prog
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """The hits of a question whose ``evidence`` (keys of turns) is known."""
+    """A question with its hits and its ``evidence``: the keys of the turns that answer it."""
 
     question: Mapping[str, Any]
     found: Retrieval
@@ -83,7 +83,7 @@ class AskedQuestion:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Return ranks of the known evidence among the hits, from 1."""
+        """Ranks of the evidence among the hits, starting at 1."""
         return tuple(rank for rank, hit in enumerate(self.found, 1) if hit.id in self.evidence)
 
     @property
@@ -102,7 +102,7 @@ def ask(memory: MemoryScope, conversation: DemoConversation, question: Mapping[s
 
 
 def recall(answers: Sequence[AskedQuestion]) -> float | None:
-    """Return the share of the known evidence among the first ten hits, averaged over questions, in percent."""
+    """Compute recall@10: the share of the evidence among the first ten hits, averaged over questions, in percent."""
     counted = [answer.recall for answer in answers if answer.counts]
     return round(100 * sum(counted) / len(counted), 1) if counted else None
 
@@ -112,7 +112,7 @@ def recall(answers: Sequence[AskedQuestion]) -> float | None:
 
 @dataclass(frozen=True)
 class SecretWords:
-    """Words that stand in one turn only, and a question whose evidence is that turn."""
+    """Words that occur in one turn only, and a question whose evidence is that turn."""
 
     words: str
     answer: AskedQuestion
@@ -120,7 +120,7 @@ class SecretWords:
 
 @dataclass(frozen=True)
 class ForgottenSecret:
-    """``traces``: how often the words stood in the store's files, before and after; None where there are no files."""
+    """``traces``: occurrences of the words in the store's files before and after, or None if the store has no files."""
 
     secret: SecretWords
     report: ForgetReport
@@ -137,7 +137,7 @@ class ForgottenSecret:
 
 
 def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
-    """Return the secret of our own conversations; of others the first evidence that was found and is said once."""
+    """Choose what to forget: the secret of a built-in conversation, else the first unique evidence among the hits."""
     texts = {turn["id"]: turn["text"] for session in conversation["sessions"] for turn in session["turns"]}
     for answer in answers:
         if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRET_CODES:
@@ -151,7 +151,7 @@ def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) 
 
 
 def _plain_words(text: str) -> str:
-    """Return the longest part of a text that every encoding of the store leaves unchanged, to search its bytes for."""
+    """Return the longest part of a text that needs no escaping in the store's files, so that its bytes can be found."""
     return max((part.strip() for part in re.split(r'["\\\x00-\x1f]+', text)), key=len, default="")
 
 
@@ -166,7 +166,7 @@ def forget(
 
 
 def traces(store: Path | None, words: str) -> int | None:
-    """Count the words in the files of the store, its WAL included."""
+    """Count the occurrences of the words in the files of the store, including its WAL."""
     if store is None:
         return None
     files = [file for file in store.parent.glob(f"{glob.escape(store.name)}*") if file.is_file()]

@@ -1,7 +1,7 @@
-"""doctor: findings about the installation, settings, store, models and pending work, each with its remedy.
+"""Command ``memscope doctor``: find problems of the installation, settings, store, models and work, with remedies.
 
-``CHECKS`` lists the checks, async generators from the ``Examination`` to findings; ``MEMORY_CHECKS`` those of a memory
-that could be opened. An exception of a check is a finding.
+Checks are async generators that take the ``Examination`` and yield findings. Those in ``MEMORY_CHECKS`` run only if the
+memory could be opened. An exception in a check becomes a finding.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SHOWN_DEPENDENCIES = (
     "mcp",
 )
 WAL_RESET_FIXED = (3, 51, 3)
-LOW_DISK_BYTES, FULL_DISK_BYTES = 500_000_000, 50_000_000  # bytes free on the disk
+LOW_DISK_BYTES, FULL_DISK_BYTES = 500_000_000, 50_000_000  # free bytes below which doctor warns or fails
 DOCTOR_USER = "memscope-doctor"
 
 
@@ -95,7 +95,7 @@ async def examine(call: Call) -> list[Finding]:
             findings += await _findings(check, exam)
         for of_memory in MEMORY_CHECKS if exam.memory else ():
             findings += await _findings(of_memory, exam, exam.memory)
-    return list({(finding.said, finding.mend): finding for finding in reversed(findings)}.values())[::-1]  # each once
+    return list({(finding.said, finding.mend): finding for finding in reversed(findings)}.values())[::-1]  # unique
 
 
 async def _findings(check: Callable[..., AsyncIterator[Finding]], *arguments: object) -> list[Finding]:
@@ -145,7 +145,7 @@ async def settings(exam: Examination) -> AsyncIterator[Finding]:
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    """Names with dots; keys and the like are masked already."""
+    """Flatten nested settings to dotted names. Secrets are already masked in ``values``."""
     rows: list[tuple[str, Any]] = []
     for name, value in values.items():
         rows += _flat(value, f"{before}{name}.") if isinstance(value, dict) else [(before + name, value)]
@@ -166,7 +166,7 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding("plugins", "warn", message, mend)
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
         message = say("{name} cannot be loaded: {reason}", name=repr(plugin.name), reason=plugin.reason)
-        blocked = ",".join([*exam.settings.plugins.block, plugin.name])  # the variable replaces the list of a file
+        blocked = ",".join([*exam.settings.plugins.block, plugin.name])  # the variable replaces a file's whole list
         mend = say("update it, or block it: {setting}", setting=f"MEMSCOPE_PLUGINS__BLOCK={shlex.quote(blocked)}")
         yield Finding("plugins", "warn", message, mend)
 
@@ -175,7 +175,7 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
 
 
 async def place(exam: Examination) -> AsyncIterator[Finding]:
-    """Permissions and room, before anything is opened. A place that is no file of a store is told by that check."""
+    """Check permissions and disk space before the store is opened; the check ``store`` reports an invalid location."""
     file = exam.file
     if file is None or file.is_dir() or not file.parent.is_dir():
         return
@@ -218,14 +218,14 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
 
 
 async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
+    """Report the findings of the store's own ``examine``, if it has one, as (state, finding, remedy)."""
     examine = getattr(memory.admin.runtime.services.store, "examine", None)
     for state, words, mend in await examine() if examine else ():
         yield Finding("store", state, say(words), say(mend))
 
 
 async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Names that look alike are different users: often a mistake of the caller."""
+    """Warn about user names that differ only in case or Unicode form: probably the same user, written differently."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name in await memory.admin.runtime.services.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
@@ -238,7 +238,7 @@ async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
 
 
 async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Write, find, forget, under a user of its own."""
+    """Write a turn as a dedicated user, find it, and forget it."""
     if exam.status["details"].get("read_only"):
         return
     word, start = f"examination{uuid4().hex}", time.perf_counter()

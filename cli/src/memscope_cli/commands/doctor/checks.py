@@ -1,4 +1,4 @@
-"""Checks of ``doctor`` in an open memory: its models, pending work, the clock, the memories, secrets."""
+"""Checks of ``doctor`` that need an open memory: models, pending work, clock, memories, secrets."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from memscope_cli.commands.store import list_work
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
 
-MAX_CHECKED_RECORDS = 20_000  # records that are looked at
-MAX_ZONE_OFFSET = timedelta(hours=26)  # further than any two time zones are apart
+MAX_CHECKED_RECORDS = 20_000
+MAX_ZONE_OFFSET = timedelta(hours=26)  # the largest difference between two time zones
 MAX_NAMED_RECORDS = 3
 SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
-ANSWER_DEADLINE_S = 15.0  # at most, for an answer
+ANSWER_DEADLINE_S = 15.0  # doctor waits no longer for a model, even if the settings allow more
 DEADLINES = {"chat": "deadline_s", "embedding": "query_deadline_s", "rerank": "query_deadline_s"}
-SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # what waits for a person is to be quicker
-MODEL = 5  # exit code
+SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # a person waits for query embedding and reranking
+MODEL = 5  # exit code for a model that does not work
 WITHOUT = {
     "chat": "chat none (turns are found, not consolidated)",
     "embedding": "embedding none (search by words and dates)",
     "rerank": "rerank none",
 }
-#: Remedies by the code of a model's error; {section} is chat, embedding or rerank.
+#: Remedies by error code of a model; {section} is chat, embedding or rerank.
 MENDS: Mapping[str, str] = {
     "model_auth": "set {section}.key, or MEMSCOPE_{upper}__KEY",
     "model_rejected": "check {section}.model and {section}.base_url",
@@ -60,8 +60,7 @@ MENDS: Mapping[str, str] = {
     "embedding": "check that {section}.model is an embedding model",
 }
 
-
-#: What helps where a model errs much in one way.
+#: Remedies for models that often make one kind of mistake; the keys are those of ``records.weaknesses``.
 WEAK: Mapping[str, str] = {
     "facts": "try a larger chat.model; {command} shows them",
     "verdicts": "try a larger chat.model: this one guesses what new facts do to known ones, and may end what holds",
@@ -74,7 +73,7 @@ FindingState = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True)
 class Finding:
-    """``mend`` is the command or setting that helps; ``code`` the exit code if this fails."""
+    """Result of a check. ``mend`` is the command or setting that fixes it; ``code`` is the exit code if it failed."""
 
     check: str
     state: FindingState
@@ -85,7 +84,7 @@ class Finding:
 
 @dataclass
 class Examination:
-    """State shared by the checks; a field is None where it could not be opened."""
+    """State shared by the checks. ``settings`` and ``memory`` are None if they could not be loaded or opened."""
 
     call: Call
     opened: AsyncExitStack
@@ -95,12 +94,12 @@ class Examination:
 
     @property
     def file(self) -> Path | None:
-        """The file of the store, if that is what it is."""
+        """The file of a SQLite store, None for other stores."""
         return None if self.location is None else file_of(self.location)
 
     @property
     def location(self) -> str | None:
-        """The place of the store; None where the settings that name it cannot be read."""
+        """Path or URL of the store; None if it is in settings that cannot be read."""
         if self.call.store is not None:
             return self.call.store
         return self.settings.store if self.settings else None
@@ -113,11 +112,11 @@ Check = Callable[[Examination], AsyncIterator[Finding]]
 MemoryCheck = Callable[[Examination, AsyncMemoryScope], AsyncIterator[Finding]]
 
 
-# --------------------------------------------- models: does each answer, under its name, how fast, in the store's space
+# --------------------------------------------------------------------------------------------------------------- models
 
 
 def mend(exam: Examination, code: str, section: str) -> str:
-    """Return the remedy for an error of a model, "" where only the error itself knows one."""
+    """Return the remedy for a model's error code, "" if there is no general one."""
     if code == "embedding_mismatch":
         return exam.command("reembed")
     words = say(MENDS.get(code, ""), section=section, upper=section.upper())
@@ -137,7 +136,7 @@ async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[F
 
 
 def _key_variable(exam: Examination, section: str) -> str:
-    """Return the variable that the model's preset takes its key from, "" where the settings have it or none is sent."""
+    """Return the environment variable for the API key of the model's preset, "" if the settings make it irrelevant."""
     chosen: Any = getattr(exam.settings, section, None)
     if chosen is None or chosen.key is not None or chosen.headers or chosen.base_url is not None:
         return ""
@@ -183,7 +182,7 @@ ASK: Mapping[str, Callable[[Any, float], Awaitable[str]]] = {"chat": _chat, "emb
 
 
 async def _name_note(name: str, model: Any, error: ModelError) -> str:
-    """Return a note on the model's name where its endpoint does not know it."""
+    """Suggest similar model names if the endpoint does not serve this one; "" otherwise."""
     served = await _served(model) if error.code == "model_rejected" else None
     if served is None or name in served:
         return ""
@@ -191,18 +190,18 @@ async def _name_note(name: str, model: Any, error: ModelError) -> str:
 
 
 def _remedy(exam: Examination, section: str, error: ModelError, own_s: float) -> str:
-    """Return what mends the error of an answer just asked for, within ``own_s`` seconds by the model's settings."""
+    """Return the remedy for a failed request; ``own_s`` is the deadline from the model's settings."""
     provider = getattr(getattr(exam.settings, section, None), "provider", "")
     code = error.code
     if code == "model_timeout" and provider == "openai":
         code = "slow" if own_s >= ANSWER_DEADLINE_S else code if section == "chat" else "query_timeout"
     elif error.hint and (provider != "openai" or code == "model_reply" or error.retry_after == QUOTA_S):
-        return say_sentence(error.hint)  # it knows more than the code
+        return say_sentence(error.hint)  # more specific than the remedy by code
     return mend(exam, code, section) or say_sentence(error.hint)
 
 
 async def _served(model: Any) -> list[str] | None:
-    """Return the models of the endpoint; None where it does not list them."""
+    """List the models of the endpoint; None if it cannot list them."""
     try:
         names: list[str] | None = await model.served(deadline_s=ANSWER_DEADLINE_S)
     except (MemscopeError, AttributeError):
@@ -211,7 +210,7 @@ async def _served(model: Any) -> list[str] | None:
 
 
 def _space(exam: Examination, ctx: Services) -> list[Finding]:
-    """Check that the vectors in the store are those of the embedder."""
+    """Check that the vectors in the store come from the configured embedder."""
     space = exam.status["space"]
     if not space:
         return []
@@ -230,7 +229,7 @@ def _space(exam: Examination, ctx: Services) -> list[Finding]:
 
 
 async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Pending, failed and parked work."""
+    """Report pending, failed and parked work, used-up budgets, and frequent mistakes of the chat model."""
     waiting = list_work(exam.status["pending"])
     yield Finding("work", "ok", say("waiting: {work}", work=waiting) if waiting else say("nothing is waiting"))
     for one, line in zip(exam.status["budget"], budget_lines(exam.status), strict=True):
@@ -256,7 +255,7 @@ def _mend_work(exam: Examination, stages: Sequence[str], errors: Iterable[str], 
 
 
 async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Times in the future: of the store's file, and of turns."""
+    """Warn if the store's file or turns are dated in the future."""
     now = memory.admin.runtime.services.clock()
     zone = exam.settings.timezone if exam.settings else None
     file = exam.file
@@ -276,7 +275,7 @@ async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
 
 
 async def _turns_ahead(store: Store, now: datetime) -> AsyncIterator[tuple[str, list[str]]]:
-    """Yield users with the keys of their turns from the future. Facts about the future are none of these."""
+    """Yield users with the keys of their turns from the future; facts about future events are not included."""
     future, named = Interval(now + MAX_ZONE_OFFSET, datetime.max.replace(tzinfo=now.tzinfo) - timedelta(days=2)), 0
     for user in await store.users():
         keys = [key.id for key in await store.keys(Select(user, kinds=frozenset({"turn"}), period=future))]
@@ -286,7 +285,7 @@ async def _turns_ahead(store: Store, now: datetime) -> AsyncIterator[tuple[str, 
 
 
 async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
+    """Find duplicates (current memories with the same words) and stale memories (expired, or on superseded sources)."""
     store, looked, wrong = memory.admin.runtime.services.store, 0, False
     for user in await store.users():
         if looked >= MAX_CHECKED_RECORDS:
@@ -303,7 +302,7 @@ async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator
 
 
 async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Records that look as if they held a key or a card number. Only their ids are named."""
+    """Find records that seem to contain a key or a card number, and report their ids only."""
     store, looked, clean = memory.admin.runtime.services.store, 0, True
     for user in await store.users():
         kinds: dict[str, list[str]] = {}
@@ -331,7 +330,7 @@ def _revealing(exam: Examination, user: str, kinds: Mapping[str, Sequence[str]])
 
 
 def _forget(exam: Examination, user: str, ids: Sequence[str]) -> str:
-    """Return the command that forgets these, a few at a time where there are more."""
+    """Return a command that forgets the first ``MAX_NAMED_RECORDS`` of these ids."""
     named = " ".join(f"--id {shlex.quote(id)}" for id in ids[:MAX_NAMED_RECORDS])
     return exam.command(f"forget --user {shlex.quote(user)} {named}")
 
@@ -339,7 +338,7 @@ def _forget(exam: Examination, user: str, ids: Sequence[str]) -> str:
 async def _problems(
     exam: Examination, memory: AsyncMemoryScope, user: str, held: Sequence[Observation | Insight]
 ) -> AsyncIterator[tuple[str, str]]:
-    """Yield problems of a user's memories, each with its remedy."""
+    """Yield problems of a user's memories as (description, remedy)."""
     current, now, quoted = (
         [one for one in held if one.current],
         memory.admin.runtime.services.clock(),
@@ -358,7 +357,7 @@ async def _problems(
         message = say("{insights} resting on what was superseded", insights=count_nouns(len(resting), "insight"))
         reflect = exam.command(f"reflect --user {quoted}")
         if not (await memory.admin.status(user=user))["pending"]["reflect"]:
-            # reflect would find nothing new
+            # Without pending work, reflect would not rewrite the insights: they must be forgotten.
             yield message, say("{command}; the facts stay", command=_forget(exam, user, resting))
         elif memory.admin.runtime.services.chat is None:
             yield message, say("set chat in the settings, then: {command}", command=reflect)
@@ -371,7 +370,7 @@ def _number(ids: Sequence[str]) -> str:
 
 
 def _doubles(current: Sequence[Observation | Insight]) -> list[str]:
-    """The ids of all but the first of those that have the same words and are about the same time."""
+    """Return the ids of duplicates: memories with the words and the time of an earlier one."""
     alike: dict[tuple[object, ...], list[str]] = defaultdict(list)
     for one in current:
         alike[type(one), one.scope.agent, one.name, form(one.text).tokens, one.happened].append(one.id)
