@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import catalogue
 from memscope.retrieval import explain, features
-from memscope_cli.app import COMMAND_ALIASES, COMMANDS_OF_EXTRAS, NO_COMMANDS, SEE_COMMAND, cli
+from memscope_cli.app import COMMAND_ALIASES, COMMANDS_OF_EXTRAS, QUIT_WORDS, SUGGESTED_COMMANDS, cli
 
 from servers.faults import FaultServer, Script
 
@@ -41,8 +41,8 @@ def test_ask_shows_what_an_assistant_would_be_shown_or_says_why_nothing(run):
 
 
 def test_none_of_these_words_is_a_command_or_is_listed(run):
-    assert not {*COMMAND_ALIASES, *SEE_COMMAND, *NO_COMMANDS} & {*cli.commands}
-    assert {*COMMAND_ALIASES.values(), *SEE_COMMAND.values()} <= {*cli.commands, *COMMANDS_OF_EXTRAS}
+    assert not {*COMMAND_ALIASES, *SUGGESTED_COMMANDS, *QUIT_WORDS} & {*cli.commands}
+    assert {*COMMAND_ALIASES.values(), *SUGGESTED_COMMANDS.values()} <= {*cli.commands, *COMMANDS_OF_EXTRAS}
     assert "  ask " not in run("--help").output
 
 

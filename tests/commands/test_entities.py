@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from memscope import MemoryScope
 from memscope_cli.app import cli
-from memscope_cli.commands.entities import BAR, bar
+from memscope_cli.commands.entities import BAR_COLUMNS, bar
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_entities_since_a_date(run):
 
 
 def test_a_bar_has_eighths():
-    assert [len(bar(value, 8)) for value in (0, 1, 4, 8)] == [0, BAR // 8, BAR // 2, BAR]
+    assert [len(bar(value, 8)) for value in (0, 1, 4, 8)] == [0, BAR_COLUMNS // 8, BAR_COLUMNS // 2, BAR_COLUMNS]
     assert bar(1, 1000) == "▏"
 
 

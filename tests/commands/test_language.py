@@ -15,7 +15,7 @@ from memscope.errors import NotFound
 from memscope.records import WorkReport
 from memscope_cli.app import cli
 from memscope_cli.commands.formatting import summarize
-from memscope_cli.commands.language import say, say_error, speaking
+from memscope_cli.commands.language import say, say_error, use_language
 
 from servers.faults import Script
 
@@ -97,14 +97,14 @@ def test_lang_goes_before_the_locale_wherever_it_stands():
 
 def test_what_was_refused_is_told_in_chinese():
     report = WorkReport("consolidate", model="m", rejected={"no_quote": 1}, new=1)
-    with speaking("zh"):
+    with use_language("zh"):
         assert summarize(report).endswith("50% 的事实被拒绝：no_quote")
 
 
 def test_the_language_ends_with_the_call(run):
     assert CHINESE.search(run("users"))
     assert say("no records") == "no records"
-    with speaking("zh"):
+    with use_language("zh"):
         assert say("no records") == "没有记录"
 
 
@@ -156,7 +156,7 @@ def test_errors_with_names_and_numbers_are_chinese(run):
     ]
     assert not [told for told in refused if re.search(r"[a-z]+ [a-z]+ [a-z]+", re.sub(r"No such file.*", "", told))]
     assert not [told for told in refused if not CHINESE.search(told)]
-    with speaking("zh"):
+    with use_language("zh"):
         told = say_error(NotFound("no record has the id 'x; y'", hint="did you mean 'z'?"))
     assert told == "没有 id 为 'x; y' 的记录；是不是 'z'？"
     assert say_error(NotFound("no record has the id 'x'")) == "no record has the id 'x'"

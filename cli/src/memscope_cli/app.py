@@ -21,7 +21,7 @@ import click
 from memscope import __version__
 from memscope.errors import ConfigError, InputError, MemscopeError, install_hint
 from memscope_cli.commands import register
-from memscope_cli.commands.language import say, say_error, speaking
+from memscope_cli.commands.language import say, say_error, use_language
 from memscope_cli.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
 from memscope_cli.commands.output import json_line, print_error
 
@@ -35,13 +35,13 @@ COMMAND_ALIASES = {
     "ls": "list",
 }
 #: Names that only get a pointer to the right command, because a guess must not delete anything.
-SEE_COMMAND = {
+SUGGESTED_COMMANDS = {
     **dict.fromkeys(("delete", "remove", "rm"), "forget"),
     **dict.fromkeys(("ui", "web", "inspector", "dashboard"), "serve"),
     "edit": "update",
     "talk": "chat",
 }
-NO_COMMANDS = ("q", "quit", "exit", "bye")
+QUIT_WORDS = ("q", "quit", "exit", "bye")
 
 
 class Program(Group):
@@ -78,7 +78,7 @@ class Program(Group):
     ) -> Any:
         arguments = list(sys.argv[1:] if args is None else args)
         standalone = more.pop("standalone_mode", True)
-        with speaking(_asked_language(arguments)):
+        with use_language(_language_option(arguments)):
             try:
                 code = super().main(arguments, prog_name, standalone_mode=False, **more)
             except OSError:
@@ -86,7 +86,7 @@ class Program(Group):
             except Exception as error:
                 if not standalone:
                     raise
-                code = _report(error, machine="--json" in arguments, debug="--debug" in arguments)
+                code = _report_error(error, machine="--json" in arguments, debug="--debug" in arguments)
         if not standalone:
             return code
         sys.exit(code if isinstance(code, int) else 0)
@@ -97,29 +97,29 @@ def _explain_unknown(name: str, commands: Iterable[str]) -> None:
     if extra := COMMANDS_OF_EXTRAS.get(name):
         message = say("{command} comes with the extra {extra}, which is not loaded", command=name, extra=extra)
         raise ConfigError(message, hint=install_hint(extra))
-    if name in SEE_COMMAND:
-        command = f"memscope {SEE_COMMAND[name]}"
+    if name in SUGGESTED_COMMANDS:
+        command = f"memscope {SUGGESTED_COMMANDS[name]}"
         raise InputError(say("no command {name}; see {command} --help", name=repr(name), command=command))
-    if name in NO_COMMANDS:
+    if name in QUIT_WORDS:
         raise InputError(say("nothing is open: each command ends by itself, and /exit ends memscope chat"))
     near = get_close_matches(name, [*commands, *COMMAND_ALIASES], 1)
     if near and near[0] in COMMAND_ALIASES:  # click itself suggests listed commands
         raise InputError(say("no command {name}; did you mean {near}?", name=repr(name), near=repr(near[0])))
 
 
-def _asked_language(args: Sequence[str]) -> str | None:
+def _language_option(args: Sequence[str]) -> str | None:
     """Find the value of --lang before click parses the options, since --help prints during parsing."""
     words = [part for arg in args for part in (arg.split("=", 1) if arg.startswith("--lang=") else [arg])]
     return next((value for name, value in pairwise(words) if name == "--lang"), None)
 
 
-def _report(error: Exception, *, machine: bool, debug: bool) -> int:
+def _report_error(error: Exception, *, machine: bool, debug: bool) -> int:
     """Print an error, as JSON if ``machine``, and return its exit code."""
     shows_help = getattr(click.exceptions, "NoArgsIsHelpError", ())  # new in click 8.2
     if isinstance(error, click.UsageError) and isinstance(error, shows_help):
         error.show()
         return error.exit_code
-    code, about = _explained(error)
+    code, about = _describe_error(error)
     if debug and not isinstance(error, click.ClickException | click.Abort):
         traceback.print_exception(error)
     if machine:
@@ -131,7 +131,7 @@ def _report(error: Exception, *, machine: bool, debug: bool) -> int:
     return code
 
 
-def _explained(error: Exception) -> tuple[int, dict[str, Any]]:
+def _describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
     """Return the exit code of an error and the fields of its JSON object."""
     if isinstance(error, MemscopeError):
         about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}

@@ -31,7 +31,7 @@ class RawRow(NamedTuple):
     values: Sequence[Value]
 
 
-class Broken(ValueError):
+class InvalidRow(ValueError):
     """The bytes are not a valid row."""
 
 
@@ -43,7 +43,7 @@ class Pages:
         self.size = _page_size(file)
         self._committed = _committed(wal, self.size) if wal else {}
         file.seek(0, 2)
-        self._in_file = -(-file.tell() // self.size)
+        self._pages_in_file = -(-file.tell() // self.size)
         self._reads: Counter[int] = Counter()
         self.broken = 0
 
@@ -56,8 +56,8 @@ class Pages:
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows of all tables and indexes in arbitrary order; count unreadable ones in ``broken``."""
-        behind = sorted(number for number in self._committed if number > self._in_file)
-        for number in chain(range(2, self._in_file + 1), behind):
+        appended = sorted(number for number in self._committed if number > self._pages_in_file)
+        for number in chain(range(2, self._pages_in_file + 1), appended):
             page = self.page(number)
             if len(page) == self.size and page[0] in (TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR):
                 yield from self._rows_of(page)
@@ -67,7 +67,7 @@ class Pages:
         for cell in range(min(_int(page, 3, 2), (self.size - start) // 2)):
             try:
                 yield self._row(page, _int(page, start + 2 * cell, 2))
-            except (Broken, IndexError, UnicodeDecodeError):
+            except (InvalidRow, IndexError, UnicodeDecodeError):
                 self.broken += 1
 
     def _row(self, page: bytes, at: int) -> RawRow:
@@ -82,8 +82,8 @@ class Pages:
         """Join the local part of a payload and its chain of overflow pages."""
         least = (self.size - 12) * 32 // 255 - 23
         most = self.size - 35 if table else (self.size - 12) * 64 // 255 - 23
-        if length > self.size * (self._in_file + len(self._committed)):
-            raise Broken
+        if length > self.size * (self._pages_in_file + len(self._committed)):
+            raise InvalidRow
         if length <= most:
             return page[at : at + length]
         here = least + (length - least) % (self.size - 4)
@@ -97,12 +97,12 @@ class Pages:
 
     def _overflow(self, number: int) -> bytes:
         self._reads[number] += 1
-        known = 2 <= number <= self._in_file or number in self._committed
+        known = 2 <= number <= self._pages_in_file or number in self._committed
         if not known or self._reads[number] > MAX_OVERFLOW_READS:
-            raise Broken
+            raise InvalidRow
         page = self.page(number)
         if len(page) != self.size:
-            raise Broken
+            raise InvalidRow
         return page
 
 
@@ -156,7 +156,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _values(payload: bytes) -> list[Value]:
     length, at = _varint(payload, 0)
     if not at <= length <= len(payload):
-        raise Broken
+        raise InvalidRow
     types: list[int] = []
     while at < length:
         kind, at = _varint(payload, at)
@@ -165,7 +165,7 @@ def _values(payload: bytes) -> list[Value]:
     for kind in types:
         size = _size(kind)
         if at + size > len(payload):
-            raise Broken
+            raise InvalidRow
         values.append(_value(kind, payload[at : at + size]))
         at += size
     return values
@@ -173,7 +173,7 @@ def _values(payload: bytes) -> list[Value]:
 
 def _size(kind: int) -> int:
     if kind in (10, 11):
-        raise Broken
+        raise InvalidRow
     return (kind - 12) // 2 if kind >= 12 else 8 if kind == 7 else _INTEGERS.get(kind, 0)
 
 

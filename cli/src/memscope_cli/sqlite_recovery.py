@@ -28,7 +28,7 @@ from memscope_cli import page_reader
 from memscope_cli.page_reader import RawRow, Value
 
 T = TypeVar("T")
-Take: TypeAlias = "Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]"
+RowHandler: TypeAlias = "Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]"
 
 SALVAGED_FORMAT = 3  # export format of the intermediate file; from 4 on, a last line is required
 
@@ -98,7 +98,7 @@ def _swap(new: Path, target: Path) -> Path | None:
             if files.is_new(target):
                 os.replace(new, target)
                 return None
-            sound = _left_by_all(target)
+            sound = _checkpoint(target)
             old = _free_name(target, "replaced" if sound else "damaged")
             _move(target, old)
             try:
@@ -114,7 +114,7 @@ def _swap(new: Path, target: Path) -> Path | None:
     return None if sound else old
 
 
-def _left_by_all(target: Path) -> bool:
+def _checkpoint(target: Path) -> bool:
     """Merge the WAL into the file. Return False if the file is damaged; raise ``StoreBusy`` if it is open elsewhere."""
     try:
         files.probe(target)
@@ -171,16 +171,16 @@ async def recover(damaged: str | Path, target: str | Path, *, progress: Progress
         InputError: the damaged file does not exist, or the target does.
         StoreCorrupt: nothing can be read.
     """
-    source, new, folder = await asyncio.to_thread(_places, validation.path(damaged), validation.path(target))
+    source, new, folder = await asyncio.to_thread(_check_paths, validation.path(damaged), validation.path(target))
     try:
         lines = Path(folder.name, "salvaged.jsonl")
         salvaged = await asyncio.to_thread(_salvage, source, lines)
-        return await _fill(salvaged, lines, new, progress)
+        return await _import_rows(salvaged, lines, new, progress)
     finally:
         await asyncio.to_thread(folder.cleanup)
 
 
-def _places(damaged: Path, target: Path) -> tuple[Path, Path, tempfile.TemporaryDirectory[str]]:
+def _check_paths(damaged: Path, target: Path) -> tuple[Path, Path, tempfile.TemporaryDirectory[str]]:
     """Check both paths and create a temporary folder next to the target."""
     source = files.plain_path(damaged)
     if not source.is_file():
@@ -189,23 +189,23 @@ def _places(damaged: Path, target: Path) -> tuple[Path, Path, tempfile.Temporary
     return source, new, tempfile.TemporaryDirectory(prefix="memscope-", dir=new.parent)
 
 
-async def _fill(salvaged: SalvagedRows, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
-    part = part_of(target)
-    store = await asyncio.to_thread(_fresh, part)
+async def _import_rows(salvaged: SalvagedRows, lines: Path, new: Path, progress: Progress | None) -> Mapping[str, Any]:
+    part = part_of(new)
+    store = await asyncio.to_thread(_new_store, part)
     try:
         await store.open()
         limits = jsonl.UNLIMITED
         counts = await jsonl.import_(store, lines, user=None, strict=False, progress=progress, limits=limits)
         stats = await store.stats()
         await store.close()
-        await asyncio.to_thread(_put, part, target)
+        await asyncio.to_thread(_install, part, new)
     finally:
         await store.close()
         await asyncio.to_thread(_clear, part)
     saved = {"turns": stats.turns, "observations": stats.observations, "insights": stats.insights}
     lost = {kind: max(0, salvaged.expected[kind] - number) for kind, number in saved.items()}
     return {
-        "store": str(target),
+        "store": str(new),
         **saved,
         "lost": lost,
         "unsure": len(salvaged.users.keys() - salvaged.counted),
@@ -214,7 +214,7 @@ async def _fill(salvaged: SalvagedRows, lines: Path, target: Path, progress: Pro
     }
 
 
-def _fresh(part: Path) -> SQLiteStore:
+def _new_store(part: Path) -> SQLiteStore:
     _clear(part)
     return SQLiteStore(part)
 
@@ -224,7 +224,7 @@ def _clear(part: Path) -> None:
     part.with_name(part.name + "-lock").unlink(missing_ok=True)
 
 
-def _put(part: Path, target: Path) -> None:
+def _install(part: Path, target: Path) -> None:
     os.replace(part, target)
     files.sync(target.parent)
 
@@ -256,22 +256,22 @@ def _salvage(source: Path, lines: Path) -> SalvagedRows:
         spool.executescript(SPOOL_TABLES + "BEGIN;")
         salvaged = SalvagedRows()
         for row in pages.rows():
-            _sort(row, salvaged, spool)
+            _dispatch(row, salvaged, spool)
         salvaged.broken += pages.broken
         with open(os.open(lines, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
-            for line in _lines(salvaged, spool):
+            for line in _export_lines(salvaged, spool):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return salvaged
 
 
-def _sort(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _dispatch(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     """Recognize the table of a row (``schema.TABLES``) by the types of its values, and drop rows of other tables."""
-    for shape, take in ROW_SHAPES:
+    for shape, handle in ROW_SHAPES:
         if len(row.values) == len(shape) and all(map(isinstance, row.values, shape)):
-            take(row, salvaged, spool)
+            handle(row, salvaged, spool)
 
 
-def _take_user(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _collect_user(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         return
     _, name, _, _, _, _, turns, observations, insights, _ = row.values
@@ -281,7 +281,7 @@ def _take_user(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -
         salvaged.expected[kind] += number if isinstance(number, int) else 0
 
 
-def _take_record(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _collect_record(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, number, kind, body = row.values[0], row.values[1], row.values[2], row.values[-1]
     if (record := _decoded(checksummed.decode, body, salvaged)) is not None:
         salvaged.users.setdefault(int(str(user)), record.scope.user)
@@ -297,43 +297,43 @@ def _decoded(decode: Callable[[str], T], body: Value, salvaged: SalvagedRows) ->
         return None
 
 
-def _take_block(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _collect_block(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, agent, label, version, _, body = row.values
     if (block := _decoded(checksummed.decode_block, body, salvaged)) is not None:
         salvaged.users.setdefault(int(str(user)), block.scope.user)
         spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
 
 
-def _spooled(table: str, columns: int, decode: Callable[[str], object] | None = None) -> Take:
+def _row_copier(table: str, columns: int, decode: Callable[[str], object] | None = None) -> RowHandler:
     """Make a function that copies rows whose last value can be decoded or, without ``decode``, that have no rowid."""
     insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * columns)})"
 
-    def take(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+    def handle(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
         sound = _decoded(decode, row.values[-1], salvaged) is not None if decode else row.rowid is None
         if sound:
             spool.execute(insert, row.values[:columns])
 
-    return take
+    return handle
 
 
-def _take_secret(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _collect_secret(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.values[0] == "secret" and isinstance(row.values[1], bytes):
         salvaged.secret = row.values[1]
 
 
-ROW_SHAPES: tuple[tuple[tuple[type, ...], Take], ...] = (
-    ((int, int, int, str, *[object] * 14, str), _take_record),
-    ((object, str, str, int, int, int, int, int, int, int), _take_user),
-    ((int, int, int, str), _spooled("history", 4, checksummed.decode)),
-    ((int, str, str, int, int, str), _take_block),
-    ((int, str, str), _spooled("receipt", 3, checksummed.decode_receipt)),
-    ((int, str), _spooled("tombstone", 2)),
-    ((int, str, int, object), _spooled("item", 3)),
-    ((str, bytes), _take_secret),
+ROW_SHAPES: tuple[tuple[tuple[type, ...], RowHandler], ...] = (
+    ((int, int, int, str, *[object] * 14, str), _collect_record),
+    ((object, str, str, int, int, int, int, int, int, int), _collect_user),
+    ((int, int, int, str), _row_copier("history", 4, checksummed.decode)),
+    ((int, str, str, int, int, str), _collect_block),
+    ((int, str, str), _row_copier("receipt", 3, checksummed.decode_receipt)),
+    ((int, str), _row_copier("tombstone", 2)),
+    ((int, str, int, object), _row_copier("item", 3)),
+    ((str, bytes), _collect_secret),
 )
 
 
-def _lines(salvaged: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+def _export_lines(salvaged: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Yield the lines of the export, tombstones first, so that forgotten records are not imported."""
     yield {"memscope": SALVAGED_FORMAT, "secret": (salvaged.secret or os.urandom(32)).hex()}
     for user, id in spool.execute("SELECT user, id FROM tombstone ORDER BY user, id"):
@@ -342,7 +342,7 @@ def _lines(salvaged: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[s
     for (body,) in spool.execute("SELECT body FROM receipt ORDER BY user, id"):
         yield {"receipt": to_json(checksummed.decode_receipt(body))}
     for kind, user, number, body in spool.execute("SELECT kind, user, number, body FROM record ORDER BY 1, 2, 3"):
-        yield _line(spool, jsonl.LINE_KINDS[kind], user, number, body)
+        yield _record_line(spool, jsonl.LINE_KINDS[kind], user, number, body)
     for user, agent, label in spool.execute("SELECT DISTINCT user, agent, label FROM block ORDER BY 1, 2, 3"):
         yield _block_line(spool, user, agent, label)
 
@@ -356,7 +356,7 @@ def _block_line(spool: sqlite3.Connection, user: int, agent: str, label: str) ->
     return {"block": last, "versions": older}
 
 
-def _line(spool: sqlite3.Connection, kind: str, user: int, number: int, body: str) -> dict[str, Any]:
+def _record_line(spool: sqlite3.Connection, kind: str, user: int, number: int, body: str) -> dict[str, Any]:
     stage = jsonl.STAGE_OF_KIND.get(kind)
     pending = spool.execute("SELECT 1 FROM item WHERE user = ? AND stage = ? AND number = ?", (user, stage, number))
     line: dict[str, Any] = {kind: to_json(checksummed.decode(body)), "pending": pending.fetchone() is not None}

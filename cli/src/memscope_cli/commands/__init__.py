@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-FAMILIES = {
+COMMAND_MODULES = {
     "demo": ("demo",),
     "chat": ("chat",),
     "turns": ("add", "import_", "export"),
@@ -26,7 +26,7 @@ FAMILIES = {
 
 def register(cli: click.Group) -> None:
     """Add the built-in commands. Plugins add theirs with the hook ``memscope_register_commands``."""
-    for family, names in FAMILIES.items():
-        module = import_module(f"{__name__}.{family}")
+    for module_name, names in COMMAND_MODULES.items():
+        module = import_module(f"{__name__}.{module_name}")
         for name in names:
             cli.add_command(getattr(module, name))

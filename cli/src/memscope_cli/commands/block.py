@@ -28,8 +28,8 @@ def block() -> None:
 
 
 def _blocks(call: Call, *, new: bool = False) -> SyncBlocks:
-    whose = call.whose
-    return call.open(new=new).blocks(**whose)
+    owner = call.owner  # raises without --user before the store is opened
+    return call.open(new=new).blocks(**owner)
 
 
 @command("list", group=block, short_help="The blocks, in the order of the context.")
@@ -144,8 +144,8 @@ def show_blocks(show: Display, blocks: list[Block]) -> None:
 
 
 def show_block(show: Display, one: Block) -> None:
-    whose = say(", of agent {agent}", agent=visible(one.scope.agent)) if one.scope.agent else ""
-    show.report(to_json(one), (one.label, "cyan"), (f"  {_describe(one)}{whose}", "dim"))
+    suffix = say(", of agent {agent}", agent=visible(one.scope.agent)) if one.scope.agent else ""
+    show.report(to_json(one), (one.label, "cyan"), (f"  {_describe(one)}{suffix}", "dim"))
     for line in visible_text(one.value).split("\n") if one.value else ():
         show.line(line, indent=2)
 

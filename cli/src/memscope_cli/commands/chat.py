@@ -16,7 +16,7 @@ from memscope.sync.views import SyncAnswer
 from memscope_cli.commands import slash
 from memscope_cli.commands.demo import demo
 from memscope_cli.commands.input import Pipe, Terminal, read_message
-from memscope_cli.commands.language import CLI_LANGUAGES, say, say_error, speaking
+from memscope_cli.commands.language import CLI_LANGUAGES, say, say_error, use_language
 from memscope_cli.commands.options import Call, command, exit_code
 from memscope_cli.commands.output import print_error, visible, visible_text
 from memscope_cli.commands.slash import Talk
@@ -39,9 +39,9 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
 
     Without a terminal, each line on stdin is a message. Facts are extracted in the background, and announced.
     """
-    user = call.whose["user"]
+    user = call.owner["user"]
     news = News(logging.WARNING)
-    with speaking(language or call.lang), call.memory(new=True, plugins=[ReportReceiver(news.receive)]) as memory:
+    with use_language(language or call.lang), call.memory(new=True, plugins=[ReportReceiver(news.receive)]) as memory:
         talk = Talk(memory, call.show, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
         if memory.admin.runtime.services.chat is None:
@@ -116,7 +116,7 @@ def step(talk: Talk, text: str) -> None:
     try:
         if text.lstrip().startswith("/"):
             slash.run(talk, text)
-        elif text.strip().lower() in slash.LAST_WORDS:
+        elif text.strip().lower() in slash.EXIT_WORDS:
             raise EOFError
         else:
             answer(talk, text)
@@ -131,7 +131,7 @@ def step(talk: Talk, text: str) -> None:
 def answer(talk: Talk, text: str) -> None:
     if too_long(talk, text):
         return
-    talk.last = reply = talk.memory.chat(text, **talk.whose, session=talk.session, **talk.asked)
+    talk.last = reply = talk.memory.chat(text, **talk.owner, session=talk.session, **talk.asked)
     if talk.keyboard.asks:
         stream(talk, f"{visible(talk.agent or say('assistant'))}> ")
     try:

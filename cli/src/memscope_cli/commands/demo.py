@@ -21,8 +21,8 @@ from memscope_cli.commands.output import Display, StyledText, speaks_unicode, vi
 from memscope_cli.demo import DEMO_LANGUAGES, conversations, load, play, said_at
 from memscope_cli.demo.play import AskedQuestion, DemoConversation, ForgottenSecret
 
-HANDFUL = 4  # questions shown in full per conversation
-LINES = 2  # hits shown per question, in addition to the known evidence
+QUESTIONS_IN_FULL = 4  # questions shown in full per conversation
+HITS_PER_QUESTION = 2  # hits shown per question, in addition to the known evidence
 MAX_LINE_CHARS = 320
 LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 
@@ -104,7 +104,7 @@ class DemoView:
             for number, question in enumerate(questions, 1):
                 one.answers.append(play.ask(memory, one.conversation, question))
                 progress(number, len(questions))
-        full = len(questions) if self.everything else HANDFUL
+        full = len(questions) if self.everything else QUESTIONS_IN_FULL
         for answer in one.answers[:full]:
             self.answer(answer)
         if rest := one.answers[full:]:
@@ -112,21 +112,21 @@ class DemoView:
 
     def others(self, rest: list[AskedQuestion]) -> None:
         """Print the remaining questions in one line each; if there are many, only some whose evidence was missed."""
-        few = len(rest) <= 3 * HANDFUL
+        few = len(rest) <= 3 * QUESTIONS_IN_FULL
         words = "and {questions} more:" if few else "and {questions} more; some of those not wholly found:"
         self.show.line("")
         self.show.line((say(words, questions=count_nouns(len(rest), "question")), "dim"))
         missed = [answer for answer in rest if answer.counts and answer.recall < 1]
-        for answer in rest if few else missed[:HANDFUL]:
+        for answer in rest if few else missed[:QUESTIONS_IN_FULL]:
             self.brief(answer)
 
     def answer(self, answer: AskedQuestion) -> None:
         category = say(answer.question.get("category_name") or "")
         self.show.line("")
         self.show.line((visible(answer.question["question"]), "bold"), (f"  {category}", "dim"), hang=2)
-        for rank, hit in enumerate(answer.found, 1):
+        for rank, hit in enumerate(answer.hits, 1):
             known = rank in answer.ranks
-            if rank <= LINES or known:
+            if rank <= HITS_PER_QUESTION or known:
                 parts = shortened(hit_parts(hit))
                 self.show.line(mark(True) if known else " ", (f"{rank:>3}  ", "dim"), *parts, indent=2, hang=6)
                 self.show.line((why(hit), "dim"), indent=8, hang=2)
@@ -139,7 +139,7 @@ class DemoView:
         if not known:
             return [(say("no evidence is known for this question"), "dim")]
         if not right:
-            return [mark(False), say(" the known evidence is not among the {hits} hits", hits=len(answer.found))]
+            return [mark(False), say(" the known evidence is not among the {hits} hits", hits=len(answer.hits))]
         turns = count_nouns(known, "known turn")
         return [(say("{found} of {turns} found", found=right, turns=turns), "green" if right == known else "yellow")]
 
@@ -167,17 +167,17 @@ class DemoView:
                       physical=say(gone.report.physical))  # fmt: skip
         self.show.line((removed, "dim"), indent=2)
         question = visible(secret.answer.question["question"])
-        self.claim(not gone.found_after, say("“{question}” no longer finds it", question=question),
+        self.check(not gone.found_after, say("“{question}” no longer finds it", question=question),
                    say("it is still found"))  # fmt: skip
         if gone.traces:
             counts = dict(zip(("before", "after"), gone.traces, strict=True))
-            self.claim(
+            self.check(
                 bool(counts["before"]) and not counts["after"],
                 say("its bytes are gone from the file: {before} before, {after} now", **counts),
                 say("its bytes in the file: {before} before, {after} now", **counts),
             )
 
-    def claim(self, holds: bool, words: str, otherwise: str) -> None:
+    def check(self, holds: bool, words: str, otherwise: str) -> None:
         """Print the result of a check: ``words`` if it holds, else ``otherwise``."""
         self.show.line(mark(holds), " ", words if holds else otherwise, indent=2, hang=2)
 
@@ -263,7 +263,7 @@ class DemoView:
             "evidence": sorted(answer.evidence),
             "ranks": list(answer.ranks),
             "milliseconds": round(answer.milliseconds, 2),
-            "hits": [hit_json(hit) if self.everything else hit.id for hit in answer.found],
+            "hits": [hit_json(hit) if self.everything else hit.id for hit in answer.hits],
         }
 
 

@@ -17,14 +17,14 @@ from memscope_cli.commands.output import Display, StyledText, print_error, visib
 if TYPE_CHECKING:
     from memscope.entities.results import Entity, Timeline
 
-BAR = 24  # columns of the longest bar
-THEMES = 12  # printed; --json has all
+BAR_COLUMNS = 24  # length of the longest bar
+MAX_LISTED_THEMES = 12  # printed; --json has all
 KIND_CHOICE = click.Choice(["person", "place", "organisation", "thing", "topic"])
 
 
 def bar(value: float, most: float) -> str:
     """Draw a bar with a resolution of 1/8 column; any value above zero is visible."""
-    eighths = max(1, round(value / most * BAR * 8)) if value and most else 0
+    eighths = max(1, round(value / most * BAR_COLUMNS * 8)) if value and most else 0
     full, rest = divmod(eighths, 8)
     return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
 
@@ -113,7 +113,7 @@ def timeline(call: Call, /, **asked: Any) -> None:
     _show_buckets(call.show, line)
     if line.themes:
         call.show.rule(say("themes"))
-    for theme in sorted(line.themes, key=lambda theme: -theme.count)[:THEMES]:
+    for theme in sorted(line.themes, key=lambda theme: -theme.count)[:MAX_LISTED_THEMES]:
         when = days(theme.first, theme.last) + (say(" (over)") if theme.over else "")
         name = languages.get(language()).topic_name(theme.name)
         call.show.line((name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))

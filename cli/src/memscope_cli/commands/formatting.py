@@ -15,7 +15,7 @@ from memscope.stores.rules import record_id
 from memscope_cli.commands.language import count_nouns, join, say, say_sentence
 from memscope_cli.commands.output import Display, StyledText, pad, visible
 
-STRONGEST = 3  # features listed per hit
+MAX_NAMED_FEATURES = 3  # per hit
 ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}
 _FEATURE = re.compile(r"( +\S+ = \S+ x \S+  \w+: )(.*)")  # lines of Retrieval.explanation
 _FOUND_HIT = re.compile(r"(\d+\. \S+ )score (\S+), found by (.*)")
@@ -50,7 +50,7 @@ def hit_parts(hit: Hit) -> list[StyledText]:
 def why(hit: Hit) -> str:
     """Describe the channels that found a hit and its strongest features."""
     features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
-    strongest = join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
+    strongest = join(f"{one.name} {one.contribution:+.1f}" for one in features[:MAX_NAMED_FEATURES])
     return say("found by {channels}", channels=" + ".join(map(say, hit.found_by))) + (
         f": {strongest}" if strongest else ""
     )

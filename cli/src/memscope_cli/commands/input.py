@@ -13,7 +13,7 @@ import click
 
 QUOTES = '"""'
 MAX_INPUT_LINE_BYTES = 4 * 1024 * 1024  # longer lines are cut off, and refused as too long
-CLEAR = "\r\x1b[K"  # return to column 1 and erase the line
+CLEAR_LINE = "\r\x1b[K"  # return to column 1 and erase the line
 
 
 def read_line() -> bytes:
@@ -79,7 +79,7 @@ class Terminal(Pipe):
         if prompt is None:
             say()
             return
-        click.echo(CLEAR, nl=False)
+        click.echo(CLEAR_LINE, nl=False)
         say()
         typed = self._readline.get_line_buffer() if self._readline else ""
         click.echo(prompt + typed, nl=False)

@@ -115,7 +115,7 @@ def _show_trusted(call: Call, known: Mapping[str, str]) -> None:
 
 # ----------------------------------------------------------------------------------------------------------- completion
 
-BEGINS = "# memscope: completion of commands and options"
+COMPLETION_MARK = "# memscope: completion of commands and options"
 RC_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/memscope.fish"}
 SHELLS = click.Choice(list(RC_FILES))
 
@@ -139,14 +139,14 @@ def completion(call: Call, shell: str | None, install: bool) -> None:
         if not call.json:
             click.echo(script)
         return
-    done = _append_once(path, f"\n{BEGINS}\n{script}")
+    done = _append_once(path, f"\n{COMPLETION_MARK}\n{script}")
     words = "{file} completes memscope from the next shell on" if done else "{file} completes memscope already"
     call.show.report({"shell": shell, "file": str(path), "written": done}, say(words, file=visible(str(path))))
 
 
 def _append_once(path: Path, lines: str) -> bool:
     try:
-        if path.exists() and BEGINS in path.read_text(encoding="utf-8", errors="replace"):
+        if path.exists() and COMPLETION_MARK in path.read_text(encoding="utf-8", errors="replace"):
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:

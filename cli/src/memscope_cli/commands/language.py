@@ -23,7 +23,7 @@ from memscope_cli.commands.output import columns, wrapped
 LOCALE_FOLDER = Path(__file__).parents[1] / "locale"
 DOMAIN = "memscope"
 CLI_LANGUAGES = ("en", "zh")
-VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+LOCALE_VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 _PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")  # NAME in "--user NAME"
 gettext.bindtextdomain(DOMAIN, str(LOCALE_FOLDER))
 gettext.textdomain(DOMAIN)
@@ -34,14 +34,14 @@ def _translations(locale: tuple[str | None, ...]) -> gettext.NullTranslations:
     return gettext.translation(DOMAIN, str(LOCALE_FOLDER), fallback=True)
 
 
-def _spoken() -> gettext.NullTranslations:
+def _catalogue() -> gettext.NullTranslations:
     """Return the cached catalogue of the locale; gettext's own functions would search for its file on every call."""
-    return _translations(tuple(map(os.environ.get, VARIABLES)))
+    return _translations(tuple(map(os.environ.get, LOCALE_VARIABLES)))
 
 
 def say(text: str, /, **values: object) -> str:
     """Translate a text and fill in its fields."""
-    translated = _spoken().gettext(text) if text else ""
+    translated = _catalogue().gettext(text) if text else ""
     return translated.format(**values) if values else translated
 
 
@@ -53,7 +53,7 @@ def say_error(error: MemscopeError) -> str:
 
 def say_sentence(text: str) -> str:
     """Translate a sentence of the core, whose names and numbers are already filled in."""
-    for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
+    for pattern, translation in _sentences(_catalogue()) if text == say(text) else ():
         if match := pattern.fullmatch(text):
             return translation.format(*(say_sentence(one) if " " in one else one for one in match.groups()))
     return say(text)
@@ -70,7 +70,7 @@ def _sentences(catalogue: gettext.NullTranslations) -> list[tuple[re.Pattern[str
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: "1 turn", "2 turns"."""
-    return _spoken().ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
+    return _catalogue().ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
 
 
 def join(parts: Iterable[str]) -> str:
@@ -78,13 +78,13 @@ def join(parts: Iterable[str]) -> str:
 
 
 def language() -> str:
-    return "zh" if isinstance(_spoken(), gettext.GNUTranslations) else "en"
+    return "zh" if isinstance(_catalogue(), gettext.GNUTranslations) else "en"
 
 
 @contextmanager
-def speaking(asked: str | None) -> Iterator[None]:
+def use_language(asked: str | None) -> Iterator[None]:
     """Use this language, or with None the locale's, which Windows and macOS may not put into the environment."""
-    if asked is None and not any(map(os.environ.get, VARIABLES)):
+    if asked is None and not any(map(os.environ.get, LOCALE_VARIABLES)):
         asked = "zh" if (locale.getlocale()[0] or "").startswith(("zh", "Chinese")) else None
     before = os.environ.get("LANGUAGE")
     if asked in CLI_LANGUAGES:

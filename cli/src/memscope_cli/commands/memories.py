@@ -43,7 +43,7 @@ from memscope_cli.commands.options import (
 )
 from memscope_cli.commands.output import print_error, visible_columns
 
-ALL = "all"
+ALL_PROPOSALS = "all"
 SELECTOR_OPTIONS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, --everything"
 kinds_option = click.option(
     *("--kind", "kinds"),
@@ -134,7 +134,7 @@ def list_(call: Call, /, since: str | None, until: str | None, limit: int, **ask
 @click.argument("id")
 def show(call: Call, id: str) -> None:
     """Show the turn or memory ID with all its fields."""
-    record = call.open().get(id, **call.whose)
+    record = call.open().get(id, **call.owner)
     call.show.data(record_json(record))
     if not call.json:
         record_card(call.show, record)
@@ -144,7 +144,7 @@ def show(call: Call, id: str) -> None:
 @click.argument("id")
 def history(call: Call, id: str) -> None:
     """Show all versions of memory ID, and what superseded what, oldest first."""
-    versions = call.open().history(id, **call.whose)
+    versions = call.open().history(id, **call.owner)
     for version in versions:
         recorded = say("recorded {time}", time=call.show.minute(version.recorded))
         call.show.report(record_json(version), (f"v{version.version}  ", "dim"), (recorded, "cyan"))
@@ -166,7 +166,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
     """Correct memory ID; its earlier version stays in 'memscope history'."""
     if all(changes[name] is None for name in ("text", "data", "expires")):
         raise click.UsageError(say("nothing to change: give --text, --data or --expires"))
-    changed = call.open().update(id, **call.whose, **changes)
+    changed = call.open().update(id, **call.owner, **changes)
     show_record(call.show, changed)
 
 
@@ -175,15 +175,15 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
 @click.option("--reject", metavar="ID", multiple=True, help="Close this proposal; may be repeated; 'all'.")
 def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
     """Show the memories that wait for approval (the setting approve), and accept or reject them."""
-    whose = {"user": call.whose["user"]}
-    if ALL in accept and ALL in reject:
+    user = call.owner["user"]
+    if ALL_PROPOSALS in accept and ALL_PROPOSALS in reject:
         raise click.UsageError(say("all can be accepted or rejected, not both"))
     memory = call.open()
-    waiting = memory.admin.proposals(**whose)
-    every = tuple(one.id for one in waiting)
-    accepted = memory.admin.accept(every if ALL in accept else accept, **whose) if accept else 0
-    rejected = memory.admin.reject(every if ALL in reject else reject, **whose) if reject else 0
-    replaced = {one.id: _texts(memory, superseded_by(one), **whose) for one in waiting}
+    waiting = memory.admin.proposals(user=user)
+    all_ids = tuple(one.id for one in waiting)
+    accepted = memory.admin.accept(all_ids if ALL_PROPOSALS in accept else accept, user=user) if accept else 0
+    rejected = memory.admin.reject(all_ids if ALL_PROPOSALS in reject else reject, user=user) if reject else 0
+    replaced = {one.id: _texts(memory, superseded_by(one), user=user) for one in waiting}
     if accept or reject:
         decided = say("{proposals} accepted, {rejected} rejected", proposals=count_nouns(accepted, "proposal"),
                       rejected=f"{rejected:,}")  # fmt: skip
@@ -219,10 +219,10 @@ def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | 
     when = period(since, until)
     if not any((ids, when, call.session, *(value for name, value in chosen.items() if name != "dry_run"))):
         raise click.UsageError(say("forget needs to know what: {selectors}", selectors=SELECTOR_OPTIONS))
-    whose = call.scope
+    scope = call.scope
     if chosen["everything"] and not (yes or chosen["dry_run"]):
         confirm_or_exit(call, say("Forget everything of user {user}?", user=repr(call.user)))
-    report = call.open().forget(**whose, **chosen, ids=ids or None, period=when)
+    report = call.open().forget(**scope, **chosen, ids=ids or None, period=when)
     end_with_receipt(call, report)
 
 
@@ -238,7 +238,7 @@ def end_with_receipt(call: Call, report: ForgetReport) -> None:
 @command("sweep", short_help="Remove expired records.")
 def sweep(call: Call) -> None:
     """Remove a user's expired records for good; they are hidden already."""
-    user = call.whose["user"]
+    user = call.owner["user"]
     report = call.open().admin.sweep(user=user)
     number = report.observations + report.insights
     call.show.report(asdict(report), say("{records} removed", records=count_nouns(number, "memory", "memories")))
@@ -256,7 +256,7 @@ def audit(call: Call, ask: int | None, preview: bool) -> None:
 
     With --ask the chat model is asked what became of facts near each other; what the rules let pass is applied.
     """
-    user = call.whose["user"]
+    user = call.owner["user"]
     memory = call.open()
     report = memory.admin.audit(user=user, ask=ask, preview=preview)
     findings = report.findings if isinstance(report, AuditReport) else report

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from memscope.config.settings import Settings
     from memscope.transfer import Progress
 
-BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes; CODES has those of errors
-CODES: tuple[tuple[type[MemscopeError], int], ...] = (
+BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes; EXIT_CODES has those of errors
+EXIT_CODES: tuple[tuple[type[MemscopeError], int], ...] = (
     (ConfigError, 3),
     (PluginError, 3),
     (StoreError, 4),
@@ -38,7 +38,7 @@ CODES: tuple[tuple[type[MemscopeError], int], ...] = (
 
 
 def exit_code(error: MemscopeError) -> int:
-    return next(code for kind, code in CODES if isinstance(error, kind))
+    return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Call:
         return Display(machine=self.json)
 
     @property
-    def whose(self) -> dict[str, Any]:
+    def owner(self) -> dict[str, Any]:
         """Keyword arguments ``user`` and ``agent``. Raise ``UsageError`` without a user."""
         if not (self.user or "").strip():
             raise click.UsageError(say("whose memory? Give --user NAME, or set MEMSCOPE_USER"))
@@ -69,7 +69,7 @@ class Call:
     @property
     def scope(self) -> dict[str, Any]:
         """Keyword arguments ``user``, ``agent`` and ``session``."""
-        return {**self.whose, "session": self.session}
+        return {**self.owner, "session": self.session}
 
     def settings(self) -> Settings:
         return self._settings
@@ -157,7 +157,7 @@ def shared_options(*, hidden: bool) -> list[click.Parameter]:
     """Make the options of ``Call``: listed in the program's help, and hidden ones for each command."""
 
     def option(*names: str, **more: Any) -> click.Option:
-        return click.Option(names, expose_value=False, callback=_remember, hidden=hidden, **more)
+        return click.Option(names, expose_value=False, callback=_store_value, hidden=hidden, **more)
 
     variable = None if hidden else "MEMSCOPE_USER"
     return [
@@ -177,7 +177,7 @@ def shared_options(*, hidden: bool) -> list[click.Parameter]:
     ]
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+def _store_value(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     call = ctx.ensure_object(Call)
     if value not in (None, False):
         setattr(call, str(param.name), value)
@@ -241,7 +241,7 @@ def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -
     return parsed
 
 
-def _checked_time(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def _validate_time(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     try:
         value and datetime.fromisoformat(value).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -251,7 +251,7 @@ def _checked_time(ctx: click.Context, param: click.Parameter, value: str | None)
 
 
 def time_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(name, metavar="TIME", callback=_checked_time, help=help)
+    return click.option(name, metavar="TIME", callback=_validate_time, help=help)
 
 
 as_of_option = time_option("--as-of", "Only what was known at this time.")
@@ -263,8 +263,8 @@ def period_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return time_option("--since", "From this date or time on (ISO 8601).")(function)
 
 
-ON_DATA = 'On metadata or data, such as \'{"topic": "work"}\'.'
-filter_option = click.option("--filter", metavar="JSON", callback=json_object, help=ON_DATA)
+FILTER_HELP = 'On metadata or data, such as \'{"topic": "work"}\'.'
+filter_option = click.option("--filter", metavar="JSON", callback=json_object, help=FILTER_HELP)
 
 
 def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:

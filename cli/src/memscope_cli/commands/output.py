@@ -30,7 +30,7 @@ StyledText = str | tuple[str, str]  # text, or (text, style)
 
 UNPRINTABLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 PIPE_WIDTH = 100  # columns for wrapped output that does not go to a terminal
-WIDEST = 120
+MAX_COLUMNS = 120
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef"
 _UNBROKEN = re.compile(rf"\s*(?:[^\s{_WIDE}]{{1,60}}|[{_WIDE}]?)[，。、！？；：”’）》」』…]*")  # never wrapped inside
 
@@ -140,7 +140,7 @@ class Display:
 
     @property
     def width(self) -> int:
-        return min(self.console.width, WIDEST) if self.terminal else PIPE_WIDTH
+        return min(self.console.width, MAX_COLUMNS) if self.terminal else PIPE_WIDTH
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Progress]:

@@ -57,7 +57,7 @@ class Talk:
         return f"chat {datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
 
     @property
-    def whose(self) -> dict[str, Any]:
+    def owner(self) -> dict[str, Any]:
         return {"user": self.user, "agent": self.agent}
 
     def note(self, words: str) -> None:
@@ -125,7 +125,7 @@ def complete(talk: Talk, line: str) -> Sequence[str]:
 
 
 def retrieve(talk: Talk, query: str) -> None:
-    hits = talk.memory.retrieve(query, **talk.whose)
+    hits = talk.memory.retrieve(query, **talk.owner)
     talk.show.data(retrieval_json(query, hits))
     _show_hits(talk, hits.hits, explain=False)
     if hits.reason or not hits:
@@ -170,7 +170,7 @@ def list_(talk: Talk, argument: str) -> None:
 
 
 def _list_new(talk: Talk, limit: int, shown: frozenset[str]) -> frozenset[str]:
-    records = [one for one in talk.memory.list(**talk.whose, limit=limit) if record_id(one) not in shown]
+    records = [one for one in talk.memory.list(**talk.owner, limit=limit) if record_id(one) not in shown]
     ids = [record_id(record) for record in records]
     talk.ids += ids
     for record in records:
@@ -193,7 +193,7 @@ def help_(talk: Talk, _: str) -> None:
 
 
 def add(talk: Talk, text: str) -> None:
-    note = talk.memory.add_memory(text, **talk.whose, session=talk.session)
+    note = talk.memory.add_memory(text, **talk.owner, session=talk.session)
     talk.ids.append(note.id)
     talk.show.report({"id": note.id}, (say("remembered"), "green"), (f"  {note.id}", "dim"))
 
@@ -201,7 +201,7 @@ def add(talk: Talk, text: str) -> None:
 def forget(talk: Talk, what: str) -> None:
     """Forget records by id if every word is an id, else those that contain the words, after confirmation."""
     try:
-        report = talk.memory.forget(**talk.whose, ids=what.split())
+        report = talk.memory.forget(**talk.owner, ids=what.split())
     except NotFound:
         report = _forget_containing(talk, what)
     show_receipt(talk.show, report)
@@ -212,11 +212,11 @@ def _forget_containing(talk: Talk, words: str) -> ForgetReport:
         message = say("nothing has the id {id}; where there is no terminal to ask on, /forget takes ids only",
                    id=repr(words.split()[0]))  # fmt: skip
         raise InputError(message)
-    report = talk.memory.forget(**talk.whose, text=words, dry_run=True)
+    report = talk.memory.forget(**talk.owner, text=words, dry_run=True)
     memories = count_nouns(report.observations + report.insights, "memory", "memories")
     gone = f"{count_nouns(report.turns, 'turn')}, {memories}"
     if report.ids and talk.confirm(say("This would remove {what}. Go on?", what=gone)):
-        return talk.memory.forget(**talk.whose, text=words)
+        return talk.memory.forget(**talk.owner, text=words)
     talk.note(say("nothing was changed"))
     return report if not report.ids else ForgetReport()
 
@@ -301,4 +301,4 @@ SLASH_ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("/delete", "/remove"), "/forget"),
     "/?": "/help",
 }
-LAST_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # a line with nothing else ends the chat
+EXIT_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # a line with nothing else ends the chat

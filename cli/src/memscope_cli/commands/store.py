@@ -136,7 +136,7 @@ def compact(call: Call) -> None:
 @command("receipts", short_help="List what was forgotten.")
 def receipts(call: Call) -> None:
     """List what was forgotten of a user's memory: when, how much, and the ids; the content is gone."""
-    user = call.whose["user"]
+    user = call.owner["user"]
     listed = call.open().admin.receipts(user=user)
     call.show.data({"receipts": [asdict(receipt) for receipt in listed]})
     for receipt in listed:

@@ -27,10 +27,10 @@ from memscope_cli.commands.options import Call, command, exit_partly, resumable,
 from memscope_cli.commands.output import print_error, visible
 
 TURNS_PER_CALL = 500
-MAX_NAMED_LINES = 5  # broken lines printed on stderr
-MAX_NAMED = 10_000  # broken lines listed by --json
+MAX_PRINTED_BROKEN_LINES = 5  # broken lines printed on stderr
+MAX_LISTED_BROKEN_LINES = 10_000  # broken lines listed by --json
 MAX_AT_ONCE_BYTES = 256 * 1024 * 1024
-ADDED = {
+ADDED_PHRASES = {
     "stored": "",
     "duplicates": "{number} known before",
     "forgotten": "{number} forgotten before and not stored",
@@ -39,7 +39,7 @@ ADDED = {
     "skipped_parts": "{number} parts skipped that are not text",
     "clock_suspect": "{number} with a time in the future",
 }
-IMPORTED = {
+IMPORT_PHRASES = {
     "turn_duplicate": "{number} known before",
     "turn_forgotten": "{number} forgotten here and left out",
     "observation": "{number} observations",
@@ -47,7 +47,7 @@ IMPORTED = {
     "forgotten": "{number} tombstones",
     "of_others": "{number} of other users",
 }
-TAKEN = {"known": "{number} known before", "forgotten": "{number} forgotten here and left out"}
+TAKEN_PHRASES = {"known": "{number} known before", "forgotten": "{number} forgotten here and left out"}
 
 
 def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
@@ -75,12 +75,12 @@ class Added:
     def count(self, report: AddReport) -> None:
         if self.listed or len(self.keys) < 2:
             self.keys += report.keys
-        for name in ADDED:
+        for name in ADDED_PHRASES:
             self.counts[name] += getattr(report, name)
 
     def refuse(self, number: int, reason: str) -> None:
         self.broken_lines += 1
-        if len(self.broken) < MAX_NAMED:
+        if len(self.broken) < MAX_LISTED_BROKEN_LINES:
             self.broken[number] = reason
 
 
@@ -121,15 +121,15 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
     elif text is None and sys.stdin.isatty():
         raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
     elif replay or strict:
-        _add_at_once(memory, call, added, replay=replay)
+        _add_all(memory, call, added, replay=replay)
     else:
         _add_lines(memory, call, added)
     _report_added(call, added)
 
 
-def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
+def _add_all(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
     """Add all of stdin or nothing. A replay must be compared as one history, so it cannot be added in batches."""
-    lines = _lines_at_once(added, call.settings().limits.turns)
+    lines = _read_all_lines(added, call.settings().limits.turns)
     if added.broken:
         number, reason = next(iter(added.broken.items()))
         raise InputError(say("line {number} {reason}", number=number, reason=reason), hint=say("nothing was stored"))
@@ -140,7 +140,7 @@ def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool)
         raise InputError(by_line) from None
 
 
-def _lines_at_once(added: Added, most: int) -> list[StdinTurn]:
+def _read_all_lines(added: Added, most: int) -> list[StdinTurn]:
     """Read all lines, but stop after ``most`` + 1, so that ``add_turns`` refuses them."""
     lines: list[StdinTurn] = []
     size = 0
@@ -159,7 +159,7 @@ def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
     with call.show.progress(say("adding")) as progress:
         try:
             for batch in split(_turns(added), TURNS_PER_CALL, lambda line: line.size):
-                with _interrupted_later():
+                with _delay_interrupt():
                     _add_batch(memory, call, added, batch)
                     added.done = batch[-1].number
                 progress(added.done, None)
@@ -170,7 +170,7 @@ def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
 
 
 @contextmanager
-def _interrupted_later() -> Iterator[None]:
+def _delay_interrupt() -> Iterator[None]:
     """Delay the first Ctrl-C to the end of the block, so that it is clear what was stored; a second acts at once."""
     came: list[int] = []
 
@@ -229,14 +229,14 @@ def _object(raw: bytes, *, first: bool) -> dict[str, Any] | str:
 def _report_added(call: Call, added: Added) -> None:
     broken = sorted(added.broken.items())
     listed = [{"line": number, "reason": reason} for number, reason in broken]
-    words = [say("{turns} stored", turns=count_nouns(added.counts["stored"], "turn")), *_notes(added.counts, ADDED)]
+    stored = say("{turns} stored", turns=count_nouns(added.counts["stored"], "turn"))
     key = f"  {added.keys[0]}" if len(added.keys) == 1 else ""
     report = {**added.counts, "keys": added.keys, "broken": listed, "broken_lines": added.broken_lines}
-    call.show.report(report, join(words), (key, "dim"))
-    for number, reason in broken[:MAX_NAMED_LINES]:
+    call.show.report(report, join([stored, *_notes(added.counts, ADDED_PHRASES)]), (key, "dim"))
+    for number, reason in broken[:MAX_PRINTED_BROKEN_LINES]:
         print_error(say("memscope: line {number} {reason}", number=number, reason=reason))
     if broken:
-        more = added.broken_lines - MAX_NAMED_LINES
+        more = added.broken_lines - MAX_PRINTED_BROKEN_LINES
         further = say("{number} further lines are broken (--json names up to 10,000)", number=f"{more:,}")
         exit_partly(further if more > 0 else "")
 
@@ -267,7 +267,7 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
     with _source(sources[0]) as path, call.memory(new=True) as memory, resumable(call, "importing") as progress:
         counts = memory.admin.import_(path, user=call.user, strict=strict, progress=progress)
     stored = say("{turns} stored", turns=count_nouns(counts.get("turn_stored", 0), "turn"))
-    call.show.report(counts, join([stored, *_notes(counts, IMPORTED)]))
+    call.show.report(counts, join([stored, *_notes(counts, IMPORT_PHRASES)]))
     if broken := counts.get("broken", 0):
         first = counts["first_broken_line"]
         words = "{lines} could not be read, the first is line {first}"
@@ -281,7 +281,7 @@ def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool)
     records = join(count_nouns(getattr(report, f"{kind}s"), kind) for kind in kinds)
     words = "{records} would be taken for {users}" if dry_run else "{records} taken for {users}"
     taken = say(words, records=records, users=count_nouns(report.users, "user"))
-    call.show.report(asdict(report), join([taken, *_notes(asdict(report), TAKEN)]))
+    call.show.report(asdict(report), join([taken, *_notes(asdict(report), TAKEN_PHRASES)]))
     for reason, number in sorted(report.not_taken.items()):
         call.show.line(
             say("not taken: {number} × {reason}", number=f"{number:,}", reason=visible(say_sentence(reason)))
@@ -318,7 +318,7 @@ def export(call: Call, file: str, for_user: bool) -> None:
 
     An export has the secret that turn keys are made with: it is for another store, not for others to read.
     """
-    user = call.whose["user"] if for_user else call.user
+    user = call.owner["user"] if for_user else call.user
     with tempfile.TemporaryDirectory(prefix="memscope-") as folder:
         path = Path(folder, "export") if file == "-" else Path(file)
         if not path.parent.is_dir():

@@ -34,7 +34,7 @@ def consolidate(call: Call, preview: bool) -> None:
 @preview_option
 def reflect(call: Call, preview: bool) -> None:
     """Consolidate a user's pending turns, then update the insights."""
-    user = call.whose["user"]
+    user = call.owner["user"]
     _report(call, call.open().reflect(user=user, preview=preview))
 
 

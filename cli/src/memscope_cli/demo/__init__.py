@@ -23,7 +23,7 @@ from memscope.errors import InputError
 DEMO_LANGUAGES = ("en", "zh")
 
 _STRING_FIELD, _LIST_FIELD, _STRING_OR_INTEGER = (str,), (list,), (str, int)
-_WANTED: dict[tuple[type, ...], str] = {
+_TYPE_NAMES: dict[tuple[type, ...], str] = {
     _STRING_FIELD: "text",
     _LIST_FIELD: "a list",
     _STRING_OR_INTEGER: "text or a number",
@@ -56,7 +56,7 @@ def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
         where = f"{str(path)!r} line {number}"
         try:
             conversation = _conversation(json.loads(line))
-            _unique("conversation", conversation["id"], seen)
+            _check_unique("conversation", conversation["id"], seen)
         except InputError as error:
             raise InputError(f"{where}: {error}", hint="memscope_cli.demo describes the format") from None
         except (ValueError, RecursionError):  # json's own message would quote the line
@@ -75,54 +75,54 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _conversation(value: object) -> dict[str, Any]:
-    conversation = _record("conversation", value)
+    conversation = _check_record("conversation", value)
     turns: set[str] = set()
-    _sessions(conversation["sessions"], turns, conversation["speakers"])
-    _questions(conversation["questions"], turns)
+    _check_sessions(conversation["sessions"], turns, conversation["speakers"])
+    _check_questions(conversation["questions"], turns)
     return conversation
 
 
-def _sessions(values: Iterable[object], turns: set[str], speakers: list[object]) -> None:
+def _check_sessions(values: Iterable[object], turns: set[str], speakers: list[object]) -> None:
     seen: set[str] = set()
     last = datetime.min.replace(tzinfo=UTC)
-    for session in (_record("session", value) for value in values):
-        _unique("session", session["id"], seen)
+    for session in (_check_record("session", value) for value in values):
+        _check_unique("session", session["id"], seen)
         time = said_at(session)
         if time < last:
             raise InputError(f"session {session['id']!r} is earlier than the one before it")
         last = time
         for turn in session["turns"]:
-            _turn(_record("turn", turn), turns, speakers)
+            _check_turn(_check_record("turn", turn), turns, speakers)
 
 
-def _turn(turn: dict[str, Any], seen: set[str], speakers: list[object]) -> None:
-    _unique("turn", turn["id"], seen)
+def _check_turn(turn: dict[str, Any], seen: set[str], speakers: list[object]) -> None:
+    _check_unique("turn", turn["id"], seen)
     if turn["speaker"] not in speakers:
         raise InputError(f"the speaker of turn {turn['id']!r} is not among 'speakers'")
     if not turn["text"] and not turn.get("image_caption"):
         raise InputError(f"turn {turn['id']!r} is empty")
 
 
-def _questions(values: Iterable[object], turns: set[str]) -> None:
+def _check_questions(values: Iterable[object], turns: set[str]) -> None:
     seen: set[str] = set()
-    for question in (_record("question", value) for value in values):
-        _unique("question", question["id"], seen)
+    for question in (_check_record("question", value) for value in values):
+        _check_unique("question", question["id"], seen)
         for turn in question["evidence"]:
             if not isinstance(turn, str) or turn not in turns:
                 raise InputError(f"question {question['id']!r} names a turn that is not there as its evidence")
 
 
-def _record(kind: str, value: object) -> dict[str, Any]:
+def _check_record(kind: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"a {kind} is not a JSON object")
     for field, types in _LINE_FIELDS[kind].items():
         if not isinstance(value.get(field), types):
             of = f"{kind} {value['id']!r}" if field != "id" else f"a {kind}"
-            raise InputError(f"{field!r} of {of} must be {_WANTED[types]}")
+            raise InputError(f"{field!r} of {of} must be {_TYPE_NAMES[types]}")
     return value
 
 
-def _unique(kind: str, key: Any, seen: set[Any]) -> None:
+def _check_unique(kind: str, key: Any, seen: set[Any]) -> None:
     if key in seen:
         raise InputError(f"two {kind}s have the id {key!r}")
     seen.add(key)

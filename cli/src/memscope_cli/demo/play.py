@@ -74,7 +74,7 @@ class AskedQuestion:
     """A question with its hits and its ``evidence``: the keys of the turns that answer it."""
 
     question: Mapping[str, Any]
-    found: Retrieval
+    hits: Retrieval
     milliseconds: float
 
     @property
@@ -84,7 +84,7 @@ class AskedQuestion:
     @property
     def ranks(self) -> tuple[int, ...]:
         """Ranks of the evidence among the hits, starting at 1."""
-        return tuple(rank for rank, hit in enumerate(self.found, 1) if hit.id in self.evidence)
+        return tuple(rank for rank, hit in enumerate(self.hits, 1) if hit.id in self.evidence)
 
     @property
     def recall(self) -> float:
@@ -129,11 +129,11 @@ class ForgottenSecret:
 
     @property
     def found_before(self) -> bool:
-        return any(self.secret.words in hit.text for hit in self.secret.answer.found)
+        return any(self.secret.words in hit.text for hit in self.secret.answer.hits)
 
     @property
     def found_after(self) -> bool:
-        return any(self.secret.words in hit.text for hit in self.after.found)
+        return any(self.secret.words in hit.text for hit in self.after.hits)
 
 
 def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
@@ -143,7 +143,7 @@ def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) 
         if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRET_CODES:
             return SecretWords(SECRET_CODES[conversation["lang"]], answer)
     for answer in answers:
-        for key in sorted(answer.evidence & {hit.id for hit in answer.found}):
+        for key in sorted(answer.evidence & {hit.id for hit in answer.hits}):
             words = _plain_words(texts[key])
             if len(words) > 8 and sum(words in text for text in texts.values()) == 1:
                 return SecretWords(words, answer)

@@ -17,7 +17,7 @@ from memscope_server.pages.comparison import compare
 from memscope_server.pages.rendering import Here, back, show
 
 MAX_VERSIONS_PER_PAGE = 20
-MAX_LINES_PER_VERSION = 500
+MAX_DIFF_LINES = 500
 router = APIRouter()
 
 
@@ -52,8 +52,7 @@ def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersio
     texts = [[] if from_the_first else None, *(one.value.splitlines() for one in versions)]
     pairs = zip(versions, pairwise(texts), strict=True)
     diffs = [(one, compare(old, new or [])) for one, (old, new) in pairs if old is not None]
-    limit = MAX_LINES_PER_VERSION
-    return [BlockVersion(one, lines[:limit], max(0, len(lines) - limit)) for one, lines in diffs]
+    return [BlockVersion(one, lines[:MAX_DIFF_LINES], max(0, len(lines) - MAX_DIFF_LINES)) for one, lines in diffs]
 
 
 @router.post("/u/{user:path}/blocks")

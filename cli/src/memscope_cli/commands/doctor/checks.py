@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 MAX_CHECKED_RECORDS = 20_000
 MAX_ZONE_OFFSET = timedelta(hours=26)  # the largest difference between two time zones
 MAX_NAMED_RECORDS = 3
-SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
+MODEL_OF_STAGE = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
 ANSWER_DEADLINE_S = 15.0  # doctor waits no longer for a model, even if the settings allow more
-DEADLINES = {"chat": "deadline_s", "embedding": "query_deadline_s", "rerank": "query_deadline_s"}
+DEADLINE_SETTINGS = {"chat": "deadline_s", "embedding": "query_deadline_s", "rerank": "query_deadline_s"}
 SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # a person waits for query embedding and reranking
-MODEL = 5  # exit code for a model that does not work
-WITHOUT = {
+MODEL_EXIT_CODE = 5
+WITHOUT_MODEL = {
     "chat": "chat none (turns are found, not consolidated)",
     "embedding": "embedding none (search by words and dates)",
     "rerank": "rerank none",
 }
 #: Remedies by error code of a model; {section} is chat, embedding or rerank.
-MENDS: Mapping[str, str] = {
+ERROR_REMEDIES: Mapping[str, str] = {
     "model_auth": "set {section}.key, or MEMSCOPE_{upper}__KEY",
     "model_rejected": "check {section}.model and {section}.base_url",
     "model_unavailable": "check {section}.base_url, and that the server is up",
@@ -61,7 +61,7 @@ MENDS: Mapping[str, str] = {
 }
 
 #: Remedies for models that often make one kind of mistake; the keys are those of ``records.weaknesses``.
-WEAK: Mapping[str, str] = {
+WEAKNESS_REMEDIES: Mapping[str, str] = {
     "facts": "try a larger chat.model; {command} shows them",
     "verdicts": "try a larger chat.model: this one guesses what new facts do to known ones, and may end what holds",
     "dates": "try a larger chat.model: this one makes up dates that nobody said; such facts are kept without a date",
@@ -115,11 +115,11 @@ MemoryCheck = Callable[[Examination, AsyncMemoryScope], AsyncIterator[Finding]]
 # --------------------------------------------------------------------------------------------------------------- models
 
 
-def mend(exam: Examination, code: str, section: str) -> str:
+def remedy(exam: Examination, code: str, section: str) -> str:
     """Return the remedy for a model's error code, "" if there is no general one."""
     if code == "embedding_mismatch":
         return exam.command("reembed")
-    words = say(MENDS.get(code, ""), section=section, upper=section.upper())
+    words = say(ERROR_REMEDIES.get(code, ""), section=section, upper=section.upper())
     variable = _key_variable(exam, section) if code == "model_auth" else ""
     return say("{first}, or {variable}", first=words, variable=variable) if variable else words
 
@@ -128,10 +128,10 @@ async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[F
     ctx = memory.admin.runtime.services
     for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
-            yield Finding("models", "ok", say(WITHOUT[section]))
+            yield Finding("models", "ok", say(WITHOUT_MODEL[section]))
             continue
-        yield await _asked(exam, section, model)
-    for finding in _space(exam, ctx):
+        yield await _probe(exam, section, model)
+    for finding in _check_space(exam, ctx):
         yield finding
 
 
@@ -146,20 +146,20 @@ def _key_variable(exam: Examination, section: str) -> str:
     return variable if os.environ.get(variable) or not os.environ.get(known.get("base_url_env", "")) else ""
 
 
-async def _asked(exam: Examination, section: str, model: Any) -> Finding:
+async def _probe(exam: Examination, section: str, model: Any) -> Finding:
     name = model.space.model if section == "embedding" else model.name
-    deadline_s = getattr(getattr(model, "endpoint", None), DEADLINES[section], ANSWER_DEADLINE_S)
+    deadline_s = getattr(getattr(model, "endpoint", None), DEADLINE_SETTINGS[section], ANSWER_DEADLINE_S)
     began = time.perf_counter()
     try:
-        note = await ASK[section](model, min(deadline_s, ANSWER_DEADLINE_S))
+        note = await PROBES[section](model, min(deadline_s, ANSWER_DEADLINE_S))
     except ModelError as error:
         answer = say("{section} {model} does not answer: {reason}", section=section, model=name,
                    reason=say_sentence(error.message)) + await _name_note(name, model, error)  # fmt: skip
-        return Finding("models", "fail", answer, _remedy(exam, section, error, deadline_s), MODEL)
+        return Finding("models", "fail", answer, _request_remedy(exam, section, error, deadline_s), MODEL_EXIT_CODE)
     took = (time.perf_counter() - began) * 1000
     answer = say("{section} {model} answers in {took} ms", section=section, model=name, took=f"{took:,.0f}") + note
     slow = took > SLOW_MS[section]
-    return Finding("models", "warn" if slow else "ok", answer, mend(exam, "slow", section) if slow else "")
+    return Finding("models", "warn" if slow else "ok", answer, remedy(exam, "slow", section) if slow else "")
 
 
 async def _chat(model: Any, deadline_s: float) -> str:
@@ -178,7 +178,7 @@ async def _rerank(model: Any, deadline_s: float) -> str:
     return "" if near > far else say(", but ranks a sum above the answer to a question about a cat")
 
 
-ASK: Mapping[str, Callable[[Any, float], Awaitable[str]]] = {"chat": _chat, "embedding": _embedding, "rerank": _rerank}
+PROBES: Mapping[str, Callable[..., Awaitable[str]]] = {"chat": _chat, "embedding": _embedding, "rerank": _rerank}
 
 
 async def _name_note(name: str, model: Any, error: ModelError) -> str:
@@ -189,15 +189,15 @@ async def _name_note(name: str, model: Any, error: ModelError) -> str:
     return say("; its endpoint has no model of that name ({nearest})", nearest=say_sentence(nearest(name, served)))
 
 
-def _remedy(exam: Examination, section: str, error: ModelError, own_s: float) -> str:
-    """Return the remedy for a failed request; ``own_s`` is the deadline from the model's settings."""
+def _request_remedy(exam: Examination, section: str, error: ModelError, configured_s: float) -> str:
+    """Return the remedy for a failed request; ``configured_s`` is the deadline from the model's settings."""
     provider = getattr(getattr(exam.settings, section, None), "provider", "")
     code = error.code
     if code == "model_timeout" and provider == "openai":
-        code = "slow" if own_s >= ANSWER_DEADLINE_S else code if section == "chat" else "query_timeout"
+        code = "slow" if configured_s >= ANSWER_DEADLINE_S else code if section == "chat" else "query_timeout"
     elif error.hint and (provider != "openai" or code == "model_reply" or error.retry_after == QUOTA_S):
         return say_sentence(error.hint)  # more specific than the remedy by code
-    return mend(exam, code, section) or say_sentence(error.hint)
+    return remedy(exam, code, section) or say_sentence(error.hint)
 
 
 async def _served(model: Any) -> list[str] | None:
@@ -209,7 +209,7 @@ async def _served(model: Any) -> list[str] | None:
     return names
 
 
-def _space(exam: Examination, ctx: Services) -> list[Finding]:
+def _check_space(exam: Examination, ctx: Services) -> list[Finding]:
     """Check that the vectors in the store come from the configured embedder."""
     space = exam.status["space"]
     if not space:
@@ -221,7 +221,7 @@ def _space(exam: Examination, ctx: Services) -> list[Finding]:
     now = ctx.embedder.space
     if now.model != space["model"] or now.dims not in (0, space["dims"]):
         message = held + say(", the embedder is {model} ({dims})", model=now.model, dims=now.dims)
-        return [Finding("models", "fail", message, exam.command("reembed"), MODEL)]
+        return [Finding("models", "fail", message, exam.command("reembed"), MODEL_EXIT_CODE)]
     return []
 
 
@@ -237,18 +237,19 @@ async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fin
             yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
     for kind, refused in weaknesses(exam.status["facts"]).items():
         message = f"{exam.status['models']['chat']}: {say_sentence(refused)}"
-        yield Finding("work", "warn", message, say(WEAK[kind], command=exam.command("consolidate --preview")), 5)
+        mended = say(WEAKNESS_REMEDIES[kind], command=exam.command("consolidate --preview"))
+        yield Finding("work", "warn", message, mended, 5)
     errors = exam.status["errors"]
     for state, after in (("failed", ""), ("parked", exam.command("unpark"))):
         stages = [stage for stage, number in exam.status[state].items() if number]
         if stages:
             message = f"{say(state)}: {list_work(exam.status[state])}" + (f"; {list_counts(errors)}" if errors else "")
-            yield Finding("work", "warn", message, _mend_work(exam, stages, errors, after), 5)
+            yield Finding("work", "warn", message, _work_remedy(exam, stages, errors, after), 5)
 
 
-def _mend_work(exam: Examination, stages: Sequence[str], errors: Iterable[str], after: str) -> str:
-    sections = dict.fromkeys(SECTIONS[stage] for stage in stages)
-    known = dict.fromkeys(one for code in errors for section in sections if (one := mend(exam, code, section)))
+def _work_remedy(exam: Examination, stages: Sequence[str], errors: Iterable[str], after: str) -> str:
+    sections = dict.fromkeys(MODEL_OF_STAGE[stage] for stage in stages)
+    known = dict.fromkeys(one for code in errors for section in sections if (one := remedy(exam, code, section)))
     names = say(" or ").join(sections)
     first = "; ".join(known) or say("mend what the error says, usually in {sections} of the settings", sections=names)
     return say("{first}, then: {after}", first=first, after=after) if after else first
@@ -263,10 +264,10 @@ async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
         message = say("it is {now}, and the store was written later", now=shown)
         yield Finding("clock", "warn", message, say("set the clock of this machine: times would be in the wrong order"))
-    ahead = {user: keys async for user, keys in _turns_ahead(memory.admin.runtime.services.store, now)}
+    ahead = {user: keys async for user, keys in _future_turns(memory.admin.runtime.services.store, now)}
     if ahead:
         message = say("turns dated in the future, of {users}", users=join(map(ascii, ahead)))
-        forget = "; ".join(_forget(exam, user, keys) for user, keys in ahead.items())
+        forget = "; ".join(_forget_command(exam, user, keys) for user, keys in ahead.items())
         mended = say("set the clock of the machine that they came from; if their times are wrong: {command}",
                      command=forget)  # fmt: skip
         yield Finding("clock", "warn", message, mended)
@@ -274,7 +275,7 @@ async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fi
     yield Finding("clock", "ok", say("{now}, time zone {zone}", now=shown, zone=where))
 
 
-async def _turns_ahead(store: Store, now: datetime) -> AsyncIterator[tuple[str, list[str]]]:
+async def _future_turns(store: Store, now: datetime) -> AsyncIterator[tuple[str, list[str]]]:
     """Yield users with the keys of their turns from the future; facts about future events are not included."""
     future, named = Interval(now + MAX_ZONE_OFFSET, datetime.max.replace(tzinfo=now.tzinfo) - timedelta(days=2)), 0
     for user in await store.users():
@@ -313,7 +314,7 @@ async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[
                 break
         if kinds:
             clean = False
-            yield _revealing(exam, user, kinds)
+            yield _secrets_finding(exam, user, kinds)
         if looked >= MAX_CHECKED_RECORDS:
             break
     if clean:
@@ -321,15 +322,16 @@ async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[
         yield Finding("secrets", "ok", say("{records} checked: no keys or card numbers", records=number))
 
 
-def _revealing(exam: Examination, user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
+def _secrets_finding(exam: Examination, user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
     names = join(sorted({say(kind.replace("_", " ")) for held in kinds.values() for kind in held}))
     message = say("user {user}: {records} that may hold secrets ({names})", user=ascii(user),
                records=count_nouns(len(kinds), "record"), names=names)  # fmt: skip
-    mended = say("{command}; the setting redaction.mask keeps new ones out", command=_forget(exam, user, list(kinds)))
+    command = _forget_command(exam, user, list(kinds))
+    mended = say("{command}; the setting redaction.mask keeps new ones out", command=command)
     return Finding("secrets", "warn", message, mended)
 
 
-def _forget(exam: Examination, user: str, ids: Sequence[str]) -> str:
+def _forget_command(exam: Examination, user: str, ids: Sequence[str]) -> str:
     """Return a command that forgets the first ``MAX_NAMED_RECORDS`` of these ids."""
     named = " ".join(f"--id {shlex.quote(id)}" for id in ids[:MAX_NAMED_RECORDS])
     return exam.command(f"forget --user {shlex.quote(user)} {named}")
@@ -339,26 +341,23 @@ async def _problems(
     exam: Examination, memory: AsyncMemoryScope, user: str, held: Sequence[Observation | Insight]
 ) -> AsyncIterator[tuple[str, str]]:
     """Yield problems of a user's memories as (description, remedy)."""
-    current, now, quoted = (
-        [one for one in held if one.current],
-        memory.admin.runtime.services.clock(),
-        shlex.quote(user),
-    )
-    if doubles := _doubles(current):
+    current, now = [one for one in held if one.current], memory.admin.runtime.services.clock()
+    quoted = shlex.quote(user)
+    if doubles := _duplicates(current):
         show = exam.command(f"show --user {quoted} {shlex.quote(doubles[0])}")
         yield (
             say("{memories} duplicated: the same words as another", memories=_number(doubles)),
-            say("{show}, then: {command}", show=show, command=_forget(exam, user, doubles)),
+            say("{show}, then: {command}", show=show, command=_forget_command(exam, user, doubles)),
         )
     if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
         message = say("{memories} expired, out of sight and still in the store", memories=_number(expired))
         yield message, exam.command(f"sweep --user {quoted}")
-    if resting := _resting_on_what_is_over(held):
+    if resting := _with_superseded_sources(held):
         message = say("{insights} resting on what was superseded", insights=count_nouns(len(resting), "insight"))
         reflect = exam.command(f"reflect --user {quoted}")
         if not (await memory.admin.status(user=user))["pending"]["reflect"]:
             # Without pending work, reflect would not rewrite the insights: they must be forgotten.
-            yield message, say("{command}; the facts stay", command=_forget(exam, user, resting))
+            yield message, say("{command}; the facts stay", command=_forget_command(exam, user, resting))
         elif memory.admin.runtime.services.chat is None:
             yield message, say("set chat in the settings, then: {command}", command=reflect)
         else:
@@ -369,7 +368,7 @@ def _number(ids: Sequence[str]) -> str:
     return count_nouns(len(ids), "memory", "memories")
 
 
-def _doubles(current: Sequence[Observation | Insight]) -> list[str]:
+def _duplicates(current: Sequence[Observation | Insight]) -> list[str]:
     """Return the ids of duplicates: memories with the words and the time of an earlier one."""
     alike: dict[tuple[object, ...], list[str]] = defaultdict(list)
     for one in current:
@@ -377,6 +376,6 @@ def _doubles(current: Sequence[Observation | Insight]) -> list[str]:
     return [id for ids in alike.values() for id in ids[1:]]
 
 
-def _resting_on_what_is_over(held: Sequence[Memory]) -> list[str]:
+def _with_superseded_sources(held: Sequence[Memory]) -> list[str]:
     closed = {one.id for one in held if one.closed is not None}
     return [one.id for one in held if isinstance(one, Insight) and one.current and closed.intersection(one.sources)]
