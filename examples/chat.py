@@ -3,7 +3,7 @@
 from memscope import MemoryScope
 
 with MemoryScope() as memory:
-    memory.admin.start()  # memories are made in the background
+    memory.admin.start()  # extract memories in the background
     while text := input("you> "):
         for piece in memory.chat(text, user="me"):
             print(piece, end="", flush=True)

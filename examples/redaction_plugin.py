@@ -23,7 +23,7 @@ CARD = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
 
 
 def memscope_before_add_turns(turns: Sequence[Turn], scope: Scope) -> list[Turn]:
-    """The same turns, their secrets masked in the text and in the metadata."""
+    """Mask secrets in the text and metadata of the turns."""
     return [replace(turn, text=masked(turn.text), metadata=everywhere(turn.metadata)) for turn in turns]
 
 
@@ -42,6 +42,6 @@ def everywhere(value: Any) -> Any:
 
 
 def is_card(text: str) -> bool:
-    """Luhn's check digit: most long numbers are no card."""
+    """Check the Luhn digit, which most other long numbers fail."""
     digits = [int(char) for char in reversed(text) if char.isdigit()]
     return sum(digit if i % 2 == 0 else sum(divmod(2 * digit, 10)) for i, digit in enumerate(digits)) % 10 == 0

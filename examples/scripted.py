@@ -1,6 +1,6 @@
-"""Shared by the examples of all frameworks: their command line, and a model that needs no key.
+"""Code shared by the examples of all frameworks: their command line, and a scripted model that needs no key.
 
-The pretend model has a script: the first rule that matches what it is shown gives its reply.
+The first rule of the script that matches the model's input gives its reply.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# It knows the boat's name only if memory has shown it.
+# The model knows the boat's name only if memory has shown it.
 BOAT = [
     {
         "match": r"(?=.*What is my boat called).*boat is called (\w+)",
@@ -25,7 +25,7 @@ BOAT = [
     {"match": "", "reply": "I will keep that in mind."},
 ]
 
-# It writes the block ``human`` when told of it, and answers from the block alone.
+# The model writes the block ``human`` when the user introduces herself, and answers from the block alone.
 EDIT = {"name": "memory_append", "arguments": {"label": "human", "text": "Alice sails.", "reason": "she said so"}}
 CORE_MEMORY = [
     {
@@ -42,7 +42,7 @@ CORE_MEMORY = [
 
 @contextlib.contextmanager
 def endpoint(script: list[dict[str, Any]]) -> Iterator[tuple[str, str, str | None]]:
-    """Model, key, address: those of OPENAI_API_KEY, OPENAI_BASE_URL, else of a server with the script."""
+    """Yield model, key and base URL, from OPENAI_MODEL, OPENAI_API_KEY and OPENAI_BASE_URL or of a scripted server."""
     if key := os.environ.get("OPENAI_API_KEY"):
         yield os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"), key, os.environ.get("OPENAI_BASE_URL")
         return

@@ -4,8 +4,8 @@
     python examples/agentscope/assistant.py --mode static_control "What is my boat called?"
     python examples/agentscope/assistant.py --mode agent_control "What is my boat called?"
 
-With "static_control" it is shown what is remembered, with "agent_control" it looks that up with a tool, with "both" it
-can do both. The runs share nothing but the file that memory keeps (``--store``; by default the platform's data folder).
+With "static_control" memories are put into its context, with "agent_control" it searches for them with a tool, with
+"both" it does both. The runs share only the store's file (``--store``; by default in the platform's data folder).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from memscope.adapters.agentscope import MemoryScopeMiddleware
 from memscope_agentscope.middleware import Mode
 
 QUESTION = "What is my boat called"
-# What the pretend model says: it knows the boat's name only if memory has shown it. With tools and nothing shown it
-# looks the name up first.
+# Replies of the scripted model: it knows the boat's name only if memory has shown it. If it has a tool and was not
+# shown the name, it searches first.
 SCRIPT = [
     {"match": rf"{QUESTION}.*boat is called (\w+)", "in": "all", "reply": r"It is called \1.", "expand": True},
     {"match": rf"{QUESTION}.*Nothing is remembered", "in": "all", "reply": "You have not told me."},

@@ -3,8 +3,8 @@
     python examples/agentscope/assistant_v1.py "My boat is called Aurora."
     python examples/agentscope/assistant_v1.py "What is my boat called?"
 
-With "static_control" the agent records and shows all by itself, with "agent_control" the model records and looks up
-what it wants with its tools. The runs share nothing but the file that memory keeps.
+With "static_control" the agent records and retrieves automatically, with "agent_control" the model decides with tools
+what to record and search. The runs share only the store's file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from memscope.adapters.agentscope import MemoryScopeLongTermMemory
 MODES = ("static_control", "agent_control", "both")
 QUESTION = "What is my boat called"
 FACT = "The user's boat is called Aurora."
-# What the pretend model says: it knows the boat's name only if memory has shown it. Where nothing shows it, it looks it
-# up; what it is told it records, if it is asked to.
+# Replies of the scripted model: it knows the boat's name only if memory has shown it. If it has tools, it searches for
+# the name, and records what the user tells it.
 SCRIPT = [
     {"match": rf"{QUESTION}.*boat is called (\w+)", "in": "all", "reply": r"It is called \1.", "expand": True},
     {"match": rf"{QUESTION}.*Nothing is remembered", "in": "all", "reply": "You have not told me."},

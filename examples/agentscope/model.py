@@ -1,4 +1,4 @@
-"""The model of these examples, and what all examples share."""
+"""The chat model of these examples, and the names shared by all examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BOAT", "CORE_MEMORY", "chat_model", "chat_model_v1", "command_line"]
 
 @contextlib.contextmanager
 def chat_model(script: list[dict[str, Any]]) -> Iterator[Any]:
-    """A model for AgentScope 2.x."""
+    """Yield a chat model for AgentScope 2.x."""
     from agentscope.credential import OpenAICredential
     from agentscope.model import OpenAIChatModel
 
@@ -26,7 +26,7 @@ def chat_model(script: list[dict[str, Any]]) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def chat_model_v1(script: list[dict[str, Any]]) -> Iterator[Any]:
-    """A model for AgentScope 1.x."""
+    """Yield a chat model for AgentScope 1.x."""
     from agentscope.model import OpenAIChatModel
 
     with endpoint(script) as (model, key, address):

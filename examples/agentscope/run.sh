@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# An assistant in each mode, a chat in Chinese, core memory: the second run knows what was said in the first. For AgentScope 2.x.
+# For AgentScope 2.x: run each example twice; the second run must remember the first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
-knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would leave the pipe early
+knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would close the pipe early
 python assistant.py "My boat is called Aurora."
 for mode in static_control agent_control both; do
     python assistant.py --mode "$mode" "What is my boat called?" | knows Aurora

@@ -1,9 +1,9 @@
-"""One assistant that remembers from one run to the next.
+"""An assistant that remembers from one run to the next.
 
     python examples/autogen/remembering_assistant.py "My boat is called Aurora."
     python examples/autogen/remembering_assistant.py "What is my boat called?"
 
-The two runs share nothing but the file that memory keeps (``--store``; by default the platform's data folder).
+The runs share only the store's file (``--store``; by default in the platform's data folder).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A team that shares what it knows about its user.
+"""A team of agents that shares its memory of the user.
 
     python examples/autogen/team.py "Plan my Sunday. I never eat meat."
     python examples/autogen/team.py "Plan my birthday dinner."
 
-Planner and critic have one memory object, so that each message is kept once, whoever heard it first. The second run's
-planner knows what was said in the first.
+Planner and critic have one memory object, so that each message is stored once, although both receive it. In the second
+run, the planner knows what was said in the first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model import chat_model, command_line
 
 from memscope.adapters.autogen import MemoryScopeMemory
 
-# What the pretend models say: the planner knows about the meat only if memory has shown it.
+# Replies of the scripted models: the planner knows about the meat only if memory has shown it.
 SCRIPT = [
     {"match": "You criticise", "in": "system", "reply": "Good. Book a table in time."},
     {"match": "never eat meat.*birthday dinner", "in": "all", "reply": "A vegetarian menu at the old mill."},

@@ -1,10 +1,10 @@
-"""A store in one DuckDB file: the parts a custom local store has to write. ``docs/stores.md`` walks through it.
+"""A store in one DuckDB file: an example of a custom local store. ``docs/stores.md`` walks through it.
 
     store = DuckDBStore("memory.duckdb")
     await store.open()
 
-``DuckDBStore`` opens the file and runs functions in transactions; ``transaction.py`` has the primitives they call,
-``tables.py`` the tables.
+``DuckDBStore`` opens the file and runs functions in transactions. ``transaction.py`` has the primitives that they call,
+and ``tables.py`` the tables.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ IN_MEMORY = ":memory:"
 
 
 class DuckDBStore(LocalStore):
-    """One process's store: DuckDB lets one process at a time write a file."""
+    """A store for one process, because DuckDB lets only one process at a time write a file."""
 
     def __init__(self, path: str | Path, *, clock: Callable[[], datetime] = utc_now) -> None:
         super().__init__(clock=clock)
         self.path = Path(path)
         self._unfinished = self.path.with_name(f"{self.path.name}-rebuilt")
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="duckdb")  # one after another, off the event loop
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="duckdb")  # one at a time, off the event loop
         self._db: duckdb.DuckDBPyConnection | None = None
         self._closed = False
 
@@ -71,7 +71,7 @@ class DuckDBStore(LocalStore):
         return pending("DuckDB leaves deleted rows in its file and log; run 'memscope compact'")
 
     async def compact(self) -> ForgetReport:
-        """Copy what is stored into a new file, which takes the place of the old one."""
+        """Copy the live data into a new file, which replaces the old one without deleted rows."""
         if str(self.path) == IN_MEMORY:
             return pending("a database in memory ends with its process")
         if self._closed:
@@ -79,7 +79,7 @@ class DuckDBStore(LocalStore):
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._rebuild)
 
     def _discard(self) -> None:
-        """Remove a copy that was not finished, and its log."""
+        """Remove an unfinished copy and its log."""
         for left in (self._unfinished, self._unfinished.with_name(f"{self._unfinished.name}.wal")):
             left.unlink(missing_ok=True)
 
@@ -92,8 +92,8 @@ class DuckDBStore(LocalStore):
         try:
             db.execute(f'COPY FROM DATABASE "{name}" TO rebuilt')
         finally:
-            db.execute("DETACH rebuilt")  # writes all of it
-        self._close()  # writes the log into the old file, and removes it
+            db.execute("DETACH rebuilt")  # flushes the copy to disk
+        self._close()  # merges the log into the old file and removes the log
         self._unfinished.replace(self.path)
         return ForgetReport(physical="wiped")
 
@@ -114,7 +114,7 @@ class DuckDBStore(LocalStore):
         if self._db is None:
             self._discard()
             self._db = duckdb.connect(str(self.path), config={"threads": "1"})
-            self._db.execute("PRAGMA disable_optimizer")  # a few rows by user: planning would take longer than reading
+            self._db.execute("PRAGMA disable_optimizer")  # queries read few rows: planning takes longer
             if not self._db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'meta'").fetchone():
                 self._db.execute(TABLES)
                 self._db.execute("INSERT INTO meta VALUES ('secret', ?)", [secrets.token_bytes(32)])

@@ -1,4 +1,4 @@
-"""The tables of the DuckDB store, and a connection to them."""
+"""The tables of the DuckDB store, and query methods for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CREATE TABLE batch(user_name TEXT, id TEXT, stage TEXT, token TEXT, until BIGINT
 
 
 class Tables:
-    """A connection, with two query methods."""
+    """A connection with methods to query and insert."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self.db = db
@@ -41,7 +41,7 @@ class Tables:
         return [row[0] for row in self.all(query, *values)]
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert all rows by one statement, which is planned once."""
+        """Insert all rows in one statement, so that it is planned only once."""
         if rows:
             marks = f"({', '.join('?' * len(rows[0]))})"
             values = [value for row in rows for value in row]

@@ -1,7 +1,7 @@
-"""The primitives of a local store, in DuckDB; ``memscope.stores.local.transaction`` documents each of them.
+"""The primitives of a local store, in SQL for DuckDB. ``memscope.stores.local.transaction`` documents each of them.
 
-They are plain SQL. DuckDB checks unique keys before a transaction ends, so its tables have none, and a row that changes
-is deleted and inserted.
+The tables have no unique keys, because DuckDB checks these before a transaction ends. To change a row, delete it and
+insert it again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class OneUser(Tables):
         self.number, self.revision, self.floor, self.terms = self.stored = tuple(counters)
 
     def mine(self, query: str, *values: Any) -> list[Any]:
-        """Return the rows of a query that ends in conditions after ``user_name = ?``."""
+        """Run a query whose first parameter is the user's name."""
         return self.all(query, self.name, *values)
 
     def rows(self, condition: str, *values: Any) -> list[Row]:
@@ -105,7 +105,7 @@ class OneUser(Tables):
         return [row for row in rows if self.fits(select, row)], rows[-1].number if len(rows) == PAGE else None
 
     def fits(self, select: Select, row: Row) -> bool:
-        """Return whether the record fits. SQL could decide this sooner; the rules have it in Python."""
+        """Return whether a row matches, by the shared rules in Python; doing it in SQL would be faster."""
         return selected(
             select,
             row.record,
@@ -302,7 +302,7 @@ class WholeStore(Tables):
         return sorted(self.column(USERS + LEFT if forgotten else USERS))
 
     def due_users(self, stage: Stage) -> list[str]:
-        """Return users with items or batches; a claim finds out which are due."""
+        """Return users with items or batches; the claim itself checks which are due."""
         items = "SELECT DISTINCT user_name FROM item WHERE stage = ?"
         batches = "SELECT DISTINCT user_name FROM batch WHERE stage = ? AND NOT done"
         return sorted(self.column(f"{items} UNION {batches}", stage, stage))
@@ -390,7 +390,7 @@ def row_of(number: int, body: str, unit: int, units: int, valid_to: str | None) 
 
 
 def columns(row: Row) -> tuple[Any, ...]:
-    """Return the columns of the table ``record`` after user and number."""
+    """Return the columns of table ``record`` that follow user and number."""
     record: Record = row.record
     kind = "turn" if isinstance(record, Turn) else "observation" if isinstance(record, Observation) else "insight"
     named: tuple[Any, ...] = (None, None, True, None)

@@ -1,4 +1,4 @@
-"""The model of these examples, and what all examples share."""
+"""The chat model of these examples, and the names shared by all examples."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ __all__ = ["BOAT", "CORE_MEMORY", "chat_model", "command_line"]
 def chat_model(script: list[dict[str, Any]]) -> Iterator[OpenAILlm]:
     with endpoint(script) as (model, key, address):
         named = {"OPENAI_API_KEY": key} | ({"OPENAI_BASE_URL": address} if address else {})
-        with mock.patch.dict(os.environ, named):  # all that ADK 2.0's model reads
+        with mock.patch.dict(os.environ, named):  # ADK 2.0's model has no other settings
             yield OpenAILlm(model=model)

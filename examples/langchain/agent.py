@@ -4,8 +4,8 @@
     python examples/langchain/agent.py "What is my boat called?"
     python examples/langchain/agent.py --user bert "What is my boat called?"
 
-One agent serves everybody: each run says in its config whose memory it is. The runs share nothing but the file that
-memory keeps (``--store``; by default the platform's data folder).
+One agent serves all users: the config of each run names the user. The runs share only the store's file (``--store``; by
+default in the platform's data folder).
 """
 
 from __future__ import annotations

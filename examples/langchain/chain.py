@@ -3,7 +3,7 @@
     python examples/langchain/chain.py "My boat is called Aurora."
     python examples/langchain/chain.py "What is my boat called?"
 
-A buffer is empty when the program starts again; this memory is not.
+Unlike a buffer, this memory survives a restart of the program.
 """
 
 from __future__ import annotations

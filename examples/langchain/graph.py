@@ -1,10 +1,10 @@
-"""A graph of one's own that serves two users, with a store that tells them apart.
+"""A custom graph that serves two users, with a store that keeps them apart.
 
     python examples/langchain/graph.py
 
-Its one node looks up what it noted about the user, asks the model, and notes what was said. The notes stand in the
-user's newest message: what is before it is the same in every call, so that a provider's prompt cache holds. The store
-is compiled into the graph once; whose notes it means is said by each run.
+Its one node searches the notes about the user, asks the model, and stores the user's message as a note. The notes are
+added to the newest message: all messages before it stay unchanged, so that a provider's prompt cache applies. The store
+is compiled into the graph once, and each run names the user whose notes it uses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memscope.adapters.langchain import MemoryScopeStore, user_of_run
 
 NOTES = ("notes",)
 
-# What the pretend model says: it knows what to cook only if the user's own notes say so.
+# Replies of the scripted model: it knows what to cook only if the user's own notes say so.
 SCRIPT = [
     {"match": "never eat meat.*What shall I cook", "in": "all", "reply": "A vegetarian curry."},
     {"match": "never eat fish.*What shall I cook", "in": "all", "reply": "A steak."},

@@ -1,4 +1,4 @@
-"""The model of these examples, and what all examples share."""
+"""The chat model of these examples, and the names shared by all examples."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# All examples; but for the graph, in two runs: the second knows what was said in the first.
+# Run each example twice, except for the graph; the second run must remember the first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
-knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would leave the pipe early
+knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would close the pipe early
 python agent.py "My boat is called Aurora."
 python agent.py "What is my boat called?" | knows Aurora
 python chain.py --user carl "My boat is called Borealis."

@@ -1,10 +1,10 @@
-"""Two assistants of one user, and the core memory that they share.
+"""Two assistants that share the core memory of one user.
 
     python examples/openai_agents/core_memory.py "host: I am Alice, and I sail." "cook: What do you know about me?"
     python examples/openai_agents/core_memory.py "host: What do you know about me?"
 
-The host writes the block ``human`` with a tool. The cook has it before its eyes in its next turn, and so has the host
-in every later run.
+The host writes the block ``human`` with a tool. From then on the block is in the context of both assistants, in later
+runs too.
 """
 
 from __future__ import annotations

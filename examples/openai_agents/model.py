@@ -1,4 +1,4 @@
-"""The model of these examples, and what all examples share."""
+"""The chat model of these examples, and the names shared by all examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scripted import BOAT, CORE_MEMORY, command_line, endpoint
 
 __all__ = ["BOAT", "CORE_MEMORY", "chat_model", "command_line"]
 
-set_tracing_disabled(True)  # traces go to OpenAI
+set_tracing_disabled(True)  # traces would be sent to OpenAI
 
 
 @contextlib.contextmanager

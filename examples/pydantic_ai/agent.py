@@ -4,7 +4,7 @@
     python examples/pydantic_ai/agent.py "What is my boat called?"
     python examples/pydantic_ai/agent.py --user bert "What is my boat called?"
 
-The runs share nothing but the file that memory keeps (``--store``; by default the platform's data folder).
+The runs share only the store's file (``--store``; by default in the platform's data folder).
 """
 
 from __future__ import annotations

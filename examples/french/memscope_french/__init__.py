@@ -1,4 +1,4 @@
-"""French for memscope: the plugin that registers it. ``french.py`` is imported when the first text is read."""
+"""Plugin that registers French. ``french.py`` is imported when the first text is processed."""
 
 
 def memscope_register_languages(register):

@@ -1,4 +1,4 @@
-"""French: its words, the wording of questions and statements, dates, phrases and prompts."""
+"""The language object for French: words, patterns of questions and statements, dates, phrases and prompts."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from memscope.languages import (
 
 FOLDER = Path(__file__).parent
 LISTS = read_lists(FOLDER / "data" / "words.txt")
-ENDINGS = [ending.partition(">") for ending in LISTS["endings"]]  # the longest first
+ENDINGS = [ending.partition(">") for ending in LISTS["endings"]]  # in the file's order, longest first
 
 
 def any_of(name: str, before: str = r"\b", after: str = r"\b") -> re.Pattern[str]:
@@ -27,7 +27,7 @@ def any_of(name: str, before: str = r"\b", after: str = r"\b") -> re.Pattern[str
 
 
 def stem(word: str) -> str:
-    """A light stemmer: of a word in ASCII without its ending of number, gender, tense or person."""
+    """Stem a word lightly: strip its ending of number, gender, tense or person. The word is in ASCII."""
     for ending, _, other in ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word.removesuffix(ending) + other
@@ -36,7 +36,7 @@ def stem(word: str) -> str:
 
 
 class FrenchFacts(FactRules):
-    """Lasting statements by the words that they begin with: "j'habite", "je suis allergique", "ma sœur"."""
+    """Recognizes durable facts by phrases such as "j'habite", "je suis allergique", "ma sœur"."""
 
     def kinds(self, sentence: str) -> Iterator[str]:
         return (kind for kind, pattern in KINDS.items() if pattern.search(sentence))
