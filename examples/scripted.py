@@ -53,9 +53,9 @@ def endpoint(script: list[dict[str, Any]]) -> Iterator[tuple[str, str, str | Non
         yield "scripted", "none", server.base_url
 
 
-def command_line(about: str | None, **said: Any) -> argparse.ArgumentParser:
+def command_line(about: str | None, **options: Any) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("said", **{"nargs": "+", "help": "what the user says, one message each", **said})
+    parser.add_argument("input", **{"nargs": "+", "help": "what the user says, one message each", **options})
     parser.add_argument("--user", default="alice")
     parser.add_argument("--store", help="a file, or a store's URL")
     return parser

@@ -18,11 +18,11 @@ from model import BOAT, chat_client, command_line
 from memscope.adapters.agent_framework import MemoryScopeContextProvider
 
 
-async def main(said: list[str], *, user: str, store: str | None, client: OpenAIChatCompletionClient) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, client: OpenAIChatCompletionClient) -> None:
     async with MemoryScopeContextProvider(user=user, memory=store) as memory:
         agent = Agent(client, "You are a helpful assistant.", context_providers=[memory])
         session = agent.create_session()
-        for text in said:
+        for text in texts:
             reply = await agent.run(text, session=session)
             print(f"{user}: {text}\nassistant: {reply.text}")
 
@@ -30,4 +30,4 @@ async def main(said: list[str], *, user: str, store: str | None, client: OpenAIC
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_client(BOAT) as client:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, client=client))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, client=client))

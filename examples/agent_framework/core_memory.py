@@ -18,12 +18,12 @@ from model import CORE_MEMORY, chat_client, command_line
 from memscope.adapters.agent_framework import MemoryScopeContextProvider
 
 
-async def main(said: list[str], *, user: str, store: str | None, client: OpenAIChatCompletionClient) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, client: OpenAIChatCompletionClient) -> None:
     memories = {
         name: MemoryScopeContextProvider(user=user, agent=name, memory=store, tools="core") for name in ("host", "cook")
     }
     agents = {name: Agent(client, name=name, context_providers=[memory]) for name, memory in memories.items()}
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         reply = await agents[name].run(text)
         print(f"{user}: {text}\n{name}: {reply.text}")
     for memory in memories.values():
@@ -33,4 +33,4 @@ async def main(said: list[str], *, user: str, store: str | None, client: OpenAIC
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_client(CORE_MEMORY) as client:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, client=client))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, client=client))

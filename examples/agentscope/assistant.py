@@ -38,11 +38,11 @@ SCRIPT = [
 ]
 
 
-async def main(said: list[str], *, user: str, mode: Mode, store: str | None, model: ChatModelBase) -> None:
+async def main(texts: list[str], *, user: str, mode: Mode, store: str | None, model: ChatModelBase) -> None:
     memory = MemoryScopeMiddleware(user=user, mode=mode, memory=store)
     toolkit = Toolkit(tools=await memory.list_tools())
     agent = Agent("assistant", "You are a helpful assistant.", model, toolkit, [memory])
-    for text in said:
+    for text in texts:
         reply = await agent.reply(UserMsg(user, text))
         print(f"{user}: {text}\nassistant: {reply.get_text_content()}")
     await memory.close()
@@ -53,4 +53,4 @@ if __name__ == "__main__":
     parser.add_argument("--mode", default="both", choices=get_args(Mode))
     chosen = parser.parse_args()
     with chat_model(SCRIPT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, mode=chosen.mode, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, mode=chosen.mode, store=chosen.store, model=model))

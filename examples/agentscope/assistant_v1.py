@@ -45,14 +45,14 @@ SCRIPT = [
 ]
 
 
-async def main(said: list[str], *, user: str, mode: str, store: str | None, model: ChatModelBase) -> None:
+async def main(texts: list[str], *, user: str, mode: str, store: str | None, model: ChatModelBase) -> None:
     memory = MemoryScopeLongTermMemory(user=user, memory=store)
     prompt = "You are a helpful assistant." + ("" if mode == "static_control" else " Use your tools.")
     agent = ReActAgent(
         "assistant", prompt, model, OpenAIChatFormatter(), long_term_memory=memory, long_term_memory_mode=mode
     )
     agent.set_console_output_enabled(False)
-    for text in said:
+    for text in texts:
         reply = await agent(Msg(user, text, "user"))
         print(f"{user}: {text}\nassistant: {reply.get_text_content()}")
     await memory.close()
@@ -63,4 +63,4 @@ if __name__ == "__main__":
     parser.add_argument("--mode", default="static_control", choices=MODES)
     chosen = parser.parse_args()
     with chat_model_v1(SCRIPT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, mode=chosen.mode, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, mode=chosen.mode, store=chosen.store, model=model))

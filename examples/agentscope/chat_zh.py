@@ -28,10 +28,10 @@ SCRIPT = [
 ]
 
 
-async def main(said: Iterable[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
+async def main(texts: Iterable[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
     memory = MemoryScopeMiddleware(user=user, mode="static_control", memory=store)
     agent = Agent("助手", "你是一位乐于助人的助手，请用中文简短回答。", model, middlewares=[memory])
-    for text in map(str.strip, said):
+    for text in map(str.strip, texts):
         print(f"{user}：{text}\n助手：", end="")
         async for event in agent.reply_stream(UserMsg(user, text)):
             if isinstance(event, TextBlockDeltaEvent):
@@ -45,4 +45,4 @@ if __name__ == "__main__":
     parser.set_defaults(user="小明")
     chosen = parser.parse_args()
     with chat_model(SCRIPT) as model:
-        asyncio.run(main(chosen.said or sys.stdin, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input or sys.stdin, user=chosen.user, store=chosen.store, model=model))

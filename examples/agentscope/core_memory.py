@@ -22,7 +22,7 @@ from model import CORE_MEMORY, chat_model, command_line
 from memscope.adapters.agentscope import MemoryScopeMiddleware
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
     memories = {
         name: MemoryScopeMiddleware(user=user, agent=name, memory=store, tools="core") for name in ("host", "cook")
     }
@@ -30,7 +30,7 @@ async def main(said: list[str], *, user: str, store: str | None, model: ChatMode
         name: Agent(name, "You are helpful.", model, Toolkit(tools=await memory.list_tools()), [memory], state=state())
         for name, memory in memories.items()
     }
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         reply = await agents[name].reply(UserMsg(user, text))
         print(f"{user}: {text}\n{name}: {reply.get_text_content()}")
     for memory in memories.values():
@@ -48,4 +48,4 @@ def state() -> AgentState:
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

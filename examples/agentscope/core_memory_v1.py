@@ -21,10 +21,10 @@ from model import CORE_MEMORY, chat_model_v1, command_line
 from memscope.adapters.agentscope import MemoryScopeLongTermMemory
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
     memories = {name: MemoryScopeLongTermMemory(user=user, agent=name, memory=store) for name in ("host", "cook")}
     agents = {name: assistant(name, memory, model) for name, memory in memories.items()}
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         reply = await agents[name](Msg(user, text, "user"))
         print(f"{user}: {text}\n{name}: {reply.get_text_content()}")
     for memory in memories.values():
@@ -46,4 +46,4 @@ def assistant(name: str, memory: MemoryScopeLongTermMemory, model: ChatModelBase
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model_v1(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

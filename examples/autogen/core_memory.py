@@ -18,13 +18,13 @@ from model import CORE_MEMORY, chat_model, command_line
 from memscope.adapters.autogen import MemoryScopeMemory
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: ChatCompletionClient) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: ChatCompletionClient) -> None:
     memories = {name: MemoryScopeMemory(user=user, agent=name, memory=store) for name in ("host", "cook")}
     agents = {
         name: AssistantAgent(name, model, memory=memory, tools=memory.tools("core"))
         for name, memory in memories.items()
     }
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         result = await agents[name].run(task=text)
         print(f"{user}: {text}\n{name}: {result.messages[-1].content}")
     for memory in memories.values():
@@ -34,4 +34,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: ChatComp
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -17,10 +17,10 @@ from model import BOAT, chat_model, command_line
 from memscope.adapters.autogen import MemoryScopeMemory
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: ChatCompletionClient) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: ChatCompletionClient) -> None:
     memory = MemoryScopeMemory(user=user, memory=store)
     agent = AssistantAgent("assistant", model, memory=memory, system_message="You are a helpful assistant.")
-    for text in said:
+    for text in texts:
         result = await agent.run(task=text)
         print(f"{user}: {text}\nassistant: {result.messages[-1].content}")
     await memory.close()
@@ -29,4 +29,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: ChatComp
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

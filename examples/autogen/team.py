@@ -43,4 +43,4 @@ async def main(task: str, *, user: str, store: str | None, model: ChatCompletion
 if __name__ == "__main__":
     chosen = command_line(__doc__, nargs=None, help="the task").parse_args()
     with chat_model(SCRIPT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -21,11 +21,11 @@ from model import BOAT, chat_model, command_line
 from memscope.adapters.google_adk import MemoryScopePlugin
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: BaseLlm) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: BaseLlm) -> None:
     agent = LlmAgent(name="helper", model=model, instruction="You are a helpful assistant.")
     runner = InMemoryRunner(app=App(name="sailing", root_agent=agent, plugins=[MemoryScopePlugin(memory=store)]))
     session = await runner.session_service.create_session(app_name="sailing", user_id=user)
-    for text in said:
+    for text in texts:
         message = types.UserContent(text)
         async for event in runner.run_async(user_id=user, session_id=session.id, new_message=message):
             if event.is_final_response():
@@ -36,4 +36,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: BaseLlm)
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -21,7 +21,7 @@ from model import CORE_MEMORY, chat_model, command_line
 from memscope.adapters.google_adk import MemoryScopePlugin
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: BaseLlm) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: BaseLlm) -> None:
     runners = {
         name: InMemoryRunner(
             app=App(
@@ -32,7 +32,7 @@ async def main(said: list[str], *, user: str, store: str | None, model: BaseLlm)
         )
         for name in ("host", "cook")
     }
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         runner = runners[name]
         session = await runner.session_service.create_session(app_name=name, user_id=user)
         message = types.UserContent(text)
@@ -46,4 +46,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: BaseLlm)
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

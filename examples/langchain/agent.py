@@ -19,11 +19,11 @@ from model import BOAT, chat_model, command_line
 from memscope.adapters.langchain import MemoryScopeMiddleware
 
 
-def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
+def main(texts: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
     memory = MemoryScopeMiddleware(memory=store)
     agent = create_agent(model, system_prompt="You are a helpful assistant.", middleware=[memory])
     config = {"configurable": {"user_id": user, "thread_id": uuid.uuid4().hex}}
-    for text in said:
+    for text in texts:
         result = agent.invoke({"messages": [{"role": "user", "content": text}]}, config)
         print(f"{user}: {text}\nassistant: {result['messages'][-1].text}")
     memory.close()
@@ -32,4 +32,4 @@ def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) ->
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        main(chosen.said, user=chosen.user, store=chosen.store, model=model)
+        main(chosen.input, user=chosen.user, store=chosen.store, model=model)

@@ -19,10 +19,10 @@ from memscope.adapters.langchain import MemoryScopeMemory
 warnings.filterwarnings("ignore", message="The class `ConversationChain` was deprecated")
 
 
-def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
+def main(texts: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
     memory = MemoryScopeMemory(user=user, memory=store)  # was: memory = ConversationBufferMemory()
     chain = ConversationChain(llm=model, memory=memory)
-    for text in said:
+    for text in texts:
         print(f"{user}: {text}\nassistant: {chain.invoke({'input': text})['response']}")
     memory.close()
 
@@ -30,4 +30,4 @@ def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) ->
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        main(chosen.said, user=chosen.user, store=chosen.store, model=model)
+        main(chosen.input, user=chosen.user, store=chosen.store, model=model)

@@ -16,10 +16,10 @@ from model import CORE_MEMORY, chat_model, command_line
 from memscope.adapters.langchain import MemoryScopeMiddleware
 
 
-def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
+def main(texts: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
     memories = {name: MemoryScopeMiddleware(agent=name, memory=store, tools="core") for name in ("host", "cook")}
     agents = {name: create_agent(model, middleware=[memory]) for name, memory in memories.items()}
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         message = {"role": "user", "content": text}
         result = agents[name].invoke({"messages": [message]}, {"configurable": {"user_id": user}})
         print(f"{user}: {text}\n{name}: {result['messages'][-1].text}")
@@ -30,4 +30,4 @@ def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) ->
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        main(chosen.said, user=chosen.user, store=chosen.store, model=model)
+        main(chosen.input, user=chosen.user, store=chosen.store, model=model)

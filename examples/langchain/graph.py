@@ -34,11 +34,11 @@ SCRIPT = [
 def build(model: ChatOpenAI, store: MemoryScopeStore):
     async def chat(state: MessagesState, runtime: Runtime):
         *earlier, newest = state["messages"]
-        said = newest.text
-        notes = await runtime.store.asearch(NOTES, query=said, limit=5)
+        message = newest.text
+        notes = await runtime.store.asearch(NOTES, query=message, limit=5)
         known = "Notes about the user:\n" + "\n".join(note.value["text"] for note in notes)
-        reply = await model.ainvoke([*earlier, HumanMessage(f"{known}\n\n{said}")])
-        await runtime.store.aput(NOTES, uuid.uuid4().hex, {"text": said})
+        reply = await model.ainvoke([*earlier, HumanMessage(f"{known}\n\n{message}")])
+        await runtime.store.aput(NOTES, uuid.uuid4().hex, {"text": message})
         return {"messages": [reply]}
 
     graph = StateGraph(MessagesState)

@@ -19,13 +19,13 @@ from model import BOAT, chat_model, command_line
 from memscope.adapters.llama_index import MemoryScopeBlock
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: LLM) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: LLM) -> None:
     block, session = MemoryScopeBlock(user=user, memory=store), uuid4().hex
     memory = block.memory_for(session)
     agent = FunctionAgent(
         llm=model, system_prompt="You are a helpful assistant.", tools=block.tools(session_id=session)
     )
-    for text in said:
+    for text in texts:
         print(f"{user}: {text}\nassistant: {await agent.run(text, memory=memory)}")
     await block.close()
 
@@ -33,4 +33,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: LLM) -> 
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -19,11 +19,11 @@ from model import CORE_MEMORY, chat_model, command_line
 from memscope.adapters.llama_index import MemoryScopeBlock
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: LLM) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: LLM) -> None:
     blocks = {name: MemoryScopeBlock(user=user, agent=name, memory=store) for name in ("host", "cook")}
     agents = {name: FunctionAgent(llm=model, name=name, tools=block.tools("core")) for name, block in blocks.items()}
     memories = {name: block.memory_for(uuid4().hex) for name, block in blocks.items()}
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         print(f"{user}: {text}\n{name}: {await agents[name].run(text, memory=memories[name])}")
     for block in blocks.values():
         await block.close()
@@ -32,4 +32,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: LLM) -> 
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -18,10 +18,10 @@ from model import BOAT, chat_model, command_line
 from memscope.adapters.openai_agents import MemoryScopeSession
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: OpenAIChatCompletionsModel) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: OpenAIChatCompletionsModel) -> None:
     session = MemoryScopeSession(uuid.uuid4().hex, user=user, memory=store)
     agent = Agent("assistant", instructions="You are a helpful assistant.", model=model, tools=session.tools())
-    for text in said:
+    for text in texts:
         result = await Runner.run(agent, text, session=session, run_config=session.run_config())
         print(f"{user}: {text}\nassistant: {result.final_output}")
     await session.close()
@@ -30,4 +30,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: OpenAICh
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

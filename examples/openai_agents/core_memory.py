@@ -18,12 +18,12 @@ from model import CORE_MEMORY, chat_model, command_line
 from memscope.adapters.openai_agents import MemoryScopeSession
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: OpenAIChatCompletionsModel) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: OpenAIChatCompletionsModel) -> None:
     sessions = {
         name: MemoryScopeSession(uuid.uuid4().hex, user=user, agent=name, memory=store) for name in ("host", "cook")
     }
     agents = {name: Agent(name, model=model, tools=session.tools("core")) for name, session in sessions.items()}
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         session = sessions[name]
         result = await Runner.run(agents[name], text, session=session, run_config=session.run_config())
         print(f"{user}: {text}\n{name}: {result.final_output}")
@@ -34,4 +34,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: OpenAICh
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -18,11 +18,11 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from memscope.adapters.pydantic_ai import MemoryScopeCapability
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: OpenAIChatModel) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: OpenAIChatModel) -> None:
     async with MemoryScopeCapability(user=user, memory=store) as memory:
         agent = Agent(model, instructions="You are a helpful assistant.", capabilities=[memory])
         history = None
-        for text in said:
+        for text in texts:
             result = await agent.run(text, message_history=history)
             history = result.all_messages()
             print(f"{user}: {text}\nassistant: {result.output}")
@@ -31,4 +31,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: OpenAICh
 if __name__ == "__main__":
     chosen = command_line(__doc__).parse_args()
     with chat_model(BOAT) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))

@@ -18,12 +18,12 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from memscope.adapters.pydantic_ai import MemoryScopeCapability
 
 
-async def main(said: list[str], *, user: str, store: str | None, model: OpenAIChatModel) -> None:
+async def main(texts: list[str], *, user: str, store: str | None, model: OpenAIChatModel) -> None:
     memories = {
         name: MemoryScopeCapability(user=user, agent=name, memory=store, tools="core") for name in ("host", "cook")
     }
     agents = {name: Agent(model, name=name, capabilities=[memory]) for name, memory in memories.items()}
-    for name, text in (line.split(": ", 1) for line in said):
+    for name, text in (line.split(": ", 1) for line in texts):
         result = await agents[name].run(text)
         print(f"{user}: {text}\n{name}: {result.output}")
     for memory in memories.values():
@@ -33,4 +33,4 @@ async def main(said: list[str], *, user: str, store: str | None, model: OpenAICh
 if __name__ == "__main__":
     chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
     with chat_model(CORE_MEMORY) as model:
-        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
+        asyncio.run(main(chosen.input, user=chosen.user, store=chosen.store, model=model))
