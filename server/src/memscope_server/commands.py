@@ -86,14 +86,14 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
 
 @click.group("token", cls=Group, short_help="Tokens of the server: add, list, revoke.")
 def token() -> None:
-    """Manage the tokens of those who may call the server. A token is shown once; only its digest is kept."""
+    """Manage the access tokens of the server. A token is shown once; only its digest is kept."""
 
 
 @command("add", group=token)
 @click.option("--role", type=click.Choice(TOKEN_ROLES), default="user", show_default=True, help="Rights of the token.")
 @click.option("--name", default="", help="Purpose of the token, for the list.")
 def add(call: Call, role: str, name: str) -> None:
-    """Add a token for --user NAME (with --agent NAME for what that agent was told), or for an operator."""
+    """Add a token for --user NAME (with --agent NAME for that agent's records only), or for an operator."""
     owner = None if role == "operator" else call.user
     token, secret = TokenFile().add(cast("Role", role), owner, call.agent if owner else None, name)
     call.show.data({"id": token.id, "token": secret, "role": token.role, "user": token.user})

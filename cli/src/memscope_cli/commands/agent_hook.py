@@ -29,7 +29,7 @@ PROMPT_EVENT, END_EVENT = "UserPromptSubmit", "Stop"
 
 @command("agent-hook", short_help="Memory for an agent that runs hooks.")
 @click.option(
-    "--deadline", type=click.FloatRange(min=0), default=DEADLINE_S, show_default=True, help="Seconds at most."
+    "--deadline", type=click.FloatRange(min=0), default=DEADLINE_S, show_default=True, help="Time limit in seconds."
 )
 def agent_hook(call: Call, deadline: float) -> None:
     """Read a hook's JSON object from stdin: record a prompt and print what is remembered about it, or record a reply.

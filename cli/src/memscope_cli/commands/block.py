@@ -53,9 +53,9 @@ def show(call: Call, /, label: str, version: int | None) -> None:
 @command("set", group=block, short_help="Set a block's text or properties, or create it.")
 @label_argument
 @click.argument("text", required=False)
-@click.option("--limit", type=int, help="Most characters that it may hold.")
+@click.option("--limit", type=int, help="Maximum number of characters.")
 @click.option("--description", help="Its purpose, for the model.")
-@click.option("--order", type=int, help="Its place in the context; small ones come first.")
+@click.option("--order", type=int, help="Its position in the context, smallest first.")
 @click.option("--read-only/--editable", "read_only", default=None, help="Whether its text may be edited.")
 @reason_option
 def set_(call: Call, /, label: str, text: str | None, reason: str, **properties: Any) -> None:
@@ -106,7 +106,7 @@ def history(call: Call, /, label: str) -> None:
         call.show.line((f"{one.version:>3}  ", "dim"), f"{one.recorded:%Y-%m-%d %H:%M} {one.author}{reason}", hang=5)
         call.show.line((_first_line(one), "dim"), indent=5)
     if not versions:
-        print_error(say("memscope: nobody wrote block {label} yet", label=repr(label)))
+        print_error(say("memscope: there is no block {label} yet", label=repr(label)))
 
 
 @command("revert", group=block, short_help="Bring back an earlier version of a block.")

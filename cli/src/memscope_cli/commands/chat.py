@@ -32,8 +32,8 @@ or in memscope.yaml; docs/models.md has the lines for other servers."""
 @command("chat", short_help="Talk with an assistant that remembers.")
 @click.option("--language", type=click.Choice(CLI_LANGUAGES), help="Language of the interface, like --lang.")
 @click.option("--persona", metavar="TEXT", help="Describe the assistant, for its prompt.")
-@click.option("--window", type=int, default=3000, show_default=True, help="Most tokens of recent turns in the prompt.")
-@click.option("--tokens", type=int, default=1000, show_default=True, help="Most tokens of memories in the prompt.")
+@click.option("--window", type=int, default=3000, show_default=True, help="Token limit for recent turns in the prompt.")
+@click.option("--tokens", type=int, default=1000, show_default=True, help="Token limit for memories in the prompt.")
 def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     """Talk with the chat model of the settings, which remembers: a line is a message, /help shows the commands.
 

@@ -44,9 +44,9 @@ class PlayedConversation:
 @click.option("--data", metavar="FILE", help="Conversations of your own, one per line as JSON (docs/commands.md).")
 @click.option("--all", "everything", is_flag=True, help="Show every question in full.")
 def demo(call: Call, which: str | None, data: str | None, everything: bool) -> None:
-    """Watch a conversation of some weeks being remembered, asked about, and partly forgotten.
+    """Watch memory store a conversation of several weeks, answer questions about it, and forget a part of it.
 
-    Without --store, everything happens in a file in a temporary folder; without any network, always.
+    Without --store, the store is a file in a temporary folder. The network is never used.
     """
     from memscope.config.settings import Settings
 
@@ -190,7 +190,7 @@ class DemoView:
         if not self.played:
             return
         self.show.line("")
-        self.show.rule(say("what it came to"))
+        self.show.rule(say("results"))
         wholly, partly = (sum(map(test, scored)) for test in (lambda a: a.recall == 1, lambda a: 0 < a.recall < 1))
         questions = count_nouns(len(scored), "question")
         self.show.line(

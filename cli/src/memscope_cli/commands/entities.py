@@ -62,7 +62,7 @@ def _entity_parts(one: Entity) -> list[StyledText]:
 @click.option("--top", type=int, default=20, show_default=True, help="How many of each list at most.")
 @click.option("--merge", metavar="OTHER", help="OTHER is a name of this entity.")
 @click.option("--split", metavar="OTHER", help="The alias OTHER is another entity.")
-@click.option("--dismiss", is_flag=True, help="NAME names nobody and nothing.")
+@click.option("--dismiss", is_flag=True, help="NAME is not a person, place or thing.")
 @as_of_option
 def entity(call: Call, /, name: str, merge: str | None, split: str | None, dismiss: bool, **asked: Any) -> None:
     """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias.
@@ -76,7 +76,7 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, dismi
         entities.split(name, split)
     if dismiss:
         entities.dismiss(name)
-        call.show.report({"dismissed": name}, say("{name} is listed no more", name=visible(name)))
+        call.show.report({"dismissed": name}, say("{name} is no longer listed", name=visible(name)))
         return
     known = entities.get(name, **asked)
     records: dict[str, tuple[Record, ...]] = {"facts": known.facts, "insights": known.insights, "turns": known.turns}
@@ -106,7 +106,7 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, dismi
 def timeline(call: Call, /, **asked: Any) -> None:
     """Show turns per day, week or month, about ENTITY or about all: bursts, names, themes.
 
-    An arrow shows a change of rank since the line before; * marks a name that is not in it.
+    An arrow shows a change of rank since the previous line; * marks a name that is not in it.
     """
     line = call.open().entities(**call.scope).timeline(**asked)
     call.show.data(asdict(line))

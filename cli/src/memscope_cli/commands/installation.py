@@ -21,9 +21,9 @@ STATE_STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
 
 
 @command("plugins", short_help="Show the plugins, loaded or not and why.")
-@click.option("--hook", metavar="NAME", help="Only those with this hook.")
+@click.option("--hook", metavar="NAME", help="Only plugins with this hook.")
 def plugins(call: Call, hook: str | None) -> None:
-    """Show the plugins: loaded, blocked by the settings, or broken and why; with what they take part in."""
+    """Show the plugins with their hooks, and whether each is loaded, blocked by the settings, or broken and why."""
     from memscope.plugins.loader import Plugins
 
     listed = [one for one in Plugins(call.settings().plugins).listed() if hook is None or hook in one.hooks]
@@ -67,9 +67,9 @@ def installed_version(name: str) -> str:
 @command("trust", short_help="Trust the settings file of a folder.")
 @click.argument("file", default="memscope.yaml", type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="Show the trusted files.")
-@click.option("--revoke", is_flag=True, help="Trust FILE no more.")
+@click.option("--revoke", is_flag=True, help="Stop trusting FILE.")
 def trust(call: Call, file: str, listing: bool, revoke: bool) -> None:
-    """Trust FILE, by default ./memscope.yaml, as it is now: what it sets goes before your own settings file.
+    """Trust the present contents of FILE, by default ./memscope.yaml; they override your own settings file.
 
     A settings file of the current folder that was neither named (--config, MEMSCOPE_CONFIG) nor trusted may set only
     the pace of the work: no store, model, prompt, plugin, redaction, approval or limit.
@@ -122,11 +122,11 @@ SHELLS = click.Choice(list(RC_FILES))
 
 @command("completion", short_help="Let the shell complete commands and options.")
 @click.argument("shell", required=False, type=SHELLS)
-@click.option("--install", is_flag=True, help="Write it where the shell reads it when it starts.")
+@click.option("--install", is_flag=True, help="Add it to the shell's startup file.")
 def completion(call: Call, shell: str | None, install: bool) -> None:
-    """Print the lines that let SHELL (bash, zsh or fish; by default $SHELL) complete commands and options.
+    """Print a script that lets SHELL (bash, zsh or fish; by default $SHELL) complete commands and options.
 
-    --install writes them to ~/.bashrc, ~/.zshrc or fish's own folder, once.
+    --install adds it, once, to ~/.bashrc, ~/.zshrc or fish's own folder.
     """
     shell = shell or Path(os.environ.get("SHELL", "")).name
     kind = get_completion_class(shell) if shell in RC_FILES else None

@@ -81,7 +81,7 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
 @command("context", short_help="Print dated lines for a prompt.")
 @click.argument("query")
 @asked_options
-@click.option("--tokens", type=int, default=1000, show_default=True, help="Most tokens that the lines may take.")
+@click.option("--tokens", type=int, default=1000, show_default=True, help="Token limit for the lines.")
 @click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True,
               help="Show memories, or the turns they come from.")  # fmt: skip
 def context(call: Call, /, query: str, tokens: int, lines: Literal["memories", "turns"], **asked: Any) -> None:
@@ -95,7 +95,7 @@ def context(call: Call, /, query: str, tokens: int, lines: Literal["memories", "
 
 
 @command("profile", short_help="Show what is known about the user.")
-@click.option("--tokens", type=int, default=200, show_default=True, help="Most tokens that the lines may take.")
+@click.option("--tokens", type=int, default=200, show_default=True, help="Token limit for the lines.")
 @as_of_option
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
@@ -246,15 +246,15 @@ def sweep(call: Call) -> None:
 
 @command("audit", short_help="Find duplicate, contradicting and unsupported memories.")
 @click.option("--ask", type=click.IntRange(1, 1_000),
-              help="Ask the chat model, up to this often, about 20 pairs of facts near each other.")  # fmt: skip
+              help="Have the chat model judge similar facts, in at most this many calls of 20 pairs.")  # fmt: skip
 @click.option("--preview", is_flag=True, help="With --ask: show what it would change; write nothing.")
 def audit(call: Call, ask: int | None, preview: bool) -> None:
-    """Check a user's memories by rules; each finding names the command that mends it.
+    """Check a user's memories by rules; each finding names the command that fixes it.
 
     Near duplicates, contradictions, memories whose sources are gone, and loops: memories that were repeated in a
     conversation and learned again. Nothing is changed without --ask. Exit code 6 if anything was found.
 
-    With --ask the chat model is asked what became of facts near each other; what the rules let pass is applied.
+    With --ask the chat model judges pairs of similar facts; verdicts that the rules allow are applied.
     """
     user = call.owner["user"]
     memory = call.open()

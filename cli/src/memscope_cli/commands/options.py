@@ -143,7 +143,7 @@ def resumable(call: Call, label: str) -> Iterator[Progress]:
         try:
             yield progress
         except KeyboardInterrupt:
-            print_error(say("memscope: what is done stays; the same command goes on where it was"))
+            print_error(say("memscope: finished work is kept; the same command resumes it"))
             raise
 
 
@@ -245,7 +245,7 @@ def _validate_time(ctx: click.Context, param: click.Parameter, value: str | None
     try:
         value and datetime.fromisoformat(value).astimezone()
     except (ValueError, OverflowError, OSError):
-        message = say("{value} is no date or time; write it as 2026-03-01 or 2026-03-01T10:00", value=repr(value)[:40])
+        message = say("{value} is not a date or time; write 2026-03-01 or 2026-03-01T10:00", value=repr(value)[:40])
         raise click.BadParameter(message, ctx, param) from None
     return value
 

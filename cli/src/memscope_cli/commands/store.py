@@ -80,7 +80,7 @@ def _loss(report: Mapping[str, Any]) -> str:
     if report["unreadable_rows"]:
         parts.append(count_nouns(report["unreadable_rows"], "unreadable row"))
     if not report["secret"]:
-        parts.append(say("the secret of the turn keys (history shown again would be stored again)"))
+        parts.append(say("the secret of the turn keys (a history that is replayed will be stored again)"))
     return join(parts)
 
 
@@ -90,8 +90,8 @@ def _loss(report: Mapping[str, Any]) -> str:
 def copy(call: Call, source: str, target: str) -> None:
     """Copy everything (or one user's memory, with --user) from one store into another, and verify it.
 
-    What is there already is left alone; what was forgotten here is forgotten there too. Ctrl-C stops it; started again,
-    it goes on where it was.
+    What is there already is left alone; what was forgotten here is forgotten there too. Ctrl-C stops it; the same
+    command resumes it.
     """
     from memscope.transfer import copy
 
@@ -105,7 +105,7 @@ def copy(call: Call, source: str, target: str) -> None:
                 number=f"{copied.skipped:,}")  # fmt: skip
     call.show.line(f"{known}; {parts or say('nothing new')}")
     if not copied.secret_adopted:
-        call.show.line(say("the target keeps the keys of its own: a history shown again is stored again there"))
+        call.show.line(say("the target keeps its own turn keys: a history that is replayed there will be stored again"))
 
 
 async def _copy_store(call: Call, source: str, target: str, progress: Progress) -> Copied:

@@ -164,7 +164,7 @@ def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
                     added.done = batch[-1].number
                 progress(added.done, None)
         except KeyboardInterrupt:
-            print_error(say("memscope: {lines} are done; --skip {number} goes on behind them",
+            print_error(say("memscope: {lines} are done; continue with --skip {number}",
                             lines=count_nouns(added.done, "line"), number=added.done))  # fmt: skip
             raise
 
@@ -253,7 +253,7 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
     """Read what 'memscope export' wrote from a file ("-": stdin), for one user with --user.
 
     With --from NAME, read the memory of another system; --user owns it where the source names nobody. What is here
-    already is left alone, what was forgotten here stays forgotten. Ctrl-C stops it; started again, it goes on.
+    already is left alone, what was forgotten here stays forgotten. Ctrl-C stops it; the same command resumes it.
     """
     if name is not None:
         if strict:
@@ -316,7 +316,7 @@ def _source(file: str) -> Iterator[Path]:
 def export(call: Call, file: str, for_user: bool) -> None:
     """Write all records as JSON lines to FILE ("-": stdout), of one user with --user.
 
-    An export has the secret that turn keys are made with: it is for another store, not for others to read.
+    An export contains the secret behind the turn keys: import it into another store, but do not give it to others.
     """
     user = call.owner["user"] if for_user else call.user
     with tempfile.TemporaryDirectory(prefix="memscope-") as folder:

@@ -45,14 +45,14 @@ def _report(call: Call, report: WorkReport) -> None:
     if report.reason:
         exit_partly(say_sentence(report.reason))
     if report.errors:
-        exit_partly(say("what is left stays pending; 'memscope doctor' says what mends it"))
+        exit_partly(say("the rest stays pending; 'memscope doctor' shows how to fix it"))
 
 
 @command("reembed", short_help="Recompute all vectors.")
 def reembed(call: Call) -> None:
-    """Recompute all vectors with the embedding model of the settings; the old ones serve until then.
+    """Recompute all vectors with the embedding model of the settings; the old ones stay in use until all are done.
 
-    Ctrl-C stops it; started again, it goes on where it was.
+    Ctrl-C stops it; the same command resumes it.
     """
     with call.memory() as memory, resumable(call, "embedding") as progress:
         number = memory.admin.reembed(progress=progress)
@@ -72,11 +72,11 @@ def unpark(call: Call) -> None:
 
 @command("worker", short_help="Consolidate, reflect and embed for all users.")
 @click.option("--drain", "drain_s", type=click.FloatRange(min=0), default=5.0, show_default=True,
-              help="Seconds to finish work under way at the end.")  # fmt: skip
+              help="Seconds to finish running work before the end.")  # fmt: skip
 def worker(call: Call, drain_s: float) -> None:
-    """Consolidate, reflect and embed for all users until SIGTERM or Ctrl-C; run as many of these as you like.
+    """Consolidate, reflect and embed for all users until SIGTERM or Ctrl-C. Any number of workers can run at once.
 
-    Work that is not done by then is given back and stays pending.
+    Work that is unfinished at the end is given back and stays pending.
     """
     call.settings()  # reads files, which is not allowed inside the event loop
     require_store(call.location)

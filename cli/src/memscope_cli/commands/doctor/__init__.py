@@ -63,12 +63,12 @@ LOW_DISK_BYTES, FULL_DISK_BYTES = 500_000_000, 50_000_000  # free bytes below wh
 DOCTOR_USER = "memscope-doctor"
 
 
-@command("doctor", short_help="Find what is wrong and how to mend it.")
+@command("doctor", short_help="Find problems and how to fix them.")
 def doctor(call: Call) -> None:
-    """Check the installation, the settings, the store and pending work; say how to mend what is wrong.
+    """Check the installation, the settings, the store and pending work; show how to fix each problem.
 
     \b
-    Exit code: 0 all is well, 6 something should be looked at,
+    Exit code: 0 no problems, 6 only warnings,
     3 settings or plugins, 4 the store, 5 a model does not work.
     """
     findings = asyncio.run(examine(call))

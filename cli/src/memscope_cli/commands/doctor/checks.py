@@ -63,9 +63,9 @@ ERROR_REMEDIES: Mapping[str, str] = {
 #: Remedies for models that often make one kind of mistake; the keys are those of ``records.weaknesses``.
 WEAKNESS_REMEDIES: Mapping[str, str] = {
     "facts": "try a larger chat.model; {command} shows them",
-    "verdicts": "try a larger chat.model: this one guesses what new facts do to known ones, and may end what holds",
+    "verdicts": "try a larger chat.model: this one guesses how new facts affect known ones, and may end valid ones",
     "dates": "try a larger chat.model: this one makes up dates that nobody said; such facts are kept without a date",
-    "replies": "raise max_tokens in chat.parameters, or try a larger chat.model: its answers are cut or of no use",
+    "replies": "raise max_tokens in chat.parameters, or try a larger chat.model: its answers are cut off or useless",
 }
 
 FindingState = Literal["ok", "warn", "fail"]
@@ -251,7 +251,7 @@ def _work_remedy(exam: Examination, stages: Sequence[str], errors: Iterable[str]
     sections = dict.fromkeys(MODEL_OF_STAGE[stage] for stage in stages)
     known = dict.fromkeys(one for code in errors for section in sections if (one := remedy(exam, code, section)))
     names = say(" or ").join(sections)
-    first = "; ".join(known) or say("mend what the error says, usually in {sections} of the settings", sections=names)
+    first = "; ".join(known) or say("fix what the error says, usually in {sections} of the settings", sections=names)
     return say("{first}, then: {after}", first=first, after=after) if after else first
 
 
