@@ -44,7 +44,7 @@ class Bodies:
                     async with timeout:
                         await self._fill(parts, receive, most, owner)
             except TimeoutError:
-                raise TooSlow("the body came too slowly", hint="send it again") from None
+                raise TooSlow("the body arrived too slowly", hint="send it again") from None
             parts[:] = [b"".join(parts)]
             yield parts[0]
         finally:

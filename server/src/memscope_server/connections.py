@@ -140,7 +140,7 @@ class Connection(H11Protocol):
     def _refusal(self, msg: str) -> Response:
         if isinstance(self.conn, _ChunkLimitedConnection) and self.conn.too_many:
             return problem_of(LimitError("chunks of a body", limit=self.limits.chunks, got=self.limits.chunks + 1))
-        return problem(400, "http", msg, "send a request as HTTP/1.1 has it")
+        return problem(400, "http", msg, "send a valid HTTP/1.1 request")
 
 
 class _ChunkLimitedConnection(h11.Connection):

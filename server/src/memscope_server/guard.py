@@ -76,7 +76,7 @@ class Guard:
             raise Misdirected("this server does not answer to that name", hint="memscope serve --name adds one")
         origin = headers.get("origin")
         if scope["method"] not in SAFE_METHODS and origin is not None and _host(origin) not in self._hosts:
-            raise Forbidden("another site may change nothing here", hint="send the request from a page of this server")
+            raise Forbidden("other sites may change nothing here", hint="send the request from a page of this server")
 
     def _identify(self, scope: Scope) -> Caller | None:
         try:

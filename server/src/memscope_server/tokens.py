@@ -140,7 +140,7 @@ class TokenFile:
             raise
         except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ConfigError(
-                f"{str(self.path)!r} is no file of tokens", hint="move it away and add tokens anew"
+                f"{str(self.path)!r} is not a token file", hint="move it away and add new tokens"
             ) from error
 
 
@@ -150,7 +150,7 @@ def _token(fields: Mapping[str, Any]) -> Token:
     texts = (token.id, token.digest, token.role, token.name, token.created)
     optional = (token.user, token.agent, token.revoked)
     if not all(isinstance(one, str) for one in (*texts, *(one for one in optional if one is not None))):
-        raise TypeError("a field of a token is no text")
+        raise TypeError("a field of a token is not text")
     return token
 
 

@@ -60,7 +60,7 @@ def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
         except InputError as error:
             raise InputError(f"{where}: {error}", hint="memscope_cli.demo describes the format") from None
         except (ValueError, RecursionError):  # json's own message would quote the line
-            raise InputError(f"{where} is not JSON", hint="one conversation a line, as a JSON object") from None
+            raise InputError(f"{where} is not JSON", hint="one conversation per line, as a JSON object") from None
         yield conversation
 
 
@@ -109,7 +109,7 @@ def _check_questions(values: Iterable[object], turns: set[str]) -> None:
         _check_unique("question", question["id"], seen)
         for turn in question["evidence"]:
             if not isinstance(turn, str) or turn not in turns:
-                raise InputError(f"question {question['id']!r} names a turn that is not there as its evidence")
+                raise InputError(f"question {question['id']!r} names a missing turn as its evidence")
 
 
 def _check_record(kind: str, value: object) -> dict[str, Any]:
