@@ -1,4 +1,4 @@
-"""``memscope agent-hook`` by the published format of Claude Code's hooks: what it reads, what it prints."""
+"""``memscope agent-hook`` with input and output in the published format of Claude Code's hooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACT, QUESTION = "My boat is called Aurora.", "What is my boat called?"
 
 
 def hook(store, event, *more, **variables):
-    """Run the command as an agent does; returns stdout and stderr. It must end well."""
+    """Run the command like an agent and return stdout and stderr. The exit code must be 0."""
     text = event if isinstance(event, bytes) else json.dumps(event).encode()
     args = [sys.executable, "-m", "memscope", "--store", str(store), "agent-hook", *more]
     environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(store.parent), "MEMSCOPE_USER": "alice"}
@@ -57,12 +57,12 @@ def test_a_prompt_and_a_reply_are_recorded_and_recalled_in_another_session(store
     assert turns(store, session="two") == [("user", QUESTION)]
 
 
-def test_what_the_agents_own_conversation_shows_is_not_added(store):
+def test_turns_in_the_agents_own_context_are_not_recalled(store):
     hook(store, prompt(FACT), "--deadline", "60")
     assert hook(store, prompt(QUESTION), "--deadline", "60")[0] == ""
 
 
-def test_a_reply_of_the_transcript(store, tmp_path):
+def test_a_reply_is_read_from_the_transcript(store, tmp_path):
     said = [{"type": "user", "message": {"role": "user", "content": FACT}},
             {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Noted."}]}},
             {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}}]  # fmt: skip
@@ -83,12 +83,12 @@ def test_over_its_deadline_it_prints_nothing(store):
     assert hook(store, prompt(QUESTION, "two"), "--deadline", "0") == ("", "")
 
 
-def test_without_a_user_the_agent_goes_on_and_is_told_why(store):
+def test_without_a_user_the_agent_continues_and_the_reason_is_printed(store):
     out, err = hook(store, prompt(FACT), "--deadline", "60", MEMSCOPE_USER="")
     assert out == "" and "--user" in err
 
 
-def test_a_store_that_cannot_be_opened_leaves_the_agent_going(tmp_path):
+def test_a_store_that_cannot_be_opened_does_not_stop_the_agent(tmp_path):
     (tmp_path / "memory.db").mkdir()
     out, err = hook(tmp_path / "memory.db", prompt(FACT), "--deadline", "60")
     assert out == "" and err.startswith("memscope: the agent goes on without memory")

@@ -1,4 +1,4 @@
-"""The words that people type: understood, or answered with the command that does it."""
+"""Names that people try instead of a command: aliases, or a pointer to the right command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(tmp_path, monkeypatch):
     return lambda *args, input=None: CliRunner().invoke(cli, args, input=input)
 
 
-def test_another_word_for_a_command_does_the_same(run):
+def test_an_alias_runs_its_command(run):
     assert run("remember", "My boat is called Aurora.", "--user", "alice").output.startswith("1 turn stored")
     for word in ("ask", "search", "find"):
         assert "Aurora" in run(word, "What is my boat called?", "--user", "alice").output
@@ -40,7 +40,7 @@ def test_ask_shows_what_an_assistant_would_be_shown_or_says_why_nothing(run):
     assert run("ask", "", "--user", "alice").stderr == "memscope: empty query\n"
 
 
-def test_none_of_these_words_is_a_command_or_is_listed(run):
+def test_aliases_are_neither_commands_nor_listed(run):
     assert not {*COMMAND_ALIASES, *SUGGESTED_COMMANDS, *QUIT_WORDS} & {*cli.commands}
     assert {*COMMAND_ALIASES.values(), *SUGGESTED_COMMANDS.values()} <= {*cli.commands, *COMMANDS_OF_EXTRAS}
     assert "  ask " not in run("--help").output
@@ -50,14 +50,14 @@ def test_none_of_these_words_is_a_command_or_is_listed(run):
     ("word", "hint"),
     [("rm", "memscope forget --help"), ("ui", "memscope serve --help"), ("quit", "/exit"), ("q", "/exit")],
 )
-def test_what_removes_or_ends_is_not_guessed(run, word, hint):
+def test_no_alias_deletes_or_exits(run, word, hint):
     done = run(word)
     assert done.exit_code == 2 and hint in done.stderr
     assert CHINESE.search(run("--lang", "zh", word).stderr)
 
 
 @pytest.mark.parametrize(("word", "meant"), [("serach", "search"), ("rember", "remember"), ("retreive", "retrieve")])
-def test_a_misspelt_word_is_answered_with_the_one_that_is_meant(run, word, meant):
+def test_a_misspelt_command_gets_a_suggestion(run, word, meant):
     done = run(word, "boat")
     assert done.exit_code == 2 and f"'{meant}'" in done.stderr
     assert f"'{meant}'" in run("--lang", "zh", word, "boat").stderr
@@ -85,7 +85,7 @@ def test_the_list_of_commands_is_shown_despite_a_misspelt_setting(run):
     assert done.exit_code == 0 and "retrieve" in done.stdout and "MEMSCOPE_STORRE" in done.stderr
 
 
-def test_a_name_is_asked_for_where_it_is_empty(run):
+def test_an_empty_user_name_is_refused(run):
     assert "Give --user NAME" in run("add", "hello", "--user", "").stderr
 
 
@@ -106,14 +106,14 @@ def test_the_explanation_of_a_ranking_is_wholly_chinese(run):
     assert "空" in run("--lang", "zh", "retrieve", "", "--user", "小明").stderr
 
 
-def test_every_meaning_that_is_explained_has_its_chinese():
+def test_every_explanation_of_a_channel_is_translated():
     known = {key[0] for key, text in catalogue.read().items() if text}
     meanings = {one.meaning for one in features.FEATURES}
     assert not (meanings | {*explain.BROUGHT_BY.values()}) - known
 
 
 @pytest.mark.parametrize("word", ["/quit", "/q", "/bye", "quit", "exit", "退出"])
-def test_a_talk_ends_by_the_words_people_type(run, monkeypatch, word):
+def test_a_chat_ends_by_common_exit_words(run, monkeypatch, word):
     with FaultServer(script=Script([{"match": ".", "reply": "Hello."}])) as server:
         monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", server.base_url)
         monkeypatch.setenv("MEMSCOPE_CHAT__MODEL", "test-chat")
@@ -121,7 +121,7 @@ def test_a_talk_ends_by_the_words_people_type(run, monkeypatch, word):
         assert (done.exit_code, done.output, server.requests) == (0, "", [])
 
 
-def test_a_talk_is_searched_by_the_words_people_type(run, monkeypatch):
+def test_a_chat_has_aliases_for_retrieve(run, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("MEMSCOPE_CHAT__MODEL", "test-chat")
     done = run("chat", "--user", "alice", input="/find boat\n/remember My boat is called Aurora.\n/ask boat\n")

@@ -1,4 +1,4 @@
-"""memscope block, and core memory in the chat."""
+"""``memscope block``, and core memory in the chat."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_block_is_erased_with_its_history_after_a_question(run, store):
         (["revert", "human", "9"], "no version 9"),
     ],
 )
-def test_what_cannot_be_done_is_said(run, args, said):
+def test_an_impossible_edit_says_why(run, args, said):
     run("append", "human", "Alice")
     done = run(*args)
     assert (done.exit_code, said in done.stderr) == (2, True)
@@ -80,7 +80,7 @@ def test_a_read_only_block_is_opened_by_a_person(run):
     assert run("set", "rules", "--editable").exit_code == run("append", "rules", "x").exit_code == 0
 
 
-def test_reading_makes_no_store(run, tmp_path):
+def test_reading_does_not_create_a_store(run, tmp_path):
     assert run("list").exit_code == 3
     assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""Talking with memory: in a pipe, for programs, and at a terminal."""
+"""``memscope chat``: through a pipe, with --json, and at a terminal."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_later_conversation_is_another_session_that_remembers(server):
     assert "user: I moved to Berlin." in done.stdout and "found by text" in done.stdout
 
 
-def test_for_programs_it_is_an_object_a_message(server):
+def test_json_prints_one_object_per_message(server):
     done = piped("I moved to Berlin.", "Where do I live?", "/status", args=["--json"])
     one, two, status = map(json.loads, done.stdout.splitlines())
     assert (one["text"], two["text"], two["notes"]) == ("Nice!", "In Berlin.", [])
@@ -102,8 +102,8 @@ def test_consolidate_and_reflect_tell_what_they_did(server):
     assert "consolidate: 2 turns read, 1 new" in done.stdout and "reflect: " in done.stdout
 
 
-def test_what_consolidate_shows_is_no_news(server):
-    """The back end's report of the same work came to the talk as well."""
+def test_a_report_of_consolidate_is_not_repeated_as_news(server):
+    """Print the report once, although the background news has it as well."""
     done = piped("I moved to Berlin.", "/consolidate")
     assert done.stdout.count("The user moved to Berlin.") == 1 and "[memory]" not in done.output
 
@@ -119,7 +119,7 @@ def test_user_and_session_are_switched(server):
     assert "invisible character" in done.stderr and done.exit_code == 2
 
 
-def test_names_cut_short_and_of_memoryscope(server):
+def test_command_prefixes_and_memoryscope_names_are_accepted(server):
     done = piped("/retrieve_memory tea", "/mem", "/re", "/nonsense", "/retrieve", "/exit", "Where do I live?")
     assert done.stdout == ""
     nothing, early, short, unknown, bare = done.stderr.splitlines()
@@ -128,7 +128,7 @@ def test_names_cut_short_and_of_memoryscope(server):
     assert "'/nonsense'" in unknown and unknown.endswith(", ".join(sorted(COMMANDS)))
 
 
-def test_a_command_that_is_not_there_is_named_in_chinese(server):
+def test_an_unknown_slash_command_is_reported_in_chinese(server):
     assert piped("/nonsense", "/konsolidate", args=["--language", "zh"]).stderr.splitlines() == [
         f"memscope: 没有 '/nonsense'；已知：{', '.join(sorted(COMMANDS))}",
         "memscope: 没有 '/konsolidate'；是不是 '/consolidate'？",
@@ -141,7 +141,7 @@ def test_help_names_every_command_in_both_languages(server):
         assert all(name in told for name in COMMANDS) and about in told
 
 
-def test_a_model_that_fails_is_a_line_and_the_talk_goes_on(server):
+def test_a_model_error_is_one_line_and_the_chat_continues(server):
     server.plan = Plan([{"fault": "server_error", "at": [1, 2, 3]}])
     done = piped("I moved to Berlin.", "Where do I live?")
     assert done.stdout == "\nNice!\n" and done.stderr.startswith("memscope: the endpoint of 'test-chat'")
@@ -149,7 +149,7 @@ def test_a_model_that_fails_is_a_line_and_the_talk_goes_on(server):
     assert turns()[:2] == ["I moved to Berlin.", "Where do I live?"]
 
 
-def test_without_an_embedder_that_answers_it_talks_and_says_so(server, monkeypatch):
+def test_without_a_working_embedder_the_chat_continues_with_a_note(server, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__BASE_URL", server.base_url)
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "e")
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__ATTEMPTS", "1")
@@ -164,7 +164,7 @@ def test_a_pasted_megabyte_is_refused_politely(server):
     assert done.exit_code == 2 and turns() == ["I moved to Berlin.", "Nice!"]
 
 
-def test_what_an_answer_hides_is_shown(server):
+def test_invisible_characters_of_an_answer_are_shown(server):
     assert piped("tabs?").stdout == "one two\n\\x1b[31mthree\n"
 
 
@@ -193,13 +193,13 @@ class Lines:
         return self.lines.pop(0)
 
 
-def test_lines_that_belong_together():
+def test_a_message_of_several_lines_is_read():
     assert read_message(Lines("one"), "> ") == "one"
     assert read_message(Lines("one \\", "two\\", "three"), "> ") == "one \ntwo\nthree"
     assert read_message(Lines(QUOTES, "one", "", "  two", QUOTES, "rest"), "> ") == "one\n\n  two"
 
 
-def test_a_pipe_is_read_in_bounds(monkeypatch):
+def test_long_lines_from_a_pipe_are_cut_off(monkeypatch):
     monkeypatch.setattr(
         sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfone\r\n" + b"y" * 9_000_000 + b"\nz\xff"))
     )
@@ -211,7 +211,7 @@ def test_a_pipe_is_read_in_bounds(monkeypatch):
 
 
 @given(st.text())
-def test_nothing_that_a_terminal_obeys_gets_there(text):
+def test_control_characters_do_not_reach_the_terminal(text):
     shown = visible_text(text)
     assert all(char == "\n" or char.isprintable() or not char.isascii() for char in shown)
     assert "\x1b" not in shown and "\u202e" not in shown and "\r" not in shown
@@ -221,7 +221,7 @@ def test_nothing_that_a_terminal_obeys_gets_there(text):
 
 
 class Screen:
-    """The program at a terminal of its own."""
+    """The program in a pseudo-terminal."""
 
     def __init__(self, *args):
         import pty
@@ -232,7 +232,7 @@ class Screen:
         self.seen = ""
 
     def until(self, text, seconds=60):
-        """Read until it is there, from where the last call ended."""
+        """Read until the text appears after the end of the last match."""
         end = time.monotonic() + seconds
         while text not in self.seen:
             assert select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0], self.seen
@@ -275,7 +275,7 @@ def test_at_a_terminal(screen, monkeypatch):
     talk.until("assistant> Nice!")
     talk.until("alice> ")
     talk.type("half ")
-    told = talk.until("alice> half ")  # what came of it in the background, above the line being typed
+    told = talk.until("alice> half ")  # news from the background is printed above the line being typed
     assert "[memory]" in told and "The user moved to Berlin." in told
     talk.type("\x15/forg\t")  # Ctrl-U, then completion
     talk.until("/forget ")
@@ -289,8 +289,8 @@ def test_at_a_terminal(screen, monkeypatch):
     assert turns() == ["I moved to Berlin.", "Nice!"]
 
 
-def test_the_talk_of_the_page_is_what_happens(screen, server, monkeypatch):
-    """Each line of docs/chat.md is typed or shown, in its order; ids differ."""
+def test_the_chat_in_the_docs_happens(screen, server, monkeypatch):
+    """Type or expect each line of the conversation in docs/chat.md, in order; only ids differ."""
     monkeypatch.setenv("MEMSCOPE_IDLE_S", "1")
     monkeypatch.setenv("COLUMNS", "200")
     lines = re.search(r"^```\n(alice> .*?)^```$", PAGE.read_text("utf-8"), re.S | re.M)[1].splitlines()
@@ -307,7 +307,7 @@ def test_the_talk_of_the_page_is_what_happens(screen, server, monkeypatch):
     assert talk.ends() == 0
 
 
-def test_a_list_grows_until_it_is_stopped(screen):
+def test_a_list_refreshes_until_it_is_stopped(screen):
     talk = screen("--user", "alice")
     talk.until("alice> ")
     talk.type("/list_memory refresh_time=1\r")
@@ -322,7 +322,7 @@ def test_a_list_grows_until_it_is_stopped(screen):
     assert talk.ends() == 0
 
 
-def test_ctrl_c_stops_an_answer_and_not_the_talk(screen, server):
+def test_ctrl_c_stops_the_answer_but_not_the_chat(screen, server):
     server.script = Script([{"match": ".", "reply": "word " * 40}])
     server.plan = Plan([{"fault": "stall", "seconds": 60, "at": [1]}])
     talk = screen("--user", "alice")

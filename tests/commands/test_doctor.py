@@ -1,4 +1,4 @@
-"""doctor: what it finds, what it says mends it, how bad it is."""
+"""``memscope doctor``: findings, remedies, exit codes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def examined(store):
-    """The exit code, and the findings by check."""
+    """Run doctor and return its exit code and its findings by check."""
 
     def examined(*args):
         done = CliRunner().invoke(cli, ["--store", str(store), "doctor", "--json", *args])
@@ -60,13 +60,13 @@ def test_all_is_well(examined, store):
     assert "waiting: 1 to consolidate" in found["work"][0]["said"]
 
 
-def test_for_people_it_is_one_thing_a_line(store):
+def test_findings_are_one_per_line(store):
     done = CliRunner().invoke(cli, ["--store", str(store), "doctor"])
     assert all(line.startswith(("ok  ", "warn", "fail")) for line in done.stdout.splitlines())
     assert done.stderr == ""
 
 
-def test_the_examination_leaves_nothing_behind(examined, store):
+def test_doctor_leaves_no_records(examined, store):
     add(store, "alice")
     examined()
     with MemoryScope(store, settings={}) as memory:
@@ -94,7 +94,7 @@ def test_a_store_that_others_can_read(examined, store):
 @pytest.mark.parametrize(
     ("free", "state", "code"), [(600_000_000, "ok", 0), (200_000_000, "warn", 6), (1_000, "fail", 4)]
 )
-def test_little_room(examined, monkeypatch, free, state, code):
+def test_a_full_disk(examined, monkeypatch, free, state, code):
     monkeypatch.setattr(ward.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
     found_code, found = examined()
     assert (found_code, found["disk"][0]["state"]) == (code, state)
@@ -109,7 +109,7 @@ def test_a_damaged_store(examined, store):
     assert "round trip" not in found
 
 
-def test_settings_that_are_wrong(examined, monkeypatch):
+def test_wrong_settings(examined, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_STOER", "x")
     code, found = examined()
     assert (code, found["settings"][0]["mend"]) == (3, "did you mean 'MEMSCOPE_STORE'?")
@@ -132,7 +132,7 @@ def test_a_section_that_no_plugin_reads_is_named(examined, monkeypatch):
     assert "'elasticsearch'" in found["plugins"][1]["said"] and "sk-secret" not in json.dumps(found)
 
 
-def test_what_a_store_says_of_itself_is_among_the_findings(examined, monkeypatch):
+def test_a_stores_own_findings_are_shown(examined, monkeypatch):
     async def examine(store):
         return [("warn", "the shelf is nearly full", "buy another")]
 
@@ -148,7 +148,7 @@ def test_users_whose_names_look_alike(examined, store):
     assert "\\xe9" in found["users"][0]["said"] and "bob" not in found["users"][0]["said"]
 
 
-def test_work_that_was_given_up(examined, store):
+def test_parked_work(examined, store):
     async def fail():
         async with AsyncMemoryScope(store, settings={}) as memory:
             place = memory.admin.runtime.services.store
@@ -164,7 +164,7 @@ def test_work_that_was_given_up(examined, store):
     assert "parked: 1 to consolidate" in told[-1]["said"] and "model_timeout" in told[-1]["said"]
 
 
-def test_a_check_that_breaks_is_a_finding_and_stops_no_other(examined, monkeypatch):
+def test_an_exception_in_a_check_is_a_finding(examined, monkeypatch):
     async def broken(exam):
         raise RuntimeError("with words")
         yield
@@ -185,7 +185,7 @@ def test_a_store_that_does_not_find_fails_the_round_trip(examined, monkeypatch):
     assert (code, found["round trip"][0]["state"]) == (4, "fail")
 
 
-def test_numbers_of_messengers_are_no_cards(examined, store):
+def test_messenger_ids_are_not_card_numbers(examined, store):
     add(store, "4111111111111111", session="5500000000000004")
     assert examined()[1]["secrets"][0]["state"] == "ok"
 

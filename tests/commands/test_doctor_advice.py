@@ -1,4 +1,4 @@
-"""doctor's advice: each is carried out here, and the finding is gone."""
+"""The advice of doctor: after following it, the finding is gone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def store(folder):
 
 # ----------------------------------------------------------------------------------------------------------- settings
 
-#: Settings that are wrong, the advice, and settings as it says.
+#: Wrong settings, the advice, and the settings after following it.
 SETTINGS = [
     ({"MEMSCOPE_TIMEZOME": "UTC"}, "did you mean 'MEMSCOPE_TIMEZONE'?",
      {"MEMSCOPE_TIMEZOME": "", "MEMSCOPE_TIMEZONE": "UTC"}),
@@ -66,7 +66,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("wrong", "advice", "right"), SETTINGS, ids=[str(wrong) for wrong, *_ in SETTINGS])
-def test_settings_that_are_wrong_are_the_only_finding_and_told_how_to_be_right(monkeypatch, wrong, advice, right):
+def test_wrong_settings_are_the_only_finding_and_its_advice_fixes_them(monkeypatch, wrong, advice, right):
     setenv(monkeypatch, wrong)
     found = examined()
     (one,) = [finding for finding in found if finding["state"] == "fail"]
@@ -78,7 +78,7 @@ def test_settings_that_are_wrong_are_the_only_finding_and_told_how_to_be_right(m
     assert one["said"] not in said and not any("permissions" in line for line in said)
 
 
-def test_a_broken_settings_file_says_nothing_of_a_store_that_it_might_have_named(folder):
+def test_a_broken_settings_file_leaves_the_store_unchecked(folder):
     (folder / "work" / "memscope.yaml").write_text("a: [")
     (one,) = examined()
     assert one["check"] == "settings" and "memscope.yaml" in one["said"]
@@ -117,10 +117,10 @@ def test_a_broken_plugin_is_blocked_beside_those_that_are(monkeypatch, folder):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions")
-def test_chmod_is_for_the_files_of_the_store_and_for_these_alone(store, folder):
+def test_chmod_is_advised_for_the_stores_files_only(store, folder):
     with MemoryScope(store, settings={}) as memory:
         memory.admin.status()
-        parts = [store.with_name(f"memory.db{end}") for end in ("", "-wal", "-shm")]  # these hold what was said
+        parts = [store.with_name(f"memory.db{end}") for end in ("", "-wal", "-shm")]  # these contain conversation text
         for part in parts:
             part.chmod(0o644)
         (one,) = examined(check="permissions")
@@ -132,7 +132,7 @@ def test_chmod_is_for_the_files_of_the_store_and_for_these_alone(store, folder):
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions")
 @pytest.mark.parametrize("place", [".", "no/such/a.db", ":memory:", "http://x"])
-def test_what_is_no_file_of_a_store_has_no_permissions(place):
+def test_permissions_of_other_paths_are_not_checked(place):
     assert examined("--store", place, check="permissions") == []
 
 
@@ -144,7 +144,7 @@ def test_compact_removes_what_was_left_unfinished(store):
     assert not part.exists() and examined() == []
 
 
-def test_room_is_made(store, monkeypatch):
+def test_freeing_disk_space_helps(store, monkeypatch):
     monkeypatch.setattr(ward.shutil, "disk_usage", lambda path: SimpleNamespace(free=1_000))
     (one,) = examined(check="disk")
     assert one["mend"].startswith("make room on this disk")
@@ -161,25 +161,25 @@ def test_another_path_is_chosen_for_a_file_that_is_no_store(store, monkeypatch):
     assert store.read_bytes() == b"no store " * 100
 
 
-def test_permission_to_write_is_given(store, monkeypatch):
+def test_giving_write_permission_helps(store, monkeypatch):
     monkeypatch.setattr("memscope.stores.sqlite.files.writable", lambda path: bool(path.stat().st_mode & 0o200))
-    store.chmod(0o400)  # root may write it all the same, so the mode is asked
+    store.chmod(0o400)  # root can still write it, so doctor must check the mode
     (one,) = examined()
     assert one["check"] == "store" and "write permission" in one["mend"]
     store.chmod(0o600)
     assert examined() == []
 
 
-def test_the_clock_is_set(store):
+def test_setting_the_clock_helps(store):
     later = (NOW + timedelta(days=1)).timestamp()
     os.utime(store, (later, later))
     (one,) = examined(check="clock")
     assert one["mend"].startswith("set the clock of this machine")
-    os.utime(store)  # as if the clock were set: the file is no longer ahead of it
+    os.utime(store)  # after the clock was set, the file is no longer in the future
     assert examined() == []
 
 
-def test_a_user_of_two_names_is_left_with_one(store):
+def test_a_user_with_two_spellings_keeps_one(store):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "hello"}] * 2, user="ALICE B")
     (one,) = examined(check="users")
@@ -203,9 +203,9 @@ def test_a_round_trip_that_finds_nothing_is_explained(store, monkeypatch):
     carry_out(f"{command} --user 'alice b' Berlin")
 
 
-def test_what_is_not_wiped_yet_is_compacted(store, monkeypatch):
+def test_compact_wipes_what_a_forget_left(store, monkeypatch):
     monkeypatch.setattr("memscope.stores.sqlite.files.BUSY_S", 0.5)
-    with sqlite3.connect(store) as reader:  # an old reader keeps pages alive
+    with sqlite3.connect(store) as reader:  # an open reader keeps old pages alive
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (one,) = examined(check="round trip")
@@ -215,7 +215,7 @@ def test_what_is_not_wiped_yet_is_compacted(store, monkeypatch):
     assert examined() == []
 
 
-def test_a_command_is_for_the_store_that_was_examined(store, folder, monkeypatch):
+def test_advice_names_the_examined_store(store, folder, monkeypatch):
     other, config = folder / "my data" / "other.db", folder / "my settings.yaml"
     config.write_text("batch_turns: 3")
     store.rename(other)
@@ -239,7 +239,7 @@ def test_turns_from_the_future_are_forgotten_and_facts_about_the_future_are_not(
         assert len(memory.list(user="alice b")) == 3
 
 
-def test_turns_that_hold_secrets_are_forgotten_and_masked_from_then_on(store, monkeypatch):
+def test_turns_with_secrets_are_forgotten_and_new_ones_masked(store, monkeypatch):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "my card is 4111 1111 1111 1111"}], user="alice b")
         memory.add_memory("the same", user="alice b", data={"cards": [4111111111111111]})
@@ -266,7 +266,7 @@ def apply(store, *plans):
             loop_thread.run(memory.admin.runtime.services.store.apply("alice b", plan))
 
 
-def test_doubled_memories_are_shown_and_forgotten(store):
+def test_duplicate_memories_are_shown_and_forgotten(store):
     apply(store, ChangeSet(new=tuple(fact(f"fact {n}", "The user moved to Berlin.") for n in range(2))))
     (one,) = examined(check="memories")
     for command in one["mend"].split(", then: "):
@@ -293,7 +293,7 @@ def insight_on_what_is_over(store):
     )
 
 
-def test_an_insight_on_what_is_over_is_reflected_on_with_a_chat_model(store, monkeypatch):
+def test_an_insight_on_superseded_facts_is_updated_by_reflect(store, monkeypatch):
     insight_on_what_is_over(store)
     (one,) = examined(check="memories")
     assert one["mend"].endswith("memscope reflect --user 'alice b'")
@@ -303,7 +303,7 @@ def test_an_insight_on_what_is_over_is_reflected_on_with_a_chat_model(store, mon
     assert examined(check="memories") == []
 
 
-def test_an_insight_on_what_is_over_that_no_reflection_would_read_is_forgotten(store):
+def test_an_insight_on_superseded_facts_is_forgotten_if_reflect_would_skip_it(store):
     insight_on_what_is_over(store)
     apply(store, ChangeSet(done=("a", "b")))
     (one,) = examined(check="memories")

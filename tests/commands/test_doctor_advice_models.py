@@ -1,4 +1,4 @@
-"""doctor's advice on models and on their work: each is carried out here, and the finding is gone."""
+"""The advice of doctor about models and their work: after following it, the finding is gone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def server(monkeypatch):
         yield server
 
 
-def test_the_variable_of_a_preset_is_named_where_it_counts(monkeypatch):
+def test_the_key_variable_of_a_preset_is_named_if_it_is_used(monkeypatch):
     setenv(monkeypatch, {"MEMSCOPE_CHAT__PRESET": "openai", "MEMSCOPE_CHAT__MODEL": "test-chat"})
     with FaultServer(require_key="sk-cnry") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
@@ -52,7 +52,7 @@ def test_the_variable_of_a_preset_is_named_where_it_counts(monkeypatch):
 
 def test_a_key_is_set_by_the_variable_that_is_named(server, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_CHAT__KEY", "sk-wrong")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")  # is not sent to this address
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-cnry")  # must not be sent to this address
     (one,) = examined(check="models")
     assert one["mend"] == "set chat.key, or MEMSCOPE_CHAT__KEY"
     monkeypatch.setenv("MEMSCOPE_CHAT__KEY", "sk-cnry")
@@ -60,9 +60,9 @@ def test_a_key_is_set_by_the_variable_that_is_named(server, monkeypatch):
 
 
 @pytest.mark.parametrize("section", ["chat", "embedding", "rerank"])
-def test_the_setting_that_ended_the_call_is_the_one_to_be_raised(server, monkeypatch, section):
+def test_the_deadline_that_was_exceeded_is_the_one_to_raise(server, monkeypatch, section):
     route = {"embedding": "embeddings"}.get(section, section)
-    interval = 0.01 if section == "rerank" else 0.001  # its answer is short, and must take longer than the deadline
+    interval = 0.01 if section == "rerank" else 0.001  # its response is short but must take longer than the deadline
     server.plan = Faults([{"fault": "drip", "interval": interval, "endpoint": route}])
     monkeypatch.setattr("memscope_cli.commands.doctor.checks.SLOW_MS", dict.fromkeys(ward.SLOW_MS, 60_000))
     monkeypatch.setattr("memscope_cli.commands.doctor.checks.ANSWER_DEADLINE_S", 60.0)
@@ -83,13 +83,13 @@ def test_a_model_that_answers_late_is_not_helped_by_a_longer_deadline(server, mo
     assert (one["state"], one["mend"]) == ("warn", "take a faster model")
 
 
-def test_a_quota_that_is_used_up_is_not_waited_for(server):
+def test_an_exhausted_quota_is_not_worth_waiting_for(server):
     server.plan = Faults([{"fault": "server_error", "status": 429, "code": "insufficient_quota"}])
     (one,) = examined(check="models")
     assert "quota" in one["mend"]
 
 
-def test_vectors_of_another_model_are_made_anew(server, store, monkeypatch):
+def test_vectors_of_another_model_are_recomputed(server, store, monkeypatch):
     for name in ("BASE_URL", "KEY"):
         monkeypatch.setenv(f"MEMSCOPE_EMBEDDING__{name}", os.environ[f"MEMSCOPE_CHAT__{name}"])
     monkeypatch.setenv("MEMSCOPE_EMBEDDING__MODEL", "test-chat")
@@ -116,7 +116,7 @@ def test_an_embedder_is_set_again_where_the_store_has_vectors(server, store, mon
     assert examined() == []
 
 
-#: A fault of the server, the advice, and settings as it says.
+#: A fault of the server, the advice, and the settings after following it.
 FAULTS = [
     ({"fault": "server_error", "status": 404}, "check chat.model and chat.base_url",
      {"MEMSCOPE_CHAT__MODEL": "test-embed"}),
@@ -127,7 +127,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("fault", "advice", "right"), FAULTS, ids=[fault["fault"] for fault, *_ in FAULTS])
-def test_what_the_server_refuses_is_mended_as_it_is_said(server, monkeypatch, fault, advice, right):
+def test_following_the_advice_fixes_what_the_server_refused(server, monkeypatch, fault, advice, right):
     server.plan = Faults([{**fault, "endpoint": "chat"}])
     (one,) = examined(check="models")
     assert one["mend"] == advice
@@ -145,7 +145,7 @@ def test_a_server_that_is_down_is_reached_at_another_address(server, monkeypatch
 
 
 @pytest.mark.parametrize("fault", ["nan", "zero", "missing"])
-def test_an_embedding_model_takes_the_place_of_what_gives_no_vectors(server, monkeypatch, fault):
+def test_a_model_without_vectors_is_replaced_by_an_embedding_model(server, monkeypatch, fault):
     for name in ("BASE_URL", "KEY"):
         monkeypatch.setenv(f"MEMSCOPE_EMBEDDING__{name}", os.environ[f"MEMSCOPE_CHAT__{name}"])
     setenv(monkeypatch, {"MEMSCOPE_EMBEDDING__MODEL": "a-chat-model", "MEMSCOPE_EMBEDDING__ATTEMPTS": "1"})
@@ -161,7 +161,7 @@ def test_an_embedding_model_takes_the_place_of_what_gives_no_vectors(server, mon
 
 
 def park(store, code):
-    """Fail the turns of the store until they are parked."""
+    """Fail the consolidation of the store's turns until they are parked."""
 
     async def fail():
         async with AsyncMemoryScope(store, settings={}) as memory:
@@ -185,7 +185,7 @@ def park(store, code):
         ("input", "mend what the error says, usually in chat of the settings", {}),
     ],
 )
-def test_parked_work_is_done_once_its_error_is_mended(server, store, monkeypatch, code, advice, right):
+def test_parked_work_is_done_once_its_error_is_fixed(server, store, monkeypatch, code, advice, right):
     park(store, code)
     (one,) = examined(check="work")
     mended, _, command = one["mend"].partition(", then: ")
@@ -197,7 +197,7 @@ def test_parked_work_is_done_once_its_error_is_mended(server, store, monkeypatch
 
 
 def spend(store, count):
-    """Call ``count`` with the services of a memory that has the settings of the environment."""
+    """Call ``count`` with the services of a memory opened with the settings of the environment."""
 
     async def call():
         async with AsyncMemoryScope(store) as memory:
@@ -215,7 +215,7 @@ def test_a_budget_that_is_used_up_is_raised(server, store, monkeypatch):
     assert examined() == []
 
 
-def test_a_model_whose_facts_are_refused_gives_way_to_another(server, store, monkeypatch):
+def test_a_model_whose_facts_are_refused_is_replaced(server, store, monkeypatch):
     spend(store, lambda services: costs.count_facts(services, {"kept": 1, "no_quote": 9}))
     (one,) = examined(check="work")
     advice, _, rest = one["mend"].partition("; ")

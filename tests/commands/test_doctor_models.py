@@ -1,4 +1,4 @@
-"""doctor's questions to models and memories: each fault has its finding, and its mend."""
+"""Checks of doctor on models and memories: each fault has its finding and its remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def examined(store):
-    """The exit code, and the findings of a check that are not ok, or all of them."""
+    """Run doctor and return its exit code and the findings of a check: all, or those that are not ok."""
 
     def examined(check, *states):
         done = CliRunner().invoke(cli, ["--store", str(store), "doctor", "--json"])
@@ -44,7 +44,7 @@ def examined(store):
 
 @pytest.fixture
 def models(monkeypatch):
-    """The three models at a fault server; ``models(**settings)`` changes the environment further."""
+    """Configure all three models at a fault server; ``models(**settings)`` changes more settings."""
 
     with FaultServer(require_key="sk-cnry") as server:
         for section in ("CHAT", "EMBEDDING", "RERANK"):
@@ -62,7 +62,7 @@ def test_models_that_answer(examined, models):
     assert all(" answers in " in line for line in said) and "vectors of 256" in said[1]
 
 
-def test_no_model_is_no_fault(examined):
+def test_missing_models_are_no_problem(examined):
     code, found = examined("models")
     assert code == 0 and "chat none" in found[0]["said"]
 
@@ -99,7 +99,7 @@ def test_a_server_that_is_down(examined, monkeypatch):
     assert code == 5 and "embedding.base_url" in found["mend"]
 
 
-def test_a_page_in_place_of_an_answer(examined, models):
+def test_an_html_page_instead_of_a_reply(examined, models):
     models.plan = Faults([{"fault": "html", "endpoint": "rerank"}])
     code, (found,) = examined("models", "fail")
     assert code == 5 and found["said"].startswith("rerank test-chat does not answer")
@@ -147,14 +147,14 @@ def fact(id, text, key, **more):
     return Observation(id=id, scope=Scope("alice"), text=text, sources=(key,), said=NOW, recorded=NOW, **more)
 
 
-def test_memories_that_say_the_same(examined, store):
+def test_duplicate_memories(examined, store):
     texts = {"a": "The user moved to Berlin.", "b": "the user moved to BERLIN", "c": "The user moved to Bern."}
     applied(store, lambda key: ChangeSet(new=tuple(fact(id, text, key) for id, text in texts.items())))
     code, (found,) = examined("memories", "warn")
     assert code == 6 and "1 memory duplicated" in found["said"] and found["mend"].endswith("--user alice --id b")
 
 
-def test_memories_that_expired(examined, store):
+def test_expired_memories(examined, store):
     applied(store, lambda key: ChangeSet(new=(fact("a", "A thing.", key, expires=NOW - timedelta(days=1)),)))
     _, (found,) = examined("memories", "warn")
     assert found["mend"] == f"memscope --store {store} sweep --user alice"
@@ -163,7 +163,7 @@ def test_memories_that_expired(examined, store):
     assert examined("memories")[0] == 0
 
 
-def test_insights_that_rest_on_what_is_over(examined, store):
+def test_insights_on_superseded_facts(examined, store):
     insight = Insight(id="i", scope=Scope("alice"), text="Lives in Berlin.", sources=("a",), said=NOW, recorded=NOW,
                       subject="home")  # fmt: skip
     applied(
@@ -176,7 +176,7 @@ def test_insights_that_rest_on_what_is_over(examined, store):
     assert code == 6 and found["mend"].endswith(f"memscope --store {store} reflect --user alice")
 
 
-def test_what_mends_parked_work_is_named_by_its_error(examined, store):
+def test_the_remedy_for_parked_work_depends_on_its_error(examined, store):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "hello"}], user="alice")
         place = memory.admin.runtime.services.store

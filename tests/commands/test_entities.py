@@ -1,4 +1,4 @@
-"""The commands entities, entity and timeline, on a store of their own."""
+"""The commands entities, entity, timeline, graph and reindex."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_timeline(run):
 
 
 @pytest.mark.parametrize("command", [["entities"], ["entity", "Kim"], ["timeline"], ["graph", "Kim"]])
-def test_a_date_without_a_zone_is_the_systems(run, command):
+def test_a_date_without_a_zone_is_in_the_systems_zone(run, command):
     assert "Kim" in run(*command, "--as-of", "2999-12-31")
 
 
@@ -55,7 +55,7 @@ def test_entities_since_a_date(run):
     assert "Kim" in run("entities", "--since", "2020-01-01")
 
 
-def test_a_bar_has_eighths():
+def test_a_bar_has_a_resolution_of_an_eighth():
     assert [len(bar(value, 8)) for value in (0, 1, 4, 8)] == [0, BAR_COLUMNS // 8, BAR_COLUMNS // 2, BAR_COLUMNS]
     assert bar(1, 1000) == "▏"
 
@@ -79,6 +79,6 @@ def test_a_person_dismisses_a_name(run):
     assert json.loads(run("entity", "小芳", "--dismiss", "--json")) == {"dismissed": "小芳"}
 
 
-def test_names_are_read_anew(run):
+def test_reindex_extracts_names_again(run):
     assert run("reindex", "--entities") == "u  4 names  4 mentions\n"
     assert json.loads(run("reindex", "--entities", "--json")) == {"user": "u", "entities": 4, "mentions": 4}

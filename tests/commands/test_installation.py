@@ -1,4 +1,4 @@
-"""Completion of commands by the shell: printed, installed once, and understood by bash."""
+"""``memscope completion``: printed, installed once, and usable in bash."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def run(tmp_path, monkeypatch):
     return lambda *args: CliRunner().invoke(cli, ["completion", *args])
 
 
-def test_the_lines_are_printed_for_the_shell_that_is_named_or_runs(run):
+def test_the_script_is_printed_for_the_given_or_the_current_shell(run):
     assert "_MEMSCOPE_COMPLETE=zsh_complete" in run().stdout
     assert "_MEMSCOPE_COMPLETE=fish_complete" in json.loads(run("fish", "--json").stdout)["script"]
 
 
-def test_they_are_installed_once(run, tmp_path):
+def test_the_script_is_installed_once(run, tmp_path):
     (tmp_path / ".zshrc").write_text("alias ll=ls")
     assert "from the next shell on" in run("--install").stdout
     written = (tmp_path / ".zshrc").read_text()
@@ -37,13 +37,13 @@ def test_they_are_installed_once(run, tmp_path):
     assert (tmp_path / ".config/fish/completions/memscope.fish").exists()
 
 
-def test_another_shell_is_asked_for(run, monkeypatch):
+def test_an_unsupported_shell_is_refused(run, monkeypatch):
     monkeypatch.setenv("SHELL", "/bin/dash")
     assert (run().exit_code, "bash, zsh or fish" in run().stderr) == (2, True)
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
-def test_bash_completes_with_it(run, tmp_path):
+def test_bash_completes_with_the_script(run, tmp_path):
     program = tmp_path / "memscope"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m memscope_cli.app "$@"\n')
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The program in Chinese: nothing is missing in the catalogue, and whole outputs are in one language."""
+"""The program in Chinese: the catalogue is complete, and no output mixes languages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memscope_cli.commands.language import say, say_error, use_language
 from servers.faults import Script
 
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
-#: Latin words that stay what they are: names, settings, commands, units.
+#: Latin words that stay untranslated: names, settings, commands, units.
 NAMES = re.compile(
     r"memscope( [a-z]+|[\w.-]*)|alice|[a-z_.]+(?= \(MEMSCOPE_)|turns.jsonl|store=\S*|[\w./~-]*/[\w./-]*|https?://\S+|--?[\w-]+|\$?[A-Z][A-Z0-9_]{2,}\w*|'[^']*'|\"[^\"]*\"|{[^}]*}"
     r"|\b(Python|Linux|Darwin|Windows|SQLite|WAL|ISO|JSON|YAML|URL|TLS|PEM|HTTP|API|MCP|LLM|GB|UTC|token|id|shell|bash|zsh"
@@ -51,13 +51,13 @@ def run(tmp_path, monkeypatch):
 
 
 def english(line: str) -> list[str]:
-    """Words of a line that are in no list of names."""
+    """Return the English words of a line that are not names."""
     usage = re.sub(r"^用法: memscope( [\w ]+)?|^  [\w-]+  ", "", line)  # and the names of commands
     return re.findall(r"[A-Za-z]{2,}", NAMES.sub(" ", usage))
 
 
 def test_the_catalogue_has_every_text_and_is_compiled():
-    """If it fails: python tests/catalogue.py, then translate what is empty, then once more."""
+    """If this fails, run python tests/catalogue.py, translate empty entries, and run it again."""
     entries = catalogue.read()
     assert not [text for text in catalogue.wanted() if not entries.get(text)]
     assert catalogue.MO.read_bytes() == catalogue.compiled(entries)
@@ -83,25 +83,25 @@ def test_a_translation_has_the_fields_of_its_text():
         ({"LANG": "C"}, False),
     ],
 )
-def test_the_language_is_the_locales(variables, zh):
+def test_the_locale_sets_the_language(variables, zh):
     assert bool(CHINESE.search(program("--version", "--help", **variables))) is False  # the version first
     assert bool(CHINESE.search(program("--help", **variables))) is zh
 
 
 @pytest.mark.slow
-def test_lang_goes_before_the_locale_wherever_it_stands():
+def test_lang_overrides_the_locale_in_any_position():
     assert CHINESE.search(program("--help", "--lang", "zh"))
     assert CHINESE.search(program("list", "--lang=zh", "--help"))
     assert not CHINESE.search(program("--help", "--lang", "en", LANG="zh_CN.UTF-8"))
 
 
-def test_what_was_refused_is_told_in_chinese():
+def test_refusals_are_reported_in_chinese():
     report = WorkReport("consolidate", model="m", rejected={"no_quote": 1}, new=1)
     with use_language("zh"):
         assert summarize(report).endswith("50% 的事实被拒绝：no_quote")
 
 
-def test_the_language_ends_with_the_call(run):
+def test_the_language_is_restored_after_the_call(run):
     assert CHINESE.search(run("users"))
     assert say("no records") == "no records"
     with use_language("zh"):

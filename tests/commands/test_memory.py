@@ -67,7 +67,7 @@ def test_retrieve_narrows_and_explains(run):
     assert json.loads(run("retrieve", "Berlin", "--explain", "--json").stdout)["explanation"]
 
 
-def test_nothing_found_says_so_and_is_no_error(run):
+def test_an_empty_result_is_explained_and_no_error(run):
     for done in (run("retrieve", "?!"), run("context", "?!"), run("list", "--text", "volcano")):
         assert (done.exit_code, done.stdout) == (0, "")
         assert done.stderr.startswith("memscope: ")
@@ -93,7 +93,7 @@ def test_list_narrows(run):
     assert run("list", user="bob").stdout == ""
 
 
-def test_records_are_shown_in_the_zone_of_the_call_as_hits_are(run):
+def test_records_and_hits_are_shown_in_the_zone_of_the_call(run):
     first = run("list", "--zone", "Asia/Tokyo").stdout.splitlines()[0]
     assert first.startswith("2026-03-02 19:00  turn")
     assert "[2026-03-02 19:00 Monday]" in run("retrieve", "moved to Berlin", "--zone", "Asia/Tokyo").stdout
@@ -160,14 +160,14 @@ def test_forget_removes_what_is_selected(run, selector, gone):
     assert {"m1", "m2", "m3"} - left == gone
 
 
-def test_the_receipt_holds_no_words(run):
+def test_the_receipt_contains_no_text(run):
     done = run("forget", "--text", "chess")
     assert done.stdout == "1 turn removed and wiped from the file\n"
     assert run("forget", "--text", "chess").stdout == "nothing matched, nothing was removed\n"
     assert json.loads(run("forget", "--id", "m1", "--json").stdout)["physical"] == "wiped"
 
 
-def test_everything_is_not_forgotten_without_a_yes(run):
+def test_forgetting_everything_needs_confirmation(run):
     done = run("forget", "--everything", input="y\n")
     assert (done.exit_code, "--yes" in done.stderr) == (2, True)
     assert len(ids(run("list", "--json"))) == 5
@@ -175,7 +175,7 @@ def test_everything_is_not_forgotten_without_a_yes(run):
 
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo terminals")
 @pytest.mark.parametrize(("answer", "code", "left"), [(b"n\n", 2, 5), (b"y\n", 0, 0)])
-def test_a_terminal_is_asked(run, store, answer, code, left):
+def test_a_terminal_asks_for_confirmation(run, store, answer, code, left):
     import pty
 
     child, terminal = pty.fork()
@@ -199,7 +199,7 @@ def test_a_terminal_is_asked(run, store, answer, code, left):
     try:
         while os.read(terminal, 1024):
             pass
-    except OSError:  # how Linux tells that the other side has closed
+    except OSError:  # Linux: the other end is closed
         pass
     _, status = os.waitpid(child, 0)
     os.close(terminal)

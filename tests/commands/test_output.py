@@ -16,7 +16,7 @@ texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b
 
 
 @given(texts)
-def test_nothing_hidden_is_shown(text):
+def test_invisible_characters_are_not_printed(text):
     assert not {char for char in visible(text) if unicodedata.category(char) in UNPRINTABLE_CATEGORIES}
 
 
@@ -37,7 +37,7 @@ def test_hidden_characters_are_escaped_and_others_are_not(text, shown):
 
 
 @given(st.dictionaries(texts, texts), st.booleans())
-def test_json_loses_nothing_and_hides_nothing(value, ascii_only):
+def test_json_is_lossless_and_escapes_invisible_characters(value, ascii_only):
     line = json_line(value, ascii_only=ascii_only)
     assert json.loads(line) == value
     assert not {char for char in line if unicodedata.category(char) in UNPRINTABLE_CATEGORIES}
@@ -45,7 +45,7 @@ def test_json_loses_nothing_and_hides_nothing(value, ascii_only):
 
 
 @given(texts.map(visible), st.integers(20, 120))
-def test_wrapping_drops_blanks_only(text, width):
+def test_wrapping_drops_spaces_only(text, width):
     lines = [text[start:end] for start, end in wrapped(text, width)]
     assert "".join("".join(lines).split()) == "".join(text.split())
 
@@ -69,8 +69,8 @@ def test_counted():
 
 
 @pytest.mark.parametrize("place", ["_enter_buffer", "_exit_buffer", "_check_buffer"])
-def test_a_line_that_was_interrupted_leaves_the_next_one_to_be_printed(place, monkeypatch, capsys):
-    """Ctrl-C between two steps of rich, which counts the buffers that it is in."""
+def test_after_an_interrupted_line_the_next_one_is_printed(place, monkeypatch, capsys):
+    """Recover from Ctrl-C inside rich, which counts nested buffers."""
     from rich.console import Console
 
     show, step = Display(machine=False), getattr(Console, place)

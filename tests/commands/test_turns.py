@@ -1,4 +1,4 @@
-"""add, import, export."""
+"""The commands add, import and export."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lines(*contents, **more):
     return "".join(json.dumps({"role": "user", "content": content, **more}) + "\n" for content in contents)
 
 
-def test_the_first_example_of_the_page_happens(run):
+def test_the_first_example_in_the_docs_works(run):
     page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
     add, retrieve, forget = re.search(r"^```\n(.*?)^```$", page, re.S | re.M)[1].splitlines()
     assert run(*shlex.split(add)[1:]).exit_code == 0
@@ -104,7 +104,7 @@ def test_turns_from_stdin(run, args):
     assert run(*args, input="\ufeff" + lines("one", "two") + "\n").stdout == "2 turns stored\n"
 
 
-def test_a_history_shown_again_adds_what_is_new(run):
+def test_a_replay_adds_only_new_turns(run):
     run("add", "--replay", input=lines("ok", "ok"))
     assert run("add", "--replay", input=lines("ok", "ok", "ok")).stdout.startswith("1 turn stored, 2 known before")
 
@@ -132,7 +132,7 @@ def test_strict_stores_nothing_when_a_line_is_broken(run):
 
 
 @pytest.mark.parametrize("filling", ["x", "\\n"])
-def test_a_line_without_end_is_cut_and_counts_as_one(run, filling):
+def test_an_overlong_line_is_cut_off_and_counts_as_one(run, filling):
     done = run(
         "add", input=lines("one") + '{"role": "user", "content": "' + filling * 9_000_000 + '"}\n' + lines("three")
     )
@@ -150,7 +150,7 @@ def test_lines_may_name_their_session(run):
 
 @pytest.fixture
 def exported(run, tmp_path):
-    """The lines of an export of 19 turns: the header and one line each."""
+    """Export 19 turns and return the lines: the header and one per turn."""
     run("add", input=lines(*(f"turn {number}" for number in range(1, 20))))
     assert run("export", "all.jsonl").stdout == "19 turns written to all.jsonl\n"
     return (tmp_path / "all.jsonl").read_text(encoding="utf-8")
@@ -176,7 +176,7 @@ def test_import_names_a_broken_line_and_stores_the_others(run, exported):
     assert objects(run("import", "-", "--json", input="".join(broken), store="other.db"))[0]["first_broken_line"] == 17
 
 
-def test_lines_of_turns_are_no_export_and_the_hint_says_what_takes_them(run):
+def test_importing_lines_of_turns_points_to_add(run):
     Path("turns.jsonl").write_text(lines("I moved to Berlin"), "utf-8")
     done = run("import", "turns.jsonl")
     assert done.exit_code == 2 and "memscope add - < FILE" in " ".join(done.stderr.split())
@@ -203,27 +203,27 @@ def test_one_user_or_all_are_exported(run):
     assert run("import", "all.jsonl", user="carl", store="other.db").stdout == "0 turns stored, 2 of other users\n"
 
 
-def test_what_was_forgotten_is_not_imported(run, exported):
+def test_forgotten_records_are_not_imported(run, exported):
     run("forget", "--text", "turn 7")
     done = run("import", "all.jsonl")
     assert "1 forgotten here and left out" in done.stdout
     assert "turn 7" not in run("list").stdout
 
 
-def test_lines_that_are_stored_already_are_skipped(run):
+def test_skip_ignores_lines_that_are_already_stored(run):
     lines = "".join(json.dumps({"role": "user", "content": f"turn {n}"}) + "\n" for n in range(5))
     run("add", "-", input=lines)
     assert "2 turns stored" in run("add", "-", "--skip", "3", input=lines).stdout
 
 
-def test_a_broken_turn_is_named_by_its_line_alone(run):
+def test_a_broken_turn_is_reported_with_its_line_only(run):
     lines = '{"role": "user", "content": "one"}\n\n{"role": "cook", "content": "two"}\n'
     assert re.search(r"line 3 .*role", run("add", "-", input=lines).stderr)
     told = run("add", "-", "--strict", input=lines).stderr
     assert re.search(r"line 3: .*role", told) and "turns[" not in told
 
 
-def test_an_export_for_the_user_has_no_secret_and_can_be_read(run, tmp_path):
+def test_an_export_for_the_user_has_no_secret_and_can_be_imported(run, tmp_path):
     run("add", "I live in Berlin.")
     assert run("export", "--for-user", str(tmp_path / "mine.jsonl")).exit_code == 0
     head = json.loads((tmp_path / "mine.jsonl").read_text().splitlines()[0])

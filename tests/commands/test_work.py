@@ -1,4 +1,4 @@
-"""The back end from the command line: consolidate, reflect, review, reembed, unpark, and the process worker."""
+"""The back end from the command line: consolidate, reflect, review, reembed, unpark and worker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def server(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("MEMSCOPE_IDLE_S", "0.01")  # of the worker process
+    monkeypatch.setenv("MEMSCOPE_IDLE_S", "0.01")  # for the worker process
     with FaultServer(script=SCRIPT) as server:
         for section in ("CHAT", "EMBEDDING"):
             monkeypatch.setenv(f"MEMSCOPE_{section}__BASE_URL", server.base_url)
@@ -64,7 +64,7 @@ def test_reflect_needs_a_user(server):
     assert done.exit_code == 0 and "reflect: " in done.stdout and "1 new" in done.stdout
 
 
-def test_a_model_that_fails_leaves_it_pending_and_says_so(server):
+def test_a_model_error_leaves_work_pending_with_the_reason(server):
     server.plan = Plan([{"fault": "server_error"}])
     done = run("consolidate")
     assert done.exit_code == 6 and "1 pending (model_unavailable)" in done.stdout and "doctor" in done.stderr
@@ -73,7 +73,7 @@ def test_a_model_that_fails_leaves_it_pending_and_says_so(server):
 @pytest.mark.parametrize(
     "command", [["consolidate"], ["consolidate", "--user", "alice"], ["reflect", "--user", "alice"]]
 )
-def test_what_another_worker_has_is_waited_for_and_then_said(server, monkeypatch, command):
+def test_work_leased_by_another_worker_is_waited_for_and_then_reported(server, monkeypatch, command):
     monkeypatch.setenv("MEMSCOPE_LEASE_S", "0.1")
     with MemoryScope(settings={"embedding": None}) as memory:
         hold(memory)
@@ -82,7 +82,7 @@ def test_what_another_worker_has_is_waited_for_and_then_said(server, monkeypatch
     assert done.stderr.startswith("memscope: another worker") and "call again later" in done.stderr
 
 
-def test_a_talk_says_that_another_worker_has_it(server, monkeypatch):
+def test_a_chat_reports_work_leased_by_another_worker(server, monkeypatch):
     monkeypatch.setenv("MEMSCOPE_LEASE_S", "0.1")
     with MemoryScope(settings={"embedding": None}) as memory:
         hold(memory)
@@ -92,12 +92,12 @@ def test_a_talk_says_that_another_worker_has_it(server, monkeypatch):
 
 
 def hold(memory):
-    """Claim what is pending as a worker would that takes an hour."""
+    """Claim the pending work like a worker with a lease of an hour."""
     (claim,) = loop_thread.run(memory.admin.runtime.services.store.claim("consolidate", 10, 3600))
     assert memory.admin.status()["pending"]["consolidate"] == len(claim.items) == 1
 
 
-def test_without_a_model_it_stays_pending(server, monkeypatch):
+def test_without_a_model_work_stays_pending(server, monkeypatch):
     for name in ("BASE_URL", "MODEL", "FIRST_PAUSE_S"):
         monkeypatch.delenv(f"MEMSCOPE_CHAT__{name}")
     done = run("consolidate")
@@ -151,7 +151,7 @@ def test_a_worker_that_is_stopped_in_the_middle_gives_the_work_back(server):
     command = [sys.executable, "-m", "memscope_cli.app", "worker", "--drain", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            while not server.counts["chat"]:  # asked, and waiting for the answer
+            while not server.counts["chat"]:  # until the worker waits for the model
                 assert process.poll() is None
             process.terminate()
             told, errors = process.communicate(timeout=60)
@@ -172,7 +172,7 @@ def test_a_worker_without_a_model_says_what_to_set(server, monkeypatch):
     assert done.exit_code == 3 and "set chat or embedding" in done.stderr
 
 
-def test_what_was_refused_is_said_with_its_quote_and_how_much_it_is(server):
+def test_refused_facts_are_shown_with_quotes_and_counted(server):
     bad = [{**EXTRACTED["facts"][0], "text": f"The user was in Rome {n}.",
             "quotes": [{"turn": 1, "words": "I was in Rome"}]} for n in range(2)]  # fmt: skip
     server.script = Script(
@@ -183,7 +183,7 @@ def test_what_was_refused_is_said_with_its_quote_and_how_much_it_is(server):
     assert re.search("67 % .*no_quote", " ".join(done.stdout.split()))
 
 
-def test_review_shows_what_a_proposal_rests_on_and_what_it_would_replace(server, monkeypatch):
+def test_review_shows_the_quotes_of_a_proposal_and_what_it_would_replace(server, monkeypatch):
     assert run("consolidate", "--user", "alice").exit_code == 0
     monkeypatch.setenv("MEMSCOPE_APPROVE", "yes")
     moved = {

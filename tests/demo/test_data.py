@@ -1,4 +1,4 @@
-"""The demo's conversations hold what the demo relies on; their reader refuses anything else and names the place."""
+"""The demo conversations have what the demo relies on, and invalid files are refused with the place of the error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_sessions_are_in_order_and_span_weeks(conversation: dict[str, Any]) -> N
     assert date(2026, 11, 1) <= times[-1].date() <= date(2026, 11, 15)
 
 
-def test_there_is_enough_to_search(conversation: dict[str, Any]) -> None:
+def test_the_conversations_are_long_enough(conversation: dict[str, Any]) -> None:
     assert len(conversation["sessions"]) >= 10
     assert len(list(turns(conversation))) >= 80
 
@@ -95,13 +95,13 @@ def test_a_changed_fact_rests_on_the_later_turn_too(conversation: dict[str, Any]
             assert len({session[turn] for turn in question["evidence"]}) >= 2, question["id"]
 
 
-def test_the_secret_is_said_once_and_asked_for(conversation: dict[str, Any]) -> None:
+def test_the_secret_is_in_one_turn_and_has_a_question(conversation: dict[str, Any]) -> None:
     [question] = [q for q in conversation["questions"] if q["category_name"] == "secret"]
     said = [turn["id"] for turn in turns(conversation) if SECRETS[conversation["lang"]] in turn["text"]]
     assert said == question["evidence"]
 
 
-def test_the_chinese_one_is_chinese() -> None:
+def test_the_chinese_conversation_is_chinese() -> None:
     text = "".join(turn["text"] for turn in turns(load("zh")))
     assert sum("\u4e00" <= character <= "\u9fff" for character in text) > 0.8 * len(text.replace("\n", ""))
 
@@ -180,7 +180,7 @@ def test_two_conversations_with_one_id_are_refused(tmp_path: Path) -> None:
         (b'"\xff"\n', "is not UTF-8"),
     ],
 )
-def test_what_is_no_json_is_refused_without_quoting_it(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_json_is_refused_without_quoting_it(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "text.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message) as refused:
@@ -209,7 +209,7 @@ JSON = st.recursive(
 
 @settings(deadline=None)
 @given(place=st.sampled_from(sorted(paths(SMALL), key=str)), value=JSON)
-def test_any_value_in_any_place_is_read_or_refused(
+def test_any_value_in_any_field_is_accepted_or_refused(
     tmp_path_factory: pytest.TempPathFactory, place: tuple[Any, ...], value: Any
 ) -> None:
     changed = deepcopy(SMALL)

@@ -1,4 +1,4 @@
-"""The demo: what it shows is what happens, and what it claims is checked when it is said."""
+"""``memscope demo``: its output is true, and its claims are checked at run time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(tmp_path):
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """The demo for programs, in both languages."""
+    """Run the demo in both languages with --json."""
     store = tmp_path_factory.mktemp("demo") / "memory.db"
     done = CliRunner().invoke(cli, ["--store", str(store), "demo", "--json", "--all"])
     assert done.exit_code == 0
@@ -45,7 +45,7 @@ def test_the_evidence_is_found_in_both_languages(told):
     assert told["recall_at_10"] >= 80
 
 
-def test_the_figures_come_from_the_hits(told):
+def test_the_reported_figures_match_the_hits(told):
     questions = [question for one in told["conversations"] for question in one["questions"]]
     for question in questions:
         keys = [hit["id"] for hit in question["hits"]]
@@ -66,7 +66,7 @@ def test_the_secret_is_gone_from_memory_and_from_the_disk(told, place, secret):
     assert b"Tidewater" in store.read_bytes()
 
 
-def test_it_is_told_in_words_with_dates_reasons_and_misses(run, tmp_path):
+def test_the_output_has_dates_reasons_and_misses(run, tmp_path):
     done = run("--language", "en")
     assert done.exit_code == 0
     assert "[2026-10-08 18:55 Thursday] user: Change of plan" in done.stdout
@@ -86,15 +86,15 @@ def test_the_commands_it_suggests_work(run, tmp_path):
     assert len(CliRunner().invoke(cli, [*whose, "list", "--limit", "5"]).stdout.splitlines()) == 5
 
 
-def test_a_second_run_in_the_same_store_remembers_what_was_forgotten(run):
+def test_a_second_run_in_the_same_store_keeps_the_secret_forgotten(run):
     run("--language", "en")
     done = run("--language", "en")
     assert "an earlier run has forgotten it" in done.stdout
     assert done.exit_code == 0
 
 
-def test_a_claim_that_does_not_hold_is_not_made(run, monkeypatch):
-    """A memory that forgets nothing must look like one."""
+def test_a_claim_that_is_false_is_not_printed(run, monkeypatch):
+    """Show a failed check for a memory that forgets nothing."""
     monkeypatch.setattr(MemoryScope, "forget", lambda self, **_: play.ForgetReport(turns=1, physical="wiped"))
     told = run("--language", "en").stdout
     assert "it is still found" in told
@@ -138,7 +138,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit(tmp_path):
     try:
         while chunk := os.read(terminal, 65536):
             seen += chunk
-    except OSError:  # how Linux tells that the other side has closed
+    except OSError:  # Linux: the other end is closed
         pass
     _, status = os.waitpid(child, 0)
     os.close(terminal)
@@ -176,7 +176,7 @@ def data(tmp_path):
     return path
 
 
-def test_data_of_ones_own_gets_its_recall(run, data):
+def test_recall_is_computed_for_other_data(run, data):
     done = run("--data", data)
     assert done.exit_code == 0
     assert "evidence found for 1 of 2 questions" in done.stdout
@@ -200,13 +200,13 @@ def test_a_file_in_another_format_is_refused(run, tmp_path):
     assert (done.exit_code, "line 1" in done.stderr) == (2, True)
 
 
-def test_the_clock_stands_on_the_day_after():
+def test_the_clock_is_set_to_the_day_after():
     clock = play.DemoClock()
     clock.set_after(load("en"))
     assert clock().date().isoformat() == "2026-11-06"
 
 
-def test_recall_counts_shares_and_leaves_out_what_cannot_be_found():
+def test_recall_averages_shares_and_skips_unanswerable_questions():
     def answer(evidence, found, category="single"):
         hits = tuple(Hit(turn=play_turn(key), insight=None, score=1.0, found_by=()) for key in found)
         return play.AskedQuestion({"evidence": evidence, "category_name": category}, Retrieval(hits), 1.0)

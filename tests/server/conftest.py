@@ -1,4 +1,4 @@
-"""A served memory of two users, on a real port."""
+"""Fixtures: a server on a real port with the memory of two users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TURNS = [
 
 @dataclass
 class Served:
-    """The address of a served memory, and the secrets of its tokens."""
+    """The URL of a running server, and the secrets of its tokens."""
 
     root: str
     operator: str
@@ -56,7 +56,7 @@ def observation(id: str, source: str, text: str, quote: str, day: datetime, **mo
 
 
 async def fill(store: Path) -> str:
-    """Alice's turns, facts and insight, and a turn of Bob's; returns the id of the turn about Berlin."""
+    """Store turns, facts and an insight of Alice and a turn of Bob, and return the id of the turn about Berlin."""
     async with AsyncMemoryScope(store, settings={}) as memory:
         turns = [
             {"role": role, "content": text, "time": DAY + timedelta(days=day), "session": "one"}
@@ -103,7 +103,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 @contextmanager
 def serving(store: Path, tokens: Any, settings: Mapping[str, Any] | None = None, limits: Any = None) -> Iterator[str]:
-    """Serve a store on a free port; yields the address."""
+    """Serve a store on a free port and yield its URL."""
     import uvicorn
 
     from memscope_server import create_app

@@ -1,7 +1,7 @@
-"""Memories of two people after the demo's conversations, in English and Chinese: facts, changes, proposals, blocks.
+"""Memories extracted from the two demo conversations, in English and Chinese: facts, changes, proposals, blocks.
 
-A fact of ``stories.json`` is the turn it rests on, the words quoted, its text, whom it is about, its keywords, the
-number of the fact that it supersedes, and whether it waits for approval.
+A fact in ``stories.json`` is a list: its source turn, the quote, its text, its subject, its keywords, the index of the
+fact that it supersedes, and whether it is a proposal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STORIES: list[Mapping[str, Any]] = json.loads(Path(__file__).with_name("stories.
 
 
 async def tell(memory: AsyncMemoryScope, story: Mapping[str, Any]) -> None:
-    """Add the story's turns, facts, insights and proposals, and two versions of the block ``human``."""
+    """Store the turns, facts, insights and proposals of a story, and two versions of the block ``human``."""
     user = story["user"]
     await memory.add_turns(list(turns(load(story["language"]))), user=user)
     said = {one.key: one for one in await memory.list(user=user) if isinstance(one, Turn)}
@@ -62,7 +62,7 @@ def _insight(subject: str, text: str, facts: list[Observation]) -> Insight:
 
 
 async def park(memory: AsyncMemoryScope, user: str) -> None:
-    """Let the consolidation of a user fail until it is parked."""
+    """Fail the consolidation of a user's turns until it is parked."""
     store, long_ago = memory.admin.runtime.services.store, datetime(2026, 1, 1, tzinfo=UTC)
     while claims := await store.claim("consolidate", 4, 60, user=user):
         for claim in claims:

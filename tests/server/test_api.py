@@ -1,4 +1,4 @@
-"""The HTTP API: every operation, its errors as problems, and nothing of another user."""
+"""The HTTP API: all operations, errors as problem documents, and no access to other users' memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_records_come_newest_first_page_by_page(alice):
     assert pages == whole and len(set(whole)) == len(whole) > 6
 
 
-def test_further_pages_go_on_with_the_list_of_the_first(alice):
+def test_later_pages_continue_the_list_of_the_first(alice):
     page = {"limit": 4, "kind": "turn"}
     first = alice.get(f"{ALICE}/records", params=page).json()["records"]
     alice.post(f"{ALICE}/turns", json={"turns": [TURN]})
@@ -84,7 +84,7 @@ def test_proposals_are_accepted_and_rejected(alice):
     assert alice.get(f"{ALICE}/records/proposal").json()["current"]
 
 
-def test_core_memory_is_edited_and_brought_back(alice):
+def test_core_memory_is_edited_and_reverted(alice):
     place = f"{ALICE}/blocks"
     made = alice.post(place, json={"label": "project", "value": "A shop.", "limit": 50}).json()
     assert made["version"] == 1 and "project" in [one["label"] for one in alice.get(place).json()]
@@ -125,7 +125,7 @@ def test_entities_timeline_stream_and_graph(alice, served):
     assert alice.get(f"{ALICE}/timeline", params={"by": "year"}).status_code == 422
 
 
-def test_what_was_left_out_says_why(alice):
+def test_an_omitted_record_has_its_reason(alice):
     found = alice.post(f"{ALICE}/retrieve", json={"query": "Where do I live?"}).json()
     assert {"id": "fact-berlin", "why": "superseded"} in found["left_out"]
 
@@ -151,7 +151,7 @@ def test_what_an_operator_sees(operator):
     assert operator.post(f"{ALICE}/sweep").json()["turns"] == 0
 
 
-def test_an_audit_that_asks_a_model_is_the_operators(operator, alice):
+def test_only_an_operator_may_audit_with_a_model(operator, alice):
     asked = {"ask": 1, "preview": True}
     refused = operator.post(f"{ALICE}/audit", json=asked).json()
     assert (refused["code"], "chat" in refused["detail"]) == ("config", True)
@@ -159,19 +159,19 @@ def test_an_audit_that_asks_a_model_is_the_operators(operator, alice):
     assert alice.post(f"{ALICE}/audit", json=asked).status_code == 404
 
 
-def test_a_note_of_the_assistant_says_so(alice):
+def test_a_memory_of_the_assistant_has_its_origin(alice):
     made = alice.post(f"{ALICE}/memories", json={"text": "Alice has a kayak.", "role": "assistant"}).json()
     assert made["origin"] == "assistant"
     assert alice.post(f"{ALICE}/memories", json={"text": "x", "role": "robot"}).status_code == 422
 
 
-def test_an_insight_is_stated(alice):
+def test_an_insight_is_added_with_its_subject(alice):
     made = alice.post(f"{ALICE}/memories", json={"text": "Vegan.", "kind": "insight", "subject": "diet"}).json()
     assert (made["kind"], made["subject"]) == ("insight", "diet")
     assert alice.post(f"{ALICE}/memories", json={"text": "Vegan.", "kind": "insight"}).status_code == 422
 
 
-async def test_further_pages_read_only_their_own_records(tmp_path):
+async def test_later_pages_fetch_only_their_own_records(tmp_path):
     class NoMoreScans(SQLiteStore):
         scans = 0
 
@@ -192,7 +192,7 @@ async def test_further_pages_read_only_their_own_records(tmp_path):
                 assert store.scans == 0 and "Remark 349." in pages[0] and "Remark 0." in pages[3]
 
 
-async def test_a_list_of_a_word_or_a_day_reads_only_the_records_that_may_fit(tmp_path, monkeypatch):
+async def test_a_filtered_list_reads_only_candidate_records(tmp_path, monkeypatch):
     decoded, now = [], [datetime(2029, 1, 1, tzinfo=UTC)]
     monkeypatch.setattr(user, "decode", lambda body: decoded.append(body) or decode(body))
     day, word = datetime(2030, 1, 1, tzinfo=UTC), 'the "Ärger" Café'
@@ -288,13 +288,13 @@ def test_without_a_token_only_health_answers(served):
         assert wrong.get("/api/v1/me").status_code == 401
 
 
-def test_what_a_user_may_not_see_is_not_there(alice):
+def test_what_a_user_may_not_see_is_not_found(alice):
     for path in ("/api/v1/users", "/api/v1/status", "/metrics", "/jobs"):
         assert alice.get(path).status_code == 404
     assert alice.post(f"{ALICE}/reflect").status_code == 404
 
 
-def test_a_token_for_an_agent_sees_what_the_agent_was_told(served, alice):
+def test_a_token_for_an_agent_sees_only_that_agents_records(served, alice):
     with served.client(served.assistant) as helper:
         assert helper.get(f"{ALICE}/proposals").json() == [] and "绿茶" not in helper.get("/u/alice/review").text
         for verdict in ("accept", "reject"):
@@ -306,8 +306,8 @@ def test_a_token_for_an_agent_sees_what_the_agent_was_told(served, alice):
 
 
 @pytest.mark.slow
-async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
-    """Every operation, with the names and ids of others, as Bob: never another answer than for who does not exist."""
+async def test_5000_requests_for_another_user_answer_as_for_a_missing_one(tmp_path):
+    """Call every operation as Bob with other users' names and ids: the response is that for a missing user."""
     home, tokens, rng = await fill(tmp_path / "memory.db"), TokenFile(tmp_path / "tokens.json"), random.Random(19)
     ids = [home, "fact-berlin", "fact-lisbon", "insight-home", "proposal"]
     bodies = [
@@ -345,11 +345,11 @@ async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
 def test_a_revoked_token_is_refused_at_once(served, alice):
     assert alice.get("/api/v1/me").json() == {"role": "user", "user": "alice", "agent": None}
     id = next(token.id for token in served.tokens.tokens() if token.user == "alice" and token.agent is None)
-    TokenFile(served.tokens.path).revoke(id)  # as another process does it
+    TokenFile(served.tokens.path).revoke(id)  # as another process would
     assert alice.get("/api/v1/me").status_code == 401
 
 
-def test_tokens_are_kept_as_digests_in_a_file_of_ones_own(served):
+def test_tokens_are_stored_as_digests_in_a_private_file(served):
     kept = served.tokens.path.read_text()
     assert served.alice not in kept and served.operator not in kept
     assert served.tokens.path.stat().st_mode & 0o777 == 0o600
@@ -372,7 +372,7 @@ def test_another_site_changes_nothing(served):
         assert client.get(f"{ALICE}/records/fact-lisbon").status_code == 200
 
 
-def test_a_browser_needs_the_secret_of_its_forms(served):
+def test_a_browser_must_send_its_csrf_secret(served):
     with served.client(None) as browser:
         signed = browser.post("/login", data={"token": served.alice}, follow_redirects=False)
         cookie = signed.headers["set-cookie"]
@@ -385,13 +385,13 @@ def test_a_browser_needs_the_secret_of_its_forms(served):
         assert "Lisbon" in browser.get("/u/alice/").text
 
 
-def test_a_link_with_a_token_leads_to_an_address_without_it(served):
+def test_a_sign_in_link_redirects_to_an_address_without_the_token(served):
     with served.client(None) as browser:
         reply = browser.get("/login", params={"token": served.alice}, follow_redirects=False)
         assert reply.status_code == 303 and reply.headers["location"] == "/"
 
 
-def test_every_reply_keeps_to_itself(served):
+def test_every_response_has_security_headers(served):
     with served.client(served.operator) as client:
         for path in ("/login", "/api/v1/me", "/nothing", "/static/style.css"):
             headers = client.get(path).headers

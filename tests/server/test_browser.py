@@ -1,4 +1,4 @@
-"""The inspector in a real browser: every page, both languages, forgetting to the end, no script of a memory's text."""
+"""The inspector in a real browser: every page in both languages, forgetting, and no script from stored text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PAGES = (
 )  # fmt: skip
 LABELS = {"en": ("Overview", "Memory of alice"), "zh": ("概览", "alice 的记忆")}
 DOCS = Path(__file__).parents[2] / "docs"
-PICTURES = {  # of the docs: user, language, colours, page, words on it
+PICTURES = {  # in the docs: user, language, colour scheme, page, text to wait for
     "inspector-overview": ("maya", "en", "light", "", "Lead cartographer"),
     "inspector-why": ("maya", "en", "dark", "ask?q=Which+city+did+I+travel+to+in+October%3F", "said in the period"),
     "inspector-review": ("小悦", "zh", "light", "review", "它将取代"),
@@ -85,7 +85,7 @@ def text(browser):
 
 
 def wait_for(browser, words):
-    """Wait until a page with these words is there. Chrome has several errors for a page that goes while it is read."""
+    """Wait for a page with this text. Chrome raises various errors while the old page is being replaced."""
     waiting = WebDriverWait(browser, 60, ignored_exceptions=[WebDriverException])
     waiting.until(lambda driver: words in text(driver))
 
@@ -132,7 +132,7 @@ def test_a_memory_shows_where_it_comes_from_and_what_superseded_it(browser, serv
     assert browser.find_element(By.TAG_NAME, "mark").text == "I live in Berlin"
     assert "What superseded it" in text(browser)
     browser.find_element(By.PARTIAL_LINK_TEXT, "The user moved to Lisbon.").click()
-    wait_for(browser, "home: Lisbon")  # the insight that rests on it
+    wait_for(browser, "home: Lisbon")  # the insight derived from it
     assert browser.current_url.endswith("/records/fact-lisbon") and "What it superseded" in text(browser)
 
 
@@ -145,7 +145,7 @@ def test_asking_shows_why_with_bars(browser, served):
     assert "The user lives in Berlin." in left_out and "superseded 2026-03-04" in left_out
 
 
-def test_forgetting_to_the_end_with_the_keyboard(browser, served):
+def test_forgetting_by_keyboard_alone(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/records/{served.home}")
     browser.find_element(By.LINK_TEXT, "Forget this").send_keys(Keys.ENTER)
@@ -177,7 +177,7 @@ def test_a_proposal_is_accepted_and_a_memory_corrected(browser, served):
     assert "The user moved to Porto." in browser.find_element(By.TAG_NAME, "blockquote").text
 
 
-def test_a_block_is_edited_and_an_earlier_version_brought_back(browser, served):
+def test_a_block_is_edited_and_reverted(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/blocks")
     browser.find_element(By.CSS_SELECTOR, "#human summary").click()
@@ -203,7 +203,7 @@ def test_the_slider_shows_what_was_known_on_a_day(browser, served):
     assert "The user moved to Lisbon." not in text(browser) and "as_of=2026-03-02" in browser.current_url
 
 
-def test_a_question_is_asked_of_an_earlier_day_by_the_slider(browser, served):
+def test_the_slider_asks_as_of_an_earlier_day(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/ask?q=Where+do+I+live%3F")
     browser.find_element(By.CSS_SELECTOR, "input[type=range]").send_keys(Keys.HOME)  # the first day
@@ -212,13 +212,13 @@ def test_a_question_is_asked_of_an_earlier_day_by_the_slider(browser, served):
     assert "Lisbon" not in browser.find_element(By.CSS_SELECTOR, ".hits").text
 
 
-def test_the_graph_and_the_timeline_lead_on(browser, served):
+def test_the_graph_and_the_timeline_link_to_pages(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/entities")
     browser.find_element(By.XPATH, "//*[local-name()='svg']//*[local-name()='a'][contains(., 'Kim')]").click()
     wait_for(browser, "Around Kim")
     assert browser.current_url.endswith("/entities/Kim") and "my sister" in text(browser)
-    browser.find_element(By.CSS_SELECTOR, ".columns a").send_keys(Keys.ENTER)  # the week it was named in
+    browser.find_element(By.CSS_SELECTOR, ".columns a").send_keys(Keys.ENTER)  # the week in which it was mentioned
     wait_for(browser, "with my sister Kim")
     assert "since=2026-03-02" in browser.current_url
 
@@ -245,12 +245,12 @@ def test_an_operator_sees_users_and_jobs_and_the_link_signs_in(browser, served):
 
 
 def scrolled(browser):
-    """Scroll to the end; returns the number of rows there are."""
+    """Scroll to the end and return the number of rows."""
     script = "scrollTo(0, document.body.scrollHeight); return document.querySelectorAll('#rows .row').length"
     return browser.execute_script(script)
 
 
-def test_ten_thousand_memories_come_as_they_are_scrolled_to(browser, served):
+def test_scrolling_loads_ten_thousand_memories(browser, served):
     turns = [{"role": "user", "content": f"Remark number {number}."} for number in range(10_000)]
     with served.client(served.alice) as client:
         for start in range(0, len(turns), 2000):
@@ -264,7 +264,7 @@ def test_ten_thousand_memories_come_as_they_are_scrolled_to(browser, served):
     assert text(browser).count("Remark number 9321.") == 1
 
 
-def test_the_first_tab_leads_past_the_menu(browser, served):
+def test_the_first_tab_stop_skips_the_menu(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/")
     browser.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
@@ -275,8 +275,8 @@ def test_the_first_tab_leads_past_the_menu(browser, served):
     assert browser.switch_to.active_element.get_attribute("href").endswith("/records?kind=turn")
 
 
-#: Of a page on a phone: whether it, or a table of it, is wider than the screen; whether its tab is out of sight; names
-#: that stand in a column too narrow for a word.
+#: Script that finds defects of a page on a phone: the number of elements wider than the screen, whether the active tab
+#: is out of sight, and names in columns that are too narrow.
 NARROW = """
 const wide = [document.documentElement, ...document.querySelectorAll(".scroll")].filter(
   (one) => one.scrollWidth > one.clientWidth + 1);
@@ -304,7 +304,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_shows_the_tab_and_whole_names(p
 
 @pytest.fixture
 def talking(tmp_path) -> Iterator[str]:
-    """The address that signs Alice in where a chat model answers."""
+    """Serve Alice's memory with a chat model and yield the URL that signs her in."""
     asyncio.run(fill(tmp_path / "memory.db"))
     tokens = TokenFile(tmp_path / "tokens.json")
     _, secret = tokens.add("user", "alice")
@@ -314,7 +314,7 @@ def talking(tmp_path) -> Iterator[str]:
             yield f"{root}/login?token={secret}"
 
 
-def test_a_talk_shows_what_each_answer_was_shown_and_mends_it_there(browser, talking):
+def test_a_chat_lists_the_memories_of_an_answer_and_corrects_them(browser, talking):
     browser.delete_all_cookies()
     browser.get(talking)
     browser.get(talking.partition("/login")[0] + "/u/alice/chat")
@@ -347,7 +347,7 @@ def test_a_talk_shows_what_each_answer_was_shown_and_mends_it_there(browser, tal
 
 @pytest.fixture(scope="module")
 def stories(tmp_path_factory) -> Iterator[tuple[str, str]]:
-    """The address of the memories of the demo's two people, and an operator's token."""
+    """Serve the memories of ``story.py`` and yield the URL and an operator's token."""
     folder = tmp_path_factory.mktemp("stories")
     asyncio.run(tell_all(folder / "memory.db"))
     tokens = TokenFile(folder / "tokens.json")
@@ -358,7 +358,7 @@ def stories(tmp_path_factory) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_pictures_of_the_docs(browser, stories, name):
-    """With INSPECTOR_PICTURES=1 they are taken again."""
+    """Take the screenshots of the docs again if INSPECTOR_PICTURES=1."""
     root, secret = stories
     user, language, scheme, page, words = PICTURES[name]
     colours(browser, scheme)

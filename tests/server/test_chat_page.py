@@ -1,4 +1,4 @@
-"""The page to talk on: the answer as events, what it was shown beside it, lines corrected and forgotten there."""
+"""The chat page: the answer as events with the memories it is based on, which can be corrected or forgotten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRIPT = [{"match": "When|Which home", "reply": "In March."}, {"match": ".", "re
 
 @pytest.fixture
 async def talking(tmp_path):
-    """Alice's memory, served with a chat model."""
+    """Serve Alice's memory with a chat model."""
     home = await fill(tmp_path / "memory.db")
     tokens = TokenFile(tmp_path / "tokens.json")
     _, secret = tokens.add("user", "alice")
@@ -33,7 +33,7 @@ def events(text: str) -> list[tuple[str, dict]]:
     return [(name, json.loads(data)) for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n\n", text)]
 
 
-async def test_an_answer_comes_in_pieces_and_with_what_it_was_shown(talking):
+async def test_an_answer_is_streamed_with_its_memories(talking):
     client, _ = talking
     page = client.get("/u/alice/chat").text
     session = re.search(r'name="session" value="([^"]+)"', page)[1]
@@ -71,7 +71,7 @@ def test_without_a_model_the_page_says_what_to_set(alice):
     assert "还没有可以聊天的模型" in alice.get("/u/alice/chat", headers={"Accept-Language": "zh-CN"}).text
 
 
-def test_another_users_chat_is_not_there(served):
+def test_another_users_chat_is_not_found(served):
     with served.client(served.bob) as bob:
         assert bob.get("/u/alice/chat").status_code == 404
         assert bob.post("/u/alice/chat", data={"text": "Hello"}).status_code == 404
@@ -93,7 +93,7 @@ def test_an_empty_page_says_how_to_begin(operator, page, language):
     assert "None" not in re.sub(r"<[^>]+>", "", shown) and shown.count('class="soft"') + shown.count("begin") >= 1
 
 
-def test_a_reason_is_told_in_the_readers_language(alice, operator):
+def test_a_reason_is_in_the_readers_language(alice, operator):
     asked = {"q": "zebra quantum"}
     assert "说过的话里" in alice.get("/u/alice/ask", params=asked, headers={"Accept-Language": "zh-CN"}).text
     assert (

@@ -1,4 +1,4 @@
-"""Every route against foreign tokens and hostile values; ``benchmarks/serve.py`` is the long form, with attacks."""
+"""Call every route with foreign tokens and hostile values; ``benchmarks/serve.py`` does so at length, with attacks."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ async def test_a_leak_and_a_failure_are_noticed(tmp_path, settings, monkeypatch)
     assert found["leaked"] and found["changed"] and found["failed"]
 
 
-def test_no_operation_fails_at_what_its_description_allows(served):
+def test_no_operation_fails_on_input_that_openapi_allows(served):
     pytest.importorskip("schemathesis", reason="schemathesis is not installed")
     assert ask_by_schema(served.root, served.operator, 10) == 0

@@ -1,4 +1,4 @@
-"""Values that nobody should send, or that a store may hold: a typed 4xx, or a page."""
+"""Invalid values in requests get a typed 4xx error, and unusual values in a store are shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kinds_of(root: type) -> set[type]:
 # -------------------------------------------------------------------------------------------------------------- errors
 
 
-def test_every_error_has_a_status_and_a_refusal_is_no_failure_of_the_server():
+def test_every_error_has_a_status_and_refusals_are_4xx():
     own = {kind for kind in kinds_of(MemscopeError) if kind.__module__ in (errors.__name__, problems.__name__)}
     assert own == problems.HTTP_STATUS.keys()
     assert problems.HTTP_STATUS[errors.Conflict] == 409 and set(problems.HTTP_STATUS.values()) & {501} == set()
@@ -84,13 +84,13 @@ def test_an_unusual_origin_is_another_site(alice, origin):
 
 
 @pytest.mark.parametrize("asked", ["bytes=0-1", "bytes=9-1", "byt\xe9s=0", "bytes=" + "0-1," * 5000])
-def test_a_part_of_a_file_is_the_whole_file(alice, asked):
+def test_a_range_header_is_ignored(alice, asked):
     whole = alice.get("/static/style.css")
     part = alice.get("/static/style.css", headers={"Range": asked.encode("latin-1")})
     assert (part.status_code, part.content) == (200, whole.content)
 
 
-def test_a_form_secret_of_any_characters_is_wrong(served):
+def test_a_csrf_secret_of_any_characters_is_refused(served):
     with served.client(None) as browser:
         browser.post("/login", data={"token": served.alice})
         for sent in ({"headers": {"X-CSRF-Token": "\xe9".encode("latin-1")}}, {"data": {"csrf": "秘密"}}):
@@ -108,7 +108,7 @@ def test_tokens_that_cannot_be_read_refuse_everybody_without_naming_the_file(ser
 # ------------------------------------------------------------------------------------------------------------ sign-ins
 
 
-async def test_many_sign_ins_of_one_token_sign_nobody_else_out(tmp_path):
+async def test_many_sign_ins_with_one_token_sign_no_other_token_out(tmp_path):
     tokens = TokenFile(tmp_path / "tokens.json")
     operator, alice = tokens.add("operator", None)[1], tokens.add("user", "alice")[1]
     async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
@@ -125,7 +125,7 @@ async def test_many_sign_ins_of_one_token_sign_nobody_else_out(tmp_path):
             assert (await first.get("/api/v1/me")).status_code == 200
             for _ in range(500):
                 await many.post("/login", data={"token": alice})
-            assert (await first.get("/api/v1/me")).status_code == 401  # the oldest of its own token
+            assert (await first.get("/api/v1/me")).status_code == 401  # the oldest session of the token
             assert (await many.get("/api/v1/me")).status_code == 200
             assert (await signed.get("/api/v1/me")).json()["role"] == "operator"
 
@@ -153,7 +153,7 @@ def test_pages_take_the_ends_of_the_calendar(alice, asked):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_name_without_a_phrase_is_shown_as_it_is(alice, monkeypatch, language):
+def test_a_name_without_a_translation_is_shown_unchanged(alice, monkeypatch, language):
     families = ("channel_", "feature_", "author_", "role_", "stage_", "step_", "out_", "about_", "rank_")
     for phrase in [one for one in phrases() if one.startswith(families) or one in ("person", "place", "turn")]:
         monkeypatch.delitem(phrases(), phrase)
@@ -164,7 +164,7 @@ def test_a_name_without_a_phrase_is_shown_as_it_is(alice, monkeypatch, language)
     assert 'class="part">window ' in shown
 
 
-def test_a_long_history_of_a_block_comes_page_by_page(alice):
+def test_the_history_of_a_block_is_paginated(alice):
     words, rng = [f"word{number}" for number in range(400)], random.Random(1)
     alice.post(f"{ALICE}/blocks", json={"label": "notes", "limit": 11_900}).raise_for_status()
     for number in range(22):
@@ -191,7 +191,7 @@ def test_a_comparison_shows_both_texts():
     ]  # fmt: skip
 
 
-def test_a_comparison_of_many_equal_lines_looks_at_each_a_few_times():
+def test_comparing_many_equal_lines_takes_linear_time():
     class Line(str):
         compared = 0
 
@@ -210,7 +210,7 @@ def test_a_comparison_of_many_equal_lines_looks_at_each_a_few_times():
 
 
 class Halves:
-    """A chat model that ends its pieces in the middle of a character, and then may fail."""
+    """A chat model whose pieces end in the middle of a character, and that may fail after them."""
 
     name = "halves"
 

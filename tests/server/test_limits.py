@@ -1,4 +1,4 @@
-"""Clients that send too much, too slowly or nothing whole: refused with a typed error, and others are answered."""
+"""Clients that send too much, too slowly or incomplete requests get a typed error and do not block others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def alice(quick):
 
 
 def opened(served: Served, head: str = "", *headers: str, secret: str = "") -> socket.socket:
-    """Connect, and send a request's head where one is given."""
+    """Connect and, with ``head``, send a request line and headers."""
     place = urlsplit(served.root)
     connection = socket.create_connection((place.hostname, place.port), timeout=60)
     if head:
@@ -53,7 +53,7 @@ def opened(served: Served, head: str = "", *headers: str, secret: str = "") -> s
 
 
 def reply(connection: socket.socket) -> tuple[int, dict]:
-    """Read to the end of the connection: the status and the problem; (0, {}) where there is no answer."""
+    """Read until the connection is closed; return status and problem, or (0, {}) without a response."""
     received = b""
     try:
         while part := connection.recv(65536):
@@ -76,7 +76,7 @@ def answers(served: Served) -> bool:
 @pytest.mark.parametrize("head", [TURNS, "POST /u/alice/forget", "GET /api/v1/me", "DELETE /nothing"])
 @pytest.mark.parametrize("body", ["Content-Length: 8000000", CHUNKED])
 def test_without_a_token_the_answer_comes_before_the_body(quick, head, body, secret):
-    with opened(quick, head, body, FORM, secret=secret) as connection:  # and nothing of the body
+    with opened(quick, head, body, FORM, secret=secret) as connection:  # without the body
         status, problem = reply(connection)
         assert status in (401, 404, 405) and problem["code"]
 
@@ -87,8 +87,8 @@ def test_a_refused_client_that_sends_on_reads_the_answer(served):
         assert (answered.status_code, answered.json()["code"]) == (401, "unauthorized")
 
 
-def test_a_cut_body_is_no_request(quick, alice):
-    """Without its end, a form would select more to be forgotten."""
+def test_a_truncated_body_is_refused(quick, alice):
+    """Refuse a form that was cut off: with fewer conditions, it would forget more records."""
     whole = f"csrf=&text=tea&since=2026-01-01{'&x=' * 20}".encode()
     with opened(quick, "POST /u/alice/forget", FORM, f"Content-Length: {len(whole)}", secret=quick.alice) as connection:
         alice.post("/api/v1/users/alice/turns", json={"turns": [{"role": "user", "content": "I like tea."}]})
@@ -111,7 +111,7 @@ def test_a_form_and_a_path_have_limits(alice, path, content, what):
     assert (answered.status_code, answered.json()["code"]) == (413, "limit") and what in answered.json()["detail"]
 
 
-def test_a_head_has_limits(quick):
+def test_request_headers_have_limits(quick):
     for headers in ([f"X-{number}: y" for number in range(200)], ["X: " + "y" * 60_000]):
         with opened(quick, "GET /health", *headers, "Connection: close") as connection:
             status, problem = reply(connection)
@@ -125,14 +125,14 @@ def test_anything_but_http_is_a_typed_error(quick, sent):
         assert reply(connection)[1]["code"] == "http"
 
 
-def test_a_websocket_is_no_request_of_its_own(quick):
+def test_a_websocket_upgrade_is_ignored(quick):
     asked = ("Connection: Upgrade, close", "Upgrade: websocket", "Sec-WebSocket-Key: x")
     with opened(quick, "GET /api/v1/me", *asked, secret=quick.alice) as connection:
         assert reply(connection)[1]["user"] == "alice"
 
 
 @pytest.mark.parametrize("secret", ["", "alice"])
-def test_a_body_of_countless_chunks_is_refused(quick, secret):
+def test_a_body_of_too_many_chunks_is_refused(quick, secret):
     with opened(quick, TURNS, CHUNKED, secret=secret and quick.alice) as connection:
         try:
             connection.sendall(b"1\r\nx\r\n" * 400_000 + b"0\r\n\r\n")
@@ -164,7 +164,7 @@ def test_the_bodies_of_one_token_leave_memory_for_others(tmp_path):
         {str(number): 1 for number in range(100_000)}, {"query": "x", "kinds": ["turn"] * 100_000},
     ],
 )  # fmt: skip
-def test_a_list_of_countless_values_is_one_error(alice, given):
+def test_a_list_of_too_many_values_is_one_error(alice, given):
     answered = alice.post("/api/v1/users/alice/retrieve", json=given)
     assert (answered.status_code, answered.json()["code"]) == (422, "input") and len(answered.json()["places"]) == 1
 
@@ -173,13 +173,13 @@ def test_a_list_of_countless_values_is_one_error(alice, given):
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: ", b"GET"])
-def test_a_head_that_does_not_come_ends_the_connection(quick, sent):
+def test_a_connection_without_request_headers_is_closed(quick, sent):
     with opened(quick) as connection:
         connection.sendall(sent)
         assert reply(connection) == (0, {})
 
 
-def test_an_answered_connection_waits_no_longer_for_the_next_head(quick):
+def test_the_header_timeout_applies_again_after_a_response(quick):
     with opened(quick, "GET /health") as connection:
         received = b""
         while b"version" not in received:
@@ -189,14 +189,14 @@ def test_an_answered_connection_waits_no_longer_for_the_next_head(quick):
 
 
 @pytest.mark.parametrize("head", [LOGIN, TURNS])
-def test_a_body_that_does_not_come_is_refused(quick, head):
+def test_a_body_that_does_not_arrive_is_refused(quick, head):
     with opened(quick, head, FORM, "Content-Length: 100", secret=quick.alice) as connection:
         connection.sendall(b"token=")
         assert reply(connection)[1].get("code") == "timeout"
 
 
 @pytest.mark.slow
-def test_a_client_that_does_not_read_is_left(quick, alice):
+def test_a_client_that_does_not_read_is_disconnected(quick, alice):
     turns = [{"role": "user", "content": "x" * 900_000} for _ in range(8)]
     alice.post("/api/v1/users/alice/turns", json={"turns": turns}).raise_for_status()
     with opened(quick) as connection:
@@ -204,14 +204,14 @@ def test_a_client_that_does_not_read_is_left(quick, alice):
         head = f"GET /api/v1/users/alice/records HTTP/1.1\r\nHost: {urlsplit(quick.root).netloc}\r\n"
         connection.sendall(f"{head}Authorization: Bearer {quick.alice}\r\n\r\n".encode())
         with pytest.raises((ConnectionError, BrokenPipeError)):
-            while True:  # until the server has ended the connection
+            while True:  # until the server closes the connection
                 connection.sendall(b"\r\n")
 
 
 # -------------------------------------------------------------------------------------------------------------- numbers
 
 
-def test_half_requests_make_room_for_whole_ones(quick):
+def test_incomplete_requests_are_dropped_for_complete_ones(quick):
     with ExitStack() as stack:
         half = [stack.enter_context(opened(quick)) for _ in range(100)]
         for connection in half:
@@ -223,7 +223,7 @@ def test_half_requests_make_room_for_whole_ones(quick):
         assert reply(half[0]) == (0, {})
 
 
-def test_bodies_of_unknown_clients_make_room_for_newer_ones(tmp_path):
+def test_bodies_without_a_token_are_dropped_for_newer_ones(tmp_path):
     slow = HttpLimits(signing_in=4, sign_in_s=60, linger_s=0.1)
     with served_with(tmp_path, slow) as served, ExitStack() as stack:
         half = [stack.enter_context(opened(served, LOGIN, FORM, "Content-Length: 90")) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""Listings that are kept for their further pages."""
+"""The cache of listings for later pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def page(listings, memory, user, text=None, offset=0):
     return found[0]
 
 
-async def test_many_lists_of_one_user_drop_no_list_of_another(memory):
+async def test_many_listings_of_one_user_evict_none_of_another(memory):
     listings = Listings()
     first, own = await page(listings, memory, "bob"), await page(listings, memory, "alice")
     for number in range(50):
@@ -31,7 +31,7 @@ async def test_many_lists_of_one_user_drop_no_list_of_another(memory):
     assert await page(listings, memory, "alice", offset=2) is not own
 
 
-async def test_lists_are_kept_within_a_number_of_ids(memory, monkeypatch):
+async def test_cached_listings_are_bounded_by_their_ids(memory, monkeypatch):
     monkeypatch.setattr(listing, "MAX_CACHED_IDS", 1500)
     listings = Listings()
     first, second = await page(listings, memory, "alice"), await page(listings, memory, "bob")

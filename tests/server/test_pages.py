@@ -1,4 +1,4 @@
-"""The inspector without a browser: hostile names, an agent that was chosen, errors."""
+"""The inspector without a browser: hostile names, a selected agent, errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_blocks_are_described_in_the_readers_language(operator):
     assert "The user: what every answer" in operator.get("/u/alice/blocks").text
 
 
-def test_an_operators_choice_of_an_agent_is_kept(operator):
+def test_links_keep_the_agent_that_an_operator_chose(operator):
     page = operator.get("/u/alice/records", params={"agent": "helper"}).text
     assert "Prefers short answers." in page and "Lisbon" not in page
     assert 'href="/u/alice/timeline?agent=helper"' in page and 'name="agent" value="helper"' in page
@@ -57,8 +57,8 @@ def test_channels_are_listed_with_the_comma_of_the_language(alice):
     assert "words, " in alice.get("/u/alice/ask", params=asked).text
 
 
-def test_a_corrected_memory_is_shown_on_the_page_that_asks(alice):
-    """A correction brings a hit that no channel of the search found."""
+def test_a_corrected_memory_is_shown_on_the_ask_page(alice):
+    """Show a hit that only a correction, and no search channel, brought up."""
     new = {"text": "The user lives in Potsdam."}
     alice.patch("/api/v1/users/alice/memories/fact-lisbon", json=new).raise_for_status()
     asked = {"q": "What did I say about Lisbon?"}
@@ -97,7 +97,7 @@ def test_jobs_and_metrics_show_what_the_back_end_cost(tmp_path, fault_server):
             calls = operator.post("/api/v1/users/alice/consolidate").json()["calls"]
             audit = operator.post("/api/v1/users/alice/audit", json={"ask": 1, "preview": True}).json()
             assert (audit["findings"], audit["work"]["operation"], audit["work"]["pending"]) == ([], "audit", 0)
-            assert "Per 1,000 turns" not in operator.get("/jobs").text  # the model read none
+            assert "Per 1,000 turns" not in operator.get("/jobs").text  # the model has read no turns
             for page in ("/jobs", "/jobs?user=alice"):
                 shown = operator.get(page).text
                 assert "Tokens" in shown and re.search(

@@ -1,4 +1,4 @@
-"""The inspector's words: all that pages can say is there in both languages, and nothing else."""
+"""The inspector's phrases: every text that pages use exists in both languages, and no other."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def test_every_phrase_has_both_languages():
     assert [name for name, said in phrases().items() if not all(said.get(code) for code in PAGE_LANGUAGES)] == []
 
 
-def test_what_pages_compute_can_be_said():
+def test_computed_phrase_names_exist():
     assert [
         prefix + name for prefix, names in FAMILIES.items() for name in names if prefix + name not in phrases()
     ] == []
 
 
-def test_descriptions_of_blocks_are_the_cores_in_english():
+def test_english_block_descriptions_equal_the_cores():
     assert {name: phrases()[f"about_{name}"]["en"] for name in DESCRIPTIONS} == DESCRIPTIONS
 
 
-def test_no_phrase_is_left_over():
+def test_no_phrase_is_unused():
     text = "\n".join(path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.html"))
     said = set(re.findall(r"[\"']([a-z_]+)[\"']", text)) | {f"{kind}s" for kind in ("turn", "observation", "insight")}
     said |= {prefix + name for prefix, names in FAMILIES.items() for name in names}
@@ -48,8 +48,8 @@ def test_no_phrase_is_left_over():
     assert computed <= phrases().keys() and phrases().keys() - said - computed == set()
 
 
-def test_sentences_of_the_core_are_the_cores_in_english():
-    """Sentences of ``Retrieval.reason``, with or without the hint that it ends on."""
+def test_english_reasons_equal_the_cores():
+    """Compare with the sentences of ``Retrieval.reason``, with or without the hint at their end."""
     folder = Path(memscope.retrieval.__file__).parent
     core = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     sentences = [said["en"] for name, said in phrases().items() if name.startswith("core_")]
@@ -57,13 +57,13 @@ def test_sentences_of_the_core_are_the_cores_in_english():
     assert not [one for one in sentences for clause in re.split("[;,] |{}", one) if clause not in core]
 
 
-def test_a_sentence_is_told_with_the_names_in_it():
+def test_a_sentence_is_translated_with_its_names():
     chinese = Translation("zh")
     assert "session" in chinese.translate("nothing is stored within session; leave one out to search more")
     assert chinese.translate("a sentence that nobody knows") == "a sentence that nobody knows"
 
 
-def test_features_that_say_the_same_are_one_reason():
+def test_related_features_are_one_reason():
     assert set(GROUP_OF_FEATURE) <= {column.name for column in FEATURES}
     values = [FeatureValue("short", 0.87, -4.0), FeatureValue("length", 0.3, -5.0), FeatureValue("mine", 1.0, 2.0)]
     (first, second) = reasons([*values, FeatureValue("rare", 0.0, 1.0)])

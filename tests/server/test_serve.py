@@ -1,4 +1,4 @@
-"""``memscope serve`` and ``memscope token`` as processes of their own."""
+"""``memscope serve`` and ``memscope token`` in separate processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def running(*words: str) -> Iterator[str]:
-    """Yield the lines printed before the server waits."""
+    """Start ``memscope serve`` and yield the lines that it prints before it serves requests."""
     command = [sys.executable, "-m", "memscope", "serve", "--port", "0", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
@@ -68,18 +68,18 @@ def test_a_token_that_is_added_works_and_one_revoked_does_not(home):
         assert client.get("/api/v1/me").status_code == 401
 
 
-def test_its_lines_are_in_the_language_of_the_program(home):
+def test_serve_prints_in_the_language_of_the_program(home):
     with running("--lang", "zh") as said:
         assert "以运维者身份登录：http" in said and "Ctrl-C 结束" in said and "sign in" not in said
     assert "不会再次显示" in run("--lang", "zh", "--user", "小明", "token", "add").stdout
     assert "有效" in run("--lang", "zh", "token", "list").stdout
 
 
-def test_another_address_wants_tls_or_insecure(home):
+def test_another_address_requires_tls_or_insecure(home):
     refused = run("serve", "--address", "0.0.0.0", "--port", "0")
     assert refused.returncode != 0 and "--insecure" in refused.stderr and "--cert" in refused.stderr
     with running("--address", "0.0.0.0", "--insecure") as said:
-        assert "login?token=" not in said  # whoever reads this line may not be on this machine
+        assert "login?token=" not in said  # other machines' users may read this line
         port = re.findall(r":(\d+)/", said)[0]
         assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code == 200
 
@@ -98,7 +98,7 @@ def test_tls(home):
         assert reply.status_code == 303 and "secure" in reply.headers["set-cookie"].lower()
 
 
-def test_tokens_are_for_the_owner_of_the_file_alone(home):
+def test_the_token_file_is_readable_by_its_owner_alone(home):
     run("--user", "alice", "token", "add")
     (path,) = home.rglob("tokens.json")
     assert os.stat(path).st_mode & 0o077 == 0

@@ -1,4 +1,4 @@
-"""Tokens that several processes add and revoke at once: nothing that was acknowledged is lost."""
+"""Several processes add and revoke tokens concurrently, and no acknowledged change is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROCESSES, EACH = 8, 20
 
 
 def add_and_revoke(path: Path, process: int) -> tuple[list[str], list[str]]:
-    """Add tokens, revoke every second one; return the secrets acknowledged as valid and as revoked."""
+    """Add tokens and revoke every second one; return the secrets of valid and of revoked ones."""
     valid, revoked = [], []
     for number in range(EACH):
         token, secret = TokenFile(path).add("user", f"user-{process}-{number}")
@@ -42,8 +42,8 @@ def test_eight_processes_lose_no_token_and_no_revocation(tmp_path):
     assert all(name.stat().st_mode & 0o777 == 0o600 for name in tmp_path.iterdir())
 
 
-def test_a_change_within_the_clock_of_the_file_system_is_seen(tmp_path, monkeypatch):
-    """A file that was replaced twice in a tick of the clock may have the time and the inode of the one before."""
+def test_a_change_within_a_tick_of_the_file_systems_clock_is_seen(tmp_path, monkeypatch):
+    """Notice a file that was replaced twice within a clock tick and so has the old time and inode."""
     path = tmp_path / "tokens.json"
     server = TokenFile(path)
     token, secret = server.add("user", "alice")
@@ -68,7 +68,7 @@ def test_a_file_that_does_not_change_is_read_once(tmp_path, monkeypatch):
     assert all(server.find(secret) for _ in range(5)) and len(reads) == 1
 
 
-def test_a_write_that_fails_leaves_the_tokens_as_they_were(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_tokens_unchanged(tmp_path, monkeypatch):
     path = tmp_path / "tokens.json"
     secret = TokenFile(path).add("user", "alice")[1]
     before = path.read_bytes()
@@ -87,7 +87,7 @@ def test_a_write_that_fails_leaves_the_tokens_as_they_were(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     "content", ["", "{}", "[1]", '[{"id": 1}]', '[{"id": "a", "digest": 5, "role": "user"}]', "[["]
 )
-def test_a_damaged_file_is_refused_and_stays(tmp_path, content):
+def test_a_damaged_token_file_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "tokens.json"
     path.write_text(content)
     for use in (TokenFile(path).tokens, lambda: TokenFile(path).add("user", "bob")):
