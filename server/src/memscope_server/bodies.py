@@ -29,20 +29,20 @@ class Bodies:
         self._anonymous: OrderedDict[object, asyncio.Timeout] = OrderedDict()
 
     @asynccontextmanager
-    async def read(self, receive: Receive, most: int, seconds: float, owner: str | None) -> AsyncIterator[bytes | None]:
-        """Read a body of at most ``most`` bytes and count it against ``owner`` until the context exits; None if 0.
+    async def read(self, receive: Receive, limit: int, time_s: float, owner: str | None) -> AsyncIterator[bytes | None]:
+        """Read a body and count it against ``owner`` until the context exits. Yield None if ``limit`` is 0.
 
         Raise ``LimitError``, ``TooSlow``, ``ServerBusy``, or ``Disconnected`` if the body ends early.
         """
-        if not most:
+        if not limit:
             yield None
             return
         parts: list[bytes] = []
         try:
             try:
-                with self._timed(seconds, owner) as timeout:
+                with self._timed(time_s, owner) as timeout:
                     async with timeout:
-                        await self._fill(parts, receive, most, owner)
+                        await self._fill(parts, receive, limit, owner)
             except TimeoutError:
                 raise TooSlow("the body arrived too slowly", hint="send it again") from None
             parts[:] = [b"".join(parts)]
@@ -50,7 +50,7 @@ class Bodies:
         finally:
             self._release(owner, sum(map(len, parts)))
 
-    async def _fill(self, parts: list[bytes], receive: Receive, most: int, owner: str | None) -> None:
+    async def _fill(self, parts: list[bytes], receive: Receive, limit: int, owner: str | None) -> None:
         size, more = 0, True
         while more:
             message = await receive()
@@ -58,8 +58,8 @@ class Bodies:
                 raise Disconnected
             part = message.get("body", b"")
             more, size = message.get("more_body", False), size + len(part)
-            if size > most:
-                raise LimitError("bytes of a body", limit=most, got=size, hint="send it in several requests")
+            if size > limit:
+                raise LimitError("bytes of a body", limit=limit, got=size, hint="send it in several requests")
             if len(parts) >= self._limits.chunks:
                 parts[:] = [b"".join(parts)]
             parts.append(part)

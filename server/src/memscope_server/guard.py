@@ -90,10 +90,10 @@ class Guard:
         if caller is None or scope["path"] == SIGN_IN_PATH:
             signs_in = scope["method"] == "POST" and scope["path"] == SIGN_IN_PATH
             return (self._limits.sign_in if signs_in else 0), self._limits.sign_in_s, None
-        most = self._limits.form if _is_form(headers) else self._limits.body
-        if (declared := headers.get("content-length", "")).isdecimal() and int(declared) > most:
-            raise LimitError("bytes of a body", limit=most, got=int(declared), hint="send it in several requests")
-        return most, self._limits.body_s, caller.token.id
+        limit = self._limits.form if _is_form(headers) else self._limits.body
+        if (declared := headers.get("content-length", "")).isdecimal() and int(declared) > limit:
+            raise LimitError("bytes of a body", limit=limit, got=int(declared), hint="send it in several requests")
+        return limit, self._limits.body_s, caller.token.id
 
     def _form(self, headers: Headers, body: bytes) -> Form:
         if not _is_form(headers):

@@ -301,4 +301,4 @@ SLASH_ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("/delete", "/remove"), "/forget"),
     "/?": "/help",
 }
-EXIT_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # a line with nothing else ends the chat
+EXIT_WORDS = frozenset(("q", "quit", "exit", "bye", "退出"))  # alone on a line, they end the chat

@@ -136,7 +136,7 @@ async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[F
 
 
 def _key_variable(exam: Examination, section: str) -> str:
-    """Return the environment variable for the API key of the model's preset, "" if the settings make it irrelevant."""
+    """Return the variable with the API key of the model's preset, "" if the settings have a key or none is needed."""
     chosen: Any = getattr(exam.settings, section, None)
     if chosen is None or chosen.key is not None or chosen.headers or chosen.base_url is not None:
         return ""
