@@ -38,7 +38,7 @@ SALVAGED_FORMAT = 3  # export format of the intermediate file; from 4 on, a last
 async def restore(backup: str | Path, target: str | Path) -> Mapping[str, Any]:
     """Replace a store with a copy of a backup, atomically.
 
-    The old file is deleted once the new one is in place, or kept under another name if it is damaged.
+    The old file is deleted once the new one is in place; a damaged old file is kept under another name.
 
     Args:
         backup: a file written by ``memory.admin.backup``.
