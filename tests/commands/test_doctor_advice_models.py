@@ -182,7 +182,7 @@ def park(store, code):
         ("model_rejected", "check chat.model and chat.base_url", {}),
         ("model_unavailable", "check chat.base_url, and that the server is up", {}),
         ("model_rate_limited", "wait, or lower chat.concurrency", {"CHAT__CONCURRENCY": "1"}),
-        ("input", "mend what the error says, usually in chat of the settings", {}),
+        ("input", "fix what the error says, usually in chat of the settings", {}),
     ],
 )
 def test_parked_work_is_done_once_its_error_is_fixed(server, store, monkeypatch, code, advice, right):

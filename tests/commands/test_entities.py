@@ -74,7 +74,7 @@ def test_a_person_merges_and_splits(run):
 
 
 def test_a_person_dismisses_a_name(run):
-    assert run("entity", "Kim", "--dismiss") == "Kim is listed no more\n"
+    assert run("entity", "Kim", "--dismiss") == "Kim is no longer listed\n"
     assert "Kim" not in run("entities")
     assert json.loads(run("entity", "小芳", "--dismiss", "--json")) == {"dismissed": "小芳"}
 

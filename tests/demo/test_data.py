@@ -156,7 +156,7 @@ def put(*path: Any, value: Any) -> Callable[[Any], None]:
         (put("sessions", 1, "turns", 0, "speaker", value="cat"), "speaker of turn 't2' is not among"),
         (put("sessions", 1, "turns", 0, "text", value=""), "turn 't2' is empty"),
         (put("sessions", 1, "turns", 0, "text", value=7), "'text' of turn 't2' must be text"),
-        (put("questions", 0, "evidence", value=["t9"]), "question 'q' names a turn that is not there"),
+        (put("questions", 0, "evidence", value=["t9"]), "question 'q' names a missing turn"),
     ],
 )
 def test_names_the_file_the_line_and_the_record(tmp_path: Path, change: Callable[[Any], None], message: str) -> None:

@@ -23,7 +23,7 @@ from memscope.errors import InputError
 DEMO_LANGUAGES = ("en", "zh")
 
 _STRING_FIELD, _LIST_FIELD, _STRING_OR_INTEGER = (str,), (list,), (str, int)
-_TYPE_NAMES: dict[tuple[type, ...], str] = {
+_FIELD_TYPE_NAMES: dict[tuple[type, ...], str] = {
     _STRING_FIELD: "text",
     _LIST_FIELD: "a list",
     _STRING_OR_INTEGER: "text or a number",
@@ -118,7 +118,7 @@ def _check_record(kind: str, value: object) -> dict[str, Any]:
     for field, types in _LINE_FIELDS[kind].items():
         if not isinstance(value.get(field), types):
             of = f"{kind} {value['id']!r}" if field != "id" else f"a {kind}"
-            raise InputError(f"{field!r} of {of} must be {_TYPE_NAMES[types]}")
+            raise InputError(f"{field!r} of {of} must be {_FIELD_TYPE_NAMES[types]}")
     return value
 
 
