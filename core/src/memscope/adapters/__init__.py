@@ -1,7 +1,7 @@
-"""Parts that all adapters share; ``memscope.adapters.autogen`` is ``memscope_autogen``, however it was installed.
+"""Code shared by all adapters, and an import hook that makes ``memscope_autogen`` importable as
+``memscope.adapters.autogen``.
 
-An adapter is a distribution of its own. A namespace package across two distributions breaks when one of them is
-installed editable, so an import hook gives the second name.
+Each adapter is a separate distribution. A namespace package would break as soon as one of them is installed editable.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Alias(Loader, MetaPathFinder):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Keep the name under which the module ran, its own."""
+        """Restore the spec that ``create_module`` saved; the module has already run under its real name."""
         module.__spec__ = module.__spec__ and module.__spec__.loader_state
 
 

@@ -1,4 +1,4 @@
-"""Lazy names of an adapter's package, and one error for a framework that is missing or too old."""
+"""Lazy imports for an adapter's package, with one error for a framework that is missing or too old."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memscope.errors import ConfigError, install_hint
 
 
 class WrongFramework(ConfigError, ImportError):
-    """The framework of an adapter is missing, or of a version that it does not support."""
+    """The framework of an adapter is missing or too old."""
 
     code = "framework"
 
@@ -22,8 +22,8 @@ def load_name(package: str, homes: Mapping[str, str], name: str, *, extra: str, 
 
     Args:
         package: The adapter's package, ``__name__`` of its ``__init__``.
-        homes: The module of each public name.
-        name: The name asked for.
+        homes: Maps each public name to the module that defines it.
+        name: The name to import.
         extra: The extra of memscope that installs the adapter, for the message.
         requirement: The framework's distribution and oldest version, such as ``"openai-agents>=0.8"``.
 
@@ -53,7 +53,7 @@ def require_version(requirement: str, *, extra: str) -> None:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Read the leading numbers: 1.0.0rc2 counts as 1.0.0."""
+    """Parse the release numbers, without suffixes: 1.0.0rc2 counts as 1.0.0."""
     numbers = re.match(r"\d+(?:\.\d+)*", version)
     release = [int(number) for number in numbers[0].split(".")] if numbers else []
     return tuple([*release, 0, 0, 0][:3])

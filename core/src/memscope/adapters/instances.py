@@ -1,8 +1,8 @@
-"""One memory per process for all adapters that name the same one, usable from any event loop and from threads.
+"""Share one memory per process between all adapters with equal settings, on any event loop or thread.
 
-A memory made here lives on memscope's own loop thread: connections, background work and the index exist once, and an
-agent framework may start and end event loops as it likes. With a chat model it makes memories by itself. A memory given
-as an object stays on its owner's loop, and works when its owner says so.
+A memory opened here runs on memscope's private loop thread. Its connections, background work and index exist once, and
+agent frameworks may start and stop event loops freely. With a chat model it derives memories in the background. A
+memory passed as an object stays on its owner's loop, and its owner decides when background work runs.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 log = logging.getLogger("memscope")
 R = TypeVar("R")
 T = TypeVar("T")
-SECRET_SUFFIXES = ("key", "headers", "password", "secret", "token")  # of names of settings that are not written down
+SECRET_SUFFIXES = ("key", "headers", "password", "secret", "token")  # settings with such names are not serialized
 MemoryLike: TypeAlias = "AsyncMemoryScope | MemoryScope | Settings | Mapping[str, Any] | str | Path | None"
 Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 
 
 @dataclass(eq=False)
 class SharedMemory:
-    """A memory and where it runs. ``settings`` is None for a memory that its owner made and closes."""
+    """A memory and where it runs. ``settings`` is None if the caller owns the memory and closes it."""
 
     memory: AsyncMemoryScope
     settings: Settings | None = None
-    portal: bool = False  # runs on the loop thread
+    portal: bool = False  # whether it runs on the loop thread
     references: int = 0
     pid: int = 0
 
     async def do(self, operation: Operation[R]) -> R:
-        """Run ``operation(memory)`` where the memory lives, without blocking this event loop."""
+        """Run ``operation(memory)`` on the memory's event loop, without blocking the current one."""
         if not self.portal or asyncio.get_running_loop() is loop_thread.loop():
             return await operation(self.memory)
         work = asyncio.run_coroutine_threadsafe(operation(self.memory), loop_thread.loop())
@@ -52,7 +52,7 @@ class SharedMemory:
 
 
 def wait_for(work: Coroutine[Any, Any, R]) -> R:
-    """The result of an adapter's coroutine in code that cannot ``await``; not from the loop thread itself."""
+    """Wait for a coroutine in code that cannot ``await``. Must not be called on the loop thread itself."""
     return loop_thread.run(work)
 
 
@@ -61,10 +61,10 @@ _shared: list[SharedMemory] = []
 
 
 def acquire(asked: MemoryLike) -> SharedMemory:
-    """The shared memory for an adapter's argument: an object, settings, a store's path or URL, or None for the default.
+    """Resolve an adapter's ``memory`` argument: an object, settings, a store's path or URL, or None for the default.
 
-    Equal settings give the same one. ``release`` it when done; the last one to do so closes it. A process may just
-    end, too: what was acknowledged is durable, and what waits for a model waits in the store.
+    Equal settings share one memory. Call ``release`` when done; the last release closes it. A process may also just
+    exit: acknowledged writes are durable, and pending work stays in the store.
     """
     if isinstance(asked, AsyncMemoryScope):
         return SharedMemory(asked)
@@ -83,7 +83,7 @@ def acquire(asked: MemoryLike) -> SharedMemory:
 
 
 def check_settings(asked: MemoryLike) -> MemoryLike:
-    """Read the settings of an argument. ``ConfigError`` or ``PluginError`` if no memory can be made of them."""
+    """Load the settings. Raise ``ConfigError`` or ``PluginError`` if a memory cannot be created from them."""
     if isinstance(asked, AsyncMemoryScope | MemoryScope):
         return asked
     settings = _settings(asked)
@@ -111,7 +111,7 @@ def _last(shared: SharedMemory) -> bool:
 
 @dataclass(eq=False)
 class MemoryHandle:
-    """The memory of several sessions, opened on first use off the event loop. ``failing``: operations that failed."""
+    """A memory shared by several sessions, opened on first use. ``failing``: operations whose last call failed."""
 
     memory: MemoryLike = None
     failing: set[str] = field(default_factory=set)
@@ -122,21 +122,21 @@ class MemoryHandle:
         self._checked = checked_now(check_settings, self.memory)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Settings only; ``ConfigError`` where the memory was given as an object."""
+        """Pickle the settings only. Raise ``ConfigError`` if the memory was passed as an object."""
         return {"memory": to_config(self.memory), "failing": set(), "_checked": None, "_shared": None}
 
     async def shared(self) -> SharedMemory:
         if self._shared is None:
             asked = self.memory if self._checked is None else self._checked
             shared = await asyncio.to_thread(acquire, asked)  # reads settings, imports plugins
-            if self._shared is not None:  # another task was quicker
+            if self._shared is not None:  # another task opened it meanwhile
                 await release(shared)  # type: ignore[unreachable]
             else:
                 self._shared = shared
         return self._shared
 
     async def close(self) -> None:
-        """Release the memory. One given as an object stays open; the next use opens this one again."""
+        """Release the memory; the next use opens it again. A memory passed as an object stays open."""
         shared, self._shared = self._shared, None
         if shared is not None:
             await release(shared)
@@ -152,7 +152,7 @@ def _settings(asked: Settings | Mapping[str, Any] | str | Path | None) -> Settin
 
 
 def checked_now(check: Callable[[T], R], value: T) -> R | None:
-    """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
+    """Check settings early. If the event loop forbids blocking reads, leave the check to the first use (None)."""
     try:
         return check(value)
     except MemscopeError:
@@ -163,9 +163,9 @@ def checked_now(check: Callable[[T], R], value: T) -> R | None:
 
 
 def to_config(asked: MemoryLike) -> dict[str, Any] | None:
-    """Return an argument as JSON that may be written down: without keys, passwords and settings of the environment.
+    """Serialize the argument to JSON without keys, passwords or settings from the environment.
 
-    ``ConfigError`` for a memory given as an object, which only its owner can make again.
+    Raise ``ConfigError`` for a memory passed as an object, which only its owner can recreate.
     """
     if asked is None:
         return None
@@ -178,7 +178,7 @@ def to_config(asked: MemoryLike) -> dict[str, Any] | None:
 
 
 def identity(asked: MemoryLike) -> str:
-    """Return a key: equal for arguments that give the same memory in this process."""
+    """Return a key that is equal for arguments that refer to the same memory in this process."""
     if isinstance(asked, AsyncMemoryScope | MemoryScope):
         return f"object {id(asked.memory if isinstance(asked, MemoryScope) else asked)}"
     return json.dumps(to_config(asked), sort_keys=True)
@@ -190,7 +190,7 @@ def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to JSON; None for anything else, such as a ``SecretStr``."""
+    """Convert a value to JSON, or to None if that is impossible or unsafe (``SecretStr``)."""
     if isinstance(value, Mapping):
         return _public(value)
     if isinstance(value, list | tuple | frozenset):

@@ -1,4 +1,4 @@
-"""Parts of memscope that an adapter needs, in one import: docs/adapters.md says how to write one."""
+"""All that an adapter needs from memscope, in one import. docs/adapters.md explains how to write an adapter."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Tools of a model over a ``MemorySession``: memories, core memory, archival memory, the conversation.
+"""Tools for models over a ``MemorySession``: memories, core memory, archival memory, the conversation.
 
-Each is a function whose signature and docstring are the tool's schema in every framework; the session and arguments by
-keyword only come from the adapter, never from the model. ``arguments`` and ``described`` give it what its framework
-wants.
+Each tool is a function whose signature and docstring become its schema in every framework. The session and keyword-only
+arguments come from the adapter, never from the model. ``arguments`` and ``described`` translate a tool for a framework.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _describe(changed: Block) -> str:
     )
 
 
-# ---- archival memory: what ``remember`` and ``retrieve`` keep and find
+# ---- archival memory: the same records as ``remember`` and ``search_memory``
 
 
 async def archival_insert(session: MemorySession, text: str) -> str:
@@ -140,7 +139,7 @@ async def conversation_search(
 
 
 def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
-    """Return the time from the first to the last day, both whole, in the user's zone; None for all time."""
+    """Return the period from ``start`` to the end of the day ``end`` in the user's zone; None if both are empty."""
     return validation.period((start[:10] or None, end[:10] or None), zone)
 
 
@@ -159,7 +158,7 @@ def _more(page: int) -> str:
     return f"More on page {page + 1}."
 
 
-# ---- sets, and what frameworks need to know
+# ---- sets of tools, and their schemas for frameworks
 
 BLOCK_TOOLS = (memory_append, memory_replace, memory_insert, memory_rethink)
 ARCHIVAL = (archival_insert, archival_search, conversation_search)
@@ -169,7 +168,7 @@ _SETS: Mapping[str, tuple[Tool, ...]] = {"core": BLOCK_TOOLS, "archival": ARCHIV
 
 
 def tool_set(name: str) -> dict[str, Tool]:
-    """Return the tools of "core", "archival" or "all" by name, "all" with those of plugins, or a plugin's one alone.
+    """Return tools by name: the set "core", "archival" or "all" (plugins' tools included), or one plugin tool.
 
     Raises:
         ConfigError: There is no such set or tool.
@@ -184,7 +183,7 @@ def tool_set(name: str) -> dict[str, Tool]:
 
 
 def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:
-    """The tools that an adapter's ``tools=`` names: True for search_memory, remember and forget, False for none."""
+    """Resolve an adapter's ``tools=``: True for search_memory, remember and forget, False for none."""
     if isinstance(which, bool):
         return DEFAULT_TOOLS if which else ()
     return tuple(tool_set(which).values())
@@ -193,14 +192,14 @@ def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:
 async def tool_answer(
     tool: Tool, session: MemorySession, values: Mapping[str, Any], *, seen: Collection[str] = (), strict: bool = False
 ) -> str:
-    """Call a tool with a model's arguments; a failure is the answer too, so that the agent goes on.
+    """Call a tool with a model's arguments. A failure becomes the answer, so that the agent can continue.
 
     Args:
         tool: One of this module.
         session: The memory of the run's user.
-        values: The arguments, as the model or its framework gave them; unknown ones are ignored.
-        seen: Keys of the turns in the conversation, which a search leaves out.
-        strict: Raise a failure instead.
+        values: The arguments from the model or its framework; unknown ones are ignored.
+        seen: Keys of the turns in the conversation, which a search excludes.
+        strict: Raise failures instead.
     """
     fields = arguments(tool)
     chosen = {name: values[name] for name in fields if name in values}
@@ -221,19 +220,19 @@ def described(tool: Tool) -> str:
 
 
 def arguments(tool: Tool) -> dict[str, tuple[Any, Any]]:
-    """Return type and default (``...`` for none) of each argument that a model gives, as pydantic wants fields."""
+    """Return the type and default of each argument that the model fills in, as pydantic fields (``...``: required)."""
     hints = get_type_hints(tool, include_extras=True)
     return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in _parameters(tool)}
 
 
 def _parameters(tool: Tool) -> Iterable[inspect.Parameter]:
-    """Return the parameters of a model: all but the session and those by keyword only."""
+    """List the parameters that the model fills in: all but the session and the keyword-only ones."""
     every = list(inspect.signature(tool).parameters.values())[1:]
     return [one for one in every if one.kind is not one.KEYWORD_ONLY]
 
 
 def bound(tool: Tool, session: MemorySession) -> Tool:
-    """Return the tool for one session, as a function with the signature and docstring that a model sees."""
+    """Bind the tool to one session, as a function with the signature and docstring that the model sees."""
 
     async def call(**arguments: Any) -> str:
         return await tool(session, **arguments)
@@ -248,7 +247,7 @@ def bound(tool: Tool, session: MemorySession) -> Tool:
 
 
 def schema(tool: Tool) -> dict[str, Any]:
-    """Return the JSON schema of the arguments, as small as can be."""
+    """Return a minimal JSON schema of the arguments."""
     fields, plain = arguments(tool), get_type_hints(tool)
     required = [name for name, (_, default) in fields.items() if default is ...]
     if unknown := [name for name in fields if plain[name] not in _TYPES]:

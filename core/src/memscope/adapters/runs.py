@@ -1,6 +1,6 @@
-"""One run of an agent whose model is sent a list of messages: record what is new, recall once.
+"""Memory for one run of an agent that sends its model a list of messages: record the new turns, recall once.
 
-messages ──▶ turns ──▶ begin_run ──▶ history, replayed; new turns, recorded; one block for the query
+messages ──▶ turns ──▶ begin_run ──▶ replayed history, recorded new turns, one block of memories for the query
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from memscope.adapters.session import MemorySession
 from memscope.prompts.memory_block import TurnInput, choose_query
 
-MAX_REPLAYED_TURNS = 500  # of a history that is compared with what is stored
+MAX_REPLAYED_TURNS = 500  # newest turns of the history that are checked against the store
 
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """Memory for one run: the block to show, the ids in it, and the keys of the turns that the model sees anyway."""
+    """The block to show in a run, the ids of its hits, and the keys of the turns that the model sees anyway."""
 
     text: str = ""
     shown: tuple[str, ...] = ()
@@ -31,14 +31,14 @@ async def begin_run(
     exclude: Collection[str] = (),
     permanent: bool = False,
 ) -> RunMemory:
-    """Record the turns of a run and recall for the newest.
+    """Record the turns of a run and recall memories for the newest one.
 
     Args:
         session: The memory of the run's user.
         turns: All turns that the model is about to see, oldest first.
-        new: Index of the first turn said in this run; those before it are history shown again. By default
+        new: Index of the first turn of this run; earlier ones are replayed history. By default
             ``first_unanswered(turns)``.
-        exclude: Ids and keys of what the model sees beside ``turns``.
+        exclude: Ids and keys of records that the model sees in addition to ``turns``.
         permanent: Whether the block stays in the conversation.
     """
     start = first_unanswered(turns) if new is None else new
@@ -52,9 +52,9 @@ async def begin_run(
 
 
 def first_unanswered(turns: Sequence[TurnInput]) -> int:
-    """Index of the user's newest turn if nobody has replied to it, else the number of turns.
+    """Return the index of the user's newest turn if it has no reply yet, else the number of turns.
 
-    A caller that shows the whole history again says nothing else about what is new.
+    Frameworks that resend the whole history give no other clue to which turns are new.
     """
     last = {turn["role"]: place for place, turn in enumerate(turns)}
     user, assistant = last.get("user", -1), last.get("assistant", -1)

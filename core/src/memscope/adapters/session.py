@@ -1,11 +1,11 @@
-"""One scope of a memory for an adapter: ``MemorySession`` between a memory and a framework.
+"""``MemorySession``: one scope of a memory, as adapters to frameworks use it.
 
     messages ──▶ to_turn() ──▶ MemorySession.record ──▶ add_turns
     query    ──▶ MemorySession.recall ──▶ retrieve ──▶ the block that is shown to the model
 
-The agent's own path (``record``, ``recall``) fails open: one warning, and the agent answers without memory;
-``strict=True`` raises, and so does a mistake in the settings. What a person or a model asks for (``search``,
-``remember``, ``forget``, ``clear``) always raises what went wrong.
+The automatic path (``record``, ``recall``) fails open: it logs one warning, and the agent answers without memory.
+Errors in the settings raise, and with ``strict=True`` all errors do. Explicit requests of a person or a model
+(``search``, ``remember``, ``forget``, ``clear``) always raise their errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MEMORY_DEADLINE_S = 20.0
 
 
 def to_turn(role: Role, text: str, *, speaker: str | None = None, **more: Json) -> dict[str, Any]:
-    """A turn for ``record``. ``more``: id, time, metadata, where the framework has them."""
+    """Build a turn for ``record``. ``more``: id, time and metadata, if the framework has them."""
     name = " ".join((speaker or "").split())
     return {"role": role, "content": strip_memory(text), "speaker": name or role, **more}
 
@@ -53,7 +53,7 @@ NOTHING_FOUND = "Nothing is remembered about this."
 
 
 def format_hits(hits: Sequence[Hit]) -> str:
-    """Return hits as a block for a tool's answer, each with the id that ``forget`` takes."""
+    """Format hits as a block for a tool's answer, each with its id for ``forget``."""
     from memscope.retrieval.context import line
 
     shown = [*getattr(hits, "profile", ()), *hits]
@@ -62,7 +62,7 @@ def format_hits(hits: Sequence[Hit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """``text`` is the block to show, "" when there is nothing; ``core`` comes before the ``hits``."""
+    """The result of a recall: ``text`` is the block to show, possibly ""; ``core`` is the part before the ``hits``."""
 
     text: str = ""
     hits: tuple[Hit, ...] = ()
@@ -71,11 +71,11 @@ class Recalled:
 
 @dataclass(eq=False)
 class MemorySession:
-    """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
+    """One scope of one memory, for an adapter. Holds settings but no conversation, so tasks may share it.
 
-    Writes user, agent and session; reads user and agent, with ``recall="session"`` the session too. ``k`` hits
-    (2.5 times as many for a question for all of a class) and ``tokens`` are the most that a block holds; ``kinds``
-    narrows them. ``zone``: the user's, else that of the settings.
+    Turns are written under user, agent and session. Recall covers the user and agent, with ``recall="session"`` only
+    this session. A block holds at most ``k`` hits (2.5 × ``k`` for list questions) and ``tokens`` tokens; ``kinds``
+    limits it to some kinds of records. ``zone`` is the user's time zone, by default that of the settings.
     """
 
     user: str
@@ -89,9 +89,9 @@ class MemorySession:
     strict: bool = False
     kinds: Sequence[Kind] | None = None
     zone: Zone = None
-    speak: Speak | None = None  # whether a block is shown only where the message needs it; None: as the settings say
+    speak: Speak | None = None  # show a block always, or only when the message needs it; None: from the settings
     deadline_s: float = MEMORY_DEADLINE_S
-    shared: InitVar[MemoryHandle | None] = None  # one of its own by default
+    shared: InitVar[MemoryHandle | None] = None  # None: a handle of its own
     handle: MemoryHandle = field(init=False)
 
     def __post_init__(self, shared: MemoryHandle | None) -> None:
@@ -108,16 +108,16 @@ class MemorySession:
             raise InputError('recall="session" needs a session', hint="give session=")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemorySession:
-        return self  # a memory is not copied by copying an agent
+        return self  # copies of an agent share its memory
 
     def __getstate__(self) -> dict[str, Any]:
-        """Settings only; ``ConfigError`` where the memory was given as an object."""
+        """Pickle the settings only. Raise ``ConfigError`` if the memory was passed as an object."""
         return {**self.__dict__, "memory": to_config(self.memory)}
 
-    # ---- the agent's path: fails open
+    # ---- the automatic path: fails open
 
     async def record(self, turns: Sequence[TurnInput], *, replay: bool = False) -> tuple[str, ...]:
-        """Add turns; returns the key of each, "" for one that is not recorded. ``replay``: history shown again."""
+        """Add turns and return their keys, "" for those not recorded. ``replay``: the turns are resent history."""
         recorded = [turn for turn in turns if self._keeps(turn)]
         if not recorded:
             return ("",) * len(turns)
@@ -143,10 +143,10 @@ class MemorySession:
         tokens: int | None = None,
         permanent: bool = False,
     ) -> Recalled:
-        """Return the block for ``query``; for an empty one what comes before the hits.
+        """Return the block for ``query``. An empty query gives the part before the hits only.
 
-        ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway. ``permanent``:
-        the block stays in the conversation, so that it has nothing that changes with every turn.
+        ``exclude`` has keys of turns and ``shown`` texts (core memory too) that the model sees anyway. ``permanent``:
+        the block stays in the conversation, so it leaves out parts that change with every turn.
         """
         work = self._recall(query, exclude, frozenset(shown), tokens, permanent)
         return await self._open("retrieve", work, Recalled())
@@ -165,16 +165,16 @@ class MemorySession:
         return Recalled(block(lines, fresh) if lines or fresh else "", fitted, core)
 
     async def core(self) -> str:
-        """Return the blocks of core memory as they are shown, "" when all are empty."""
+        """Return the blocks of core memory as text, "" if all are empty."""
         return await self.do(lambda memory: memory.blocks(self.user, agent=self.agent).text())
 
     async def _lead(
         self, memory: AsyncMemoryScope, exclude: Collection[str], tokens: int | None, permanent: bool
     ) -> tuple[str, int]:
-        """Return what comes before the hits, and the tokens for these.
+        """Return the text that precedes the hits, and the number of tokens left for the hits.
 
-        Core memory; with ``context.budget`` of the settings, all within it, also entities and a summary of what left
-        the agent's window.
+        The text is core memory. With ``context.budget`` in the settings it also has entities and a summary of turns
+        that left the agent's window, all within that budget.
         """
         runtime, budget = memory.admin.runtime, memory.admin.runtime.services.settings.context.budget
         if budget is None or permanent:
@@ -187,7 +187,7 @@ class MemorySession:
     async def recent(
         self, *, tokens: int | None = None, limit: int | None = None, exclude: Collection[str] = ()
     ) -> tuple[Turn, ...]:
-        """The last turns of this session, oldest first: at most ``limit``, and as a window of ``tokens`` shows them."""
+        """Return the last turns of this session, oldest first: at most ``limit``, within ``tokens``."""
         turns = [turn for turn in await self._open("list", self.list_turns(), ()) if turn.key not in exclude]
         first = 0 if limit is None else max(0, len(turns) - limit)
         if tokens is not None:
@@ -208,13 +208,13 @@ class MemorySession:
         return result
 
     def _warn(self, what: str, error: Exception) -> None:
-        """Warn once until it works again: an agent without memory must be noticed, a log must not be flooded."""
+        """Log the first failure only, until memory works again, so that an outage does not flood the log."""
         if not self.handle.failing:
             reason = f"{error.code}: {error}" if isinstance(error, MemscopeError) else type(error).__name__
             log.warning("%s failed, and the agent goes on without memory (%s)", what, reason)
         self.handle.failing.add(what)
 
-    # ---- calls of a person or a model: raise
+    # ---- explicit requests of a person or a model: raise
 
     async def search(
         self,
@@ -225,24 +225,24 @@ class MemorySession:
         kinds: Sequence[Kind] | None = None,
         **more: Any,
     ) -> Retrieval:
-        """Retrieve in this scope. ``kinds`` in the place of the session's own; ``more``: as_of, filter, zone."""
+        """Retrieve in this scope. ``kinds`` overrides the session's; ``more``: as_of, filter, zone."""
         asked = {"k": k or self.k, "kinds": self.kinds if kinds is None else kinds, "zone": await self._zone(), **more}
         session = self.session if self.recall_from == "session" else None
         where = {**self._scope, "session": session, "exclude": tuple(exclude)}
         return await self.do(lambda memory: memory.retrieve(query, **where, **asked))
 
     async def list_turns(self) -> tuple[Turn, ...]:
-        """The turns of this session, statements left out."""
+        """List the turns of this session, without statements."""
         listed = await self.do(lambda memory: memory.list(**self._scope, kinds=["turn"]))
         return tuple(turn for turn in listed if isinstance(turn, Turn) and not turn.statement)
 
     async def remember(self, text: str, **more: Any) -> Observation | Insight:
-        """``more``: name, data, time, role and the like of ``add_memory``."""
+        """Store a statement as a memory. ``more``: further arguments of ``add_memory`` (name, data, time, role ...)."""
         options = {"zone": await self._zone(), **more}
         return await self.do(lambda memory: memory.add_memory(text, **self._scope, **options))
 
     async def forget(self, ids: Sequence[str]) -> tuple[ForgetReport | None, list[str]]:
-        """Forget these ids; returns the receipt (None if nothing has one of them) and the unknown ids."""
+        """Forget these ids. Return the receipt (None if no id is known) and the unknown ids."""
         known = {id: await self._knows(id) for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)}
         there, missing = [id for id in known if known[id]], [id for id in known if not known[id]]
         if not there:
@@ -257,7 +257,7 @@ class MemorySession:
         return True
 
     async def edit(self, operation: str, label: str, *texts: Any, reason: str = "", **more: Any) -> Block:
-        """Edit a block of core memory for the model: append, replace, remove, insert or rethink."""
+        """Edit a block of core memory as the model. ``operation``: append, replace, remove, insert or rethink."""
         if not reason.strip():
             raise InputError("an edit of core memory needs a reason")
 
@@ -268,7 +268,7 @@ class MemorySession:
         return await self.do(edit)
 
     async def local_zone(self) -> tzinfo | None:
-        """Return the user's time zone, else that of the settings; None for the system's."""
+        """Return the user's time zone, else the one in the settings; None means the system's."""
 
         async def read(memory: AsyncMemoryScope) -> tzinfo | None:
             return memory.admin.runtime.services.zone
@@ -276,14 +276,14 @@ class MemorySession:
         return await self._zone() or await self.do(read)
 
     async def _zone(self) -> tzinfo | None:
-        """Return the zone given here; a name is looked up in a file, off the event loop."""
+        """Return this session's ``zone``. Zone names are looked up in files, hence in a thread."""
         return await asyncio.to_thread(validation.zone, self.zone) if isinstance(self.zone, str) else self.zone
 
     async def clear(self) -> ForgetReport:
         """Forget all records of this scope."""
         return await self.do(lambda memory: memory.forget(**self._scope, everything=True))
 
-    # ---- the same, as a tool's answer to the model
+    # ---- the same operations, answered in words for the model
 
     async def answer_search(
         self, query: str, *, exclude: Collection[str] = (), kinds: Sequence[Kind] | None = None
@@ -291,7 +291,7 @@ class MemorySession:
         return format_hits(await self.search(query, exclude=exclude, kinds=kinds))
 
     async def answer_remember(self, statement: str) -> str:
-        """Keep a model's own note: it is the assistant's, until the user says the same."""
+        """Store a note of the model. It counts as the assistant's words until the user says the same."""
         note = await self.remember(strip_memory(statement), role="assistant", speaker=self.agent)
         return f"Remembered, id {note.id}."
 
@@ -305,11 +305,11 @@ class MemorySession:
 
     @property
     def _scope(self) -> dict[str, Any]:
-        """Return where the turns of this session are written, as arguments."""
+        """Return the scope under which turns are written, as keyword arguments."""
         return {"user": self.user, "agent": self.agent, "session": self.session}
 
     async def do(self, operation: Operation[R]) -> R:
-        """Any other operation of the memory; opens it on first use, off the event loop."""
+        """Run any operation of the memory, which is opened off the event loop on first use."""
         return await (await self.handle.shared()).do(operation)
 
     async def close(self) -> None:
@@ -317,14 +317,14 @@ class MemorySession:
 
 
 class SessionPool:
-    """One memory for many scopes: ``to(user, session)`` is the session of one. ``settings``: of ``MemorySession``.
+    """One memory for many scopes: ``to(user, session)`` gives the ``MemorySession`` of one scope.
 
-    ``to(..., agent=, zone=)`` is for an agent, and a user's time zone, that the framework knows.
+    ``settings`` are arguments of every ``MemorySession``. ``to(..., agent=, zone=)`` overrides them per call.
     """
 
     def __init__(self, memory: MemoryLike = None, **settings: Any) -> None:
         self._settings, self._handle = settings, MemoryHandle(memory)
-        self.to("anybody", "any")  # raise for a wrong setting now
+        self.to("anybody", "any")  # raise for wrong settings now, not on first use
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SessionPool:
         return self
@@ -341,7 +341,7 @@ class SessionPool:
 
 
 def _in_zone(turn: TurnInput, zone: tzinfo | None) -> TurnInput:
-    """Return a turn whose own time, where it has one with an offset, is told in the user's zone."""
+    """Convert the turn's time, if it has one, to the user's zone."""
     time = turn.get("time")
     if zone is None or not isinstance(time, (str, datetime)):
         return turn

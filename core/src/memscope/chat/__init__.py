@@ -1,11 +1,11 @@
 """An assistant with memory over any chat model.
 
-    what was said lately ──▶ record the user's turn ──▶ recall what the window lacks ──▶ prompt ──▶ stream ──▶ record
-       window.py              (durable before the model is asked)                          prompt.py   answer.py
-       assembly.py with ``context.budget`` of the settings: all of it within one budget
+    read recent turns ──▶ record the user's turn ──▶ recall what the window lacks ──▶ prompt ──▶ stream ──▶ record
+       window.py          (durable before the model is asked)                          prompt.py   answer.py
+       assembly.py if ``context.budget`` is set: all parts within one budget
 
-Steps of memory that fail are named in ``Answer.notes``; only the chat model's own failure ends an answer.
-Between two answers only the store keeps state, so that any process can give the next one.
+Memory steps that fail are listed in ``Answer.notes``; only a failure of the chat model ends an answer.
+Between answers all state is in the store, so any process can give the next one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_MODEL_REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """``k`` hits within ``tokens`` are recalled, ``window`` tokens of recent turns are shown."""
+    """Input of an answer: recall ``k`` hits within ``tokens``, show ``window`` tokens of recent turns."""
 
     text: str
     scope: Scope
@@ -63,7 +63,7 @@ class ChatRequest:
 
 
 def start(runtime: Runtime, request: ChatRequest) -> Answer:
-    """Return an answer that begins when it is read. ``ConfigError`` without a chat model; ``InputError``."""
+    """Return an answer that starts on the first read. Raise ``ConfigError`` without a chat model, or ``InputError``."""
     request = request.checked(runtime.services.limits)
     if runtime.services.chat is None:
         raise ConfigError("there is no chat model", hint=NO_MODEL_REMEDY)
@@ -89,7 +89,7 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
                 yield piece
         work = _record(runtime, request.scope, "assistant", answer.text)
         stored += (await answer.spare("recording", work, AddReport())).stored
-    finally:  # embed both sides together, after the user's wait for the first word
+    finally:  # embed both turns together, after streaming, so that the user does not wait for it
         runtime.work.wake()
         if stored:
             runtime.work.work_for(request.scope.user, stored)
@@ -98,7 +98,7 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
 async def _assembled(
     runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], least: AssembledContext
 ) -> AssembledContext:
-    """Return the parts within ``context.budget`` of the settings; without one ``least`` with the recent turns."""
+    """Assemble all parts within ``context.budget``; without a budget only add the recent turns to ``least``."""
     budget, where = runtime.services.settings.context.budget, request.scope
     async with runtime.operation("list"):
         if budget is not None:
@@ -113,7 +113,7 @@ async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddRe
 
 
 async def _core(runtime: Runtime, request: ChatRequest) -> tuple[str | None, list[Block]]:
-    """Return the persona, by default the block of that name, and the other blocks."""
+    """Return the persona (by default the block "persona") and the other blocks."""
     blocks = await AsyncBlocks(runtime, request.scope.user, request.scope.agent).list()
     written = {block.label: block.value for block in blocks}.get(PERSONA)
     return request.persona or written or None, [block for block in blocks if block.label != PERSONA]

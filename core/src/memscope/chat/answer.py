@@ -1,4 +1,4 @@
-"""Answer: a streamed reply, with the memories it was shown and notes about failures of memory."""
+"""``Answer``: a streamed reply, with the memories shown to the model and notes on memory steps that failed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from memscope.records import Hit
 
 T = TypeVar("T")
-STEP_DEADLINE_S = 20.0  # per step of memory
+STEP_DEADLINE_S = 20.0  # for each memory step
 
 
 class Answer:
-    """A streamed reply: iterate over it for its pieces as they come, or await it for the whole text.
+    """A streamed reply: iterate over it for its pieces as they arrive, or await it for the whole text.
 
-    ``memories`` are the hits that the model was shown; they are known when the first piece is. ``notes`` say what went
-    without memory, and the error's code: "memories: store_unavailable". Raises a ``ModelError`` where the model fails;
-    an answer that was not finished is not recorded, the user's turn is.
+    ``memories`` are the hits shown to the model, available from the first piece on. ``notes`` name the memory steps
+    that failed, with the error's code: "memories: store_unavailable". Raise ``ModelError`` if the model fails; then the
+    user's turn stays recorded, but the unfinished answer is not.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Return the text so far."""
+        """The text received so far."""
         return "".join(self._said)
 
     def __aiter__(self) -> Answer:
@@ -61,7 +61,7 @@ class Answer:
             await self._pieces.aclose()
 
     async def spare(self, what: str, work: Awaitable[T], otherwise: T) -> T:
-        """Await a step of memory; if it fails, add a note and return ``otherwise``: the assistant still answers."""
+        """Await a memory step. If it fails, add a note and return ``otherwise``: the assistant still answers."""
         try:
             async with asyncio.timeout(STEP_DEADLINE_S):
                 return await work

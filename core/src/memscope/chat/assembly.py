@@ -1,7 +1,7 @@
-"""Assemble a context within one budget of tokens: core memory, top entities, the summary of what left the window,
-recent turns, and hits with what is left.
+"""Assemble a context within one token budget: core memory, top entities, a summary of turns that left the window,
+recent turns, and hits.
 
-Each part has a share of the budget (settings ``context``); hits get what the parts before them do not use.
+Each part has a share of the budget (settings ``context``); hits get all that the other parts leave unused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_ENTITIES_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """The parts but the hits, and the tokens that these may take."""
+    """All parts except the hits, and the number of tokens left for the hits."""
 
     core: str = ""
     entities: str = ""
@@ -43,7 +43,7 @@ class AssembledContext:
 
     @property
     def lead(self) -> str:
-        """Core memory, the entities, and the summary of what left the window."""
+        """Core memory, entities and summary: the text that precedes the hits."""
         return "\n\n".join(part for part in (self.core, self.entities, self.summary) if part)
 
     @property
@@ -51,9 +51,9 @@ class AssembledContext:
         return [turn.key for turn in self.recent]
 
     def text(self, retrieval: Retrieval, lines: Lines = "memories") -> str:
-        """The turns of the conversation, core memory, entities, summary and hits, each on its lines.
+        """Render the conversation, core memory, entities, summary and hits.
 
-        The conversation comes first, since its beginning is the same from call to call: a prompt cache keeps it.
+        The conversation comes first because its beginning stays the same between calls, which suits a prompt cache.
         """
         remembered = context(retrieval, tokens=self.left, lines=lines, core=self.lead)
         return "\n\n".join(part for part in (_conversation(self.recent), remembered) if part)
@@ -68,9 +68,9 @@ async def assemble(
     blocks: Sequence[Block] | None = None,
     shown: Collection[str] | None = None,
 ) -> AssembledContext:
-    """Make all parts but the hits; ``blocks``: those that are shown, by default all.
+    """Assemble all parts except the hits. ``blocks``: the blocks to show, by default all.
 
-    ``shown``: keys of the turns that the model sees anyway; then no recent turns are read.
+    ``shown``: keys of the turns that the model already sees. If set, recent turns are not read.
     """
     shares: ContextSettings = runtime.services.settings.context
     if blocks is None:
@@ -92,14 +92,14 @@ async def assemble(
 
 
 def _is_news(summary: Insight | None, shown: Collection[str], as_of: datetime | None) -> TypeGuard[Insight]:
-    """Return whether the summary covers a turn that is not shown, and none after ``as_of``."""
+    """Check that the summary covers a turn that is not shown, and no turn after ``as_of``."""
     if summary is None or (as_of is not None and summary.said > as_of):
         return False
     return not set(summary.sources) <= set(shown)
 
 
 def summary_text(summary: Insight, tokens: int) -> str:
-    """Return as many of the summary's first sentences as fit, under a heading; "" if none does."""
+    """Return a heading and the first sentences of the summary that fit into ``tokens``; "" if none fits."""
     heading = languages.main(summary.text).phrases.earlier_heading
     shown, left = "", tokens - estimate_tokens(heading + "\n")
     for sentence in sentences(summary.text):
@@ -111,7 +111,7 @@ def summary_text(summary: Insight, tokens: int) -> str:
 
 
 def entity_lines(entities: Sequence[Entity], tokens: int) -> str:
-    """Return a line per entity with ``MIN_ENTITY_TURNS`` turns, as many as fit; "" if none does."""
+    """Return a heading and a line for each entity with ``MIN_ENTITY_TURNS`` turns, as many as fit; "" if none fits."""
     named = [entity for entity in entities if entity.count >= MIN_ENTITY_TURNS]
     phrases = languages.main("".join(entity.name for entity in named)).phrases
     shown, left = [phrases.entities_heading], tokens - estimate_tokens(phrases.entities_heading + "\n")

@@ -1,6 +1,6 @@
-"""Prompt of an answer: persona, the turns of the window, and the new turn after the memories.
+"""The prompt for an answer: persona, the turns of the window, and the new turn with the memories in front of it.
 
-The memories come last, so that a server can cache the unchanged prefix. They are part of the user's message, since
+The memories come late, so that a server can cache the unchanged prefix. They are part of the user's message because
 earlier turns are data, not instructions.
 """
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def fit_hits(hits: Sequence[Hit], tokens: int, profile: Sequence[Hit] = ()) -> tuple[tuple[Hit, ...], str]:
-    """Return the hits that fit into ``tokens``, and their dated lines, which begin with the ``profile``."""
+    """Return the hits that fit into ``tokens``, and their dated lines preceded by those of the ``profile``."""
     lines = context(hits, tokens=tokens, profile=profile)
     shown = tuple(hit for hit in hits if line(hit) in lines)
-    return shown or tuple(hits[:1] if lines else ()), lines  # one that is too long is cut
+    return shown or tuple(hits[:1] if lines else ()), lines  # the first hit is shown cut if it is too long
 
 
 def build_prompt(
@@ -33,7 +33,7 @@ def build_prompt(
     core: str = "",
 ) -> list[Message]:  # fmt: skip
     users = [turn.text for turn in window if turn.role == "user"]
-    language = languages.main("\n".join([*users, text]))  # one language as long as the talk has one
+    language = languages.main("\n".join([*users, text]))  # of the whole conversation, so that it does not switch
     today = f"{now:%Y-%m-%d}, {language.phrases.weekdays[now.weekday()]}"
     persona = persona or language.phrases.persona
     system = (prompts or Prompts()).text("chat", language.code, persona=persona, today=today)
@@ -50,6 +50,6 @@ def _add_memories(lines: str, core: str, text: str) -> str:
 
 
 def _join_sides(worded: Iterable[tuple[str, str]]) -> list[Message]:
-    """Join consecutive turns of one side into one message: some models refuse others."""
+    """Join consecutive turns of one side into one message; some models reject two in a row."""
     sides = groupby(worded, key=lambda pair: pair[0])
     return [Message(role=side, content="\n\n".join(text for _, text in pairs)) for side, pairs in sides]

@@ -1,1 +1,1 @@
-"""Settings: their schema, their sources, and the platform's folders."""
+"""Settings: their schema and sources, and the platform's folders."""

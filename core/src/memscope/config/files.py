@@ -1,4 +1,4 @@
-"""The YAML file of the settings: finding it, reading it within limits, and the line of every name in it."""
+"""Find the YAML settings files, read them within limits, and note the line of every name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memscope.errors import ConfigError
 
 FILE_NAME = "memscope.yaml"
 MAX_FILE_BYTES = 128 * 1024
-MAX_YAML_VALUES = 10_000  # names and values, with aliases expanded
+MAX_YAML_VALUES = 10_000  # names and values after expanding aliases
 MAX_NUMBER_CHARS = 400  # the largest float has 309 digits
 YAML_NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """A file. ``named``: by an argument or MEMSCOPE_CONFIG, or in the configuration folder, not the current one."""
+    """A settings file. ``named`` is False if it was only picked up from the current folder, and so needs trust."""
 
     path: Path
     named: bool
@@ -29,7 +29,7 @@ class SettingsFile:
 
 
 def find(path: str | Path | None, environ: Mapping[str, str]) -> tuple[SettingsFile, ...]:
-    """Read the requested file only, which must exist; else the user's and the current folder's, weakest first."""
+    """Read the requested file, which must exist. Without one, read the user's and then the current folder's file."""
     if requested := path or environ.get("MEMSCOPE_CONFIG"):
         return (read(Path(requested).expanduser(), named=True),)
     here, user_file = Path(FILE_NAME), folder("config") / FILE_NAME
@@ -51,7 +51,7 @@ def read(path: Path, *, named: bool) -> SettingsFile:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+    except (OSError, ValueError) as error:  # ValueError: NUL in the path
         reason = getattr(error, "strerror", None) or error
         hint = "let it be read, or name another with --config or MEMSCOPE_CONFIG"
         raise ConfigError(f"cannot read the settings file {str(path)[:200]!r}: {reason}", hint=hint) from None
@@ -61,7 +61,7 @@ def read(path: Path, *, named: bool) -> SettingsFile:
 
 
 def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str]]:
-    """Return the values of a file and their places: "line 3 of 'memscope.yaml'"."""
+    """Return the values in a file and the place of each: "line 3 of 'memscope.yaml'"."""
     name = repr(str(file.path))
     try:
         values, places = _construct(file.content.decode("utf-8-sig"), name)
@@ -77,7 +77,7 @@ def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str
         raise ConfigError(f"{name} is not YAML") from None
     except RecursionError:
         raise ConfigError(f"{name} is nested too deep") from None
-    except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML's own
+    except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:  # raised inside PyYAML
         raise ConfigError(f"{name} has a number, date or tag that cannot be read: {type(error).__name__}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{name} must hold settings as `name: value`")
@@ -101,15 +101,15 @@ def _hint(error: yaml.MarkedYAMLError) -> str:
 
 
 def _count(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
-    """Count a node and all below it. ``ConfigError`` for aliases that multiply or contain themselves, and for numbers
-    that are too long to be read."""
+    """Count a node and its descendants. Raise ``ConfigError`` for exploding or recursive aliases, and for numbers too
+    long to parse."""
     if isinstance(node, yaml.ScalarNode) and node.tag in YAML_NUMBER_TAGS and len(node.value) > MAX_NUMBER_CHARS:
         place = f"line {node.start_mark.line + 1} of {name}"
         raise ConfigError(f"{place}: a number of {len(node.value):,} characters")
     if node is None or isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in counts:
-        counts[id(node)] = MAX_YAML_VALUES + 1  # found again below itself, it is too many
+        counts[id(node)] = MAX_YAML_VALUES + 1  # so that a node inside itself exceeds the limit
         below = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
         counts[id(node)] = 1 + sum(_count(part, name, counts) for part in below)
     if counts[id(node)] > MAX_YAML_VALUES:

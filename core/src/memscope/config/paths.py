@@ -17,7 +17,7 @@ PLACES = {
 
 
 def folder(kind: Literal["data", "config"]) -> Path:
-    """Return memscope's folder of that kind, which may not exist; on Linux by the XDG base directory specification."""
+    """Return memscope's folder of this kind, which may not exist. Linux follows the XDG base directories."""
     variable, below_home = PLACES.get(sys.platform, PLACES["linux"])[kind]
     place = os.environ.get(variable, "") if variable else ""
     return (Path(place) if os.path.isabs(place) else _home() / below_home) / "memscope"

@@ -1,10 +1,10 @@
-"""Sections of the settings that plugins bring, announced by entry points of the group ``memscope.settings``.
+"""Settings sections of plugins, declared by entry points of the group ``memscope.settings``.
 
     [project.entry-points."memscope.settings"]
     mine = "my_package.settings:MineSettings"
 
-Settings are read before plugins are loaded, because they say which ones are. So a section is found by its name in the
-metadata of installed distributions, and its pydantic model is imported only where the settings have that section.
+Settings are read before plugins are loaded because they select the plugins. A section is therefore looked up by name in
+the metadata of installed distributions, and its pydantic model is imported only if the settings have that section.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from memscope.errors import PluginError
 
 GROUP = "memscope.settings"
-# Sections, and stores of the same name, that memscope's own distributions bring: each is the name of its extra too.
+# Stores from memscope's own distributions. Each name is also that of its settings section and of its extra.
 EXTRAS = ("elasticsearch", "postgres")
 Model: TypeAlias = type[BaseModel]
 
@@ -30,12 +30,12 @@ class UnreadSection(BaseModel):
 
 
 def section_names(more: Collection[str] = ()) -> set[str]:
-    """Return the names of all known sections besides the core's."""
+    """Return the names of all known sections other than the core's."""
     return {*EXTRAS, *(entry.name for entry in entry_points(group=GROUP)), *more}
 
 
 def find_sections(unknown: Collection[str], models: Mapping[str, Model]) -> dict[str, Model]:
-    """Return the models of the sections among ``unknown`` names and variables (which begin with a section's name)."""
+    """Return the models of the sections that ``unknown`` names or variables belong to (by name or prefix)."""
     if not unknown:
         return {}
     names = sorted(section_names(models))

@@ -1,12 +1,12 @@
-"""The settings, in one object. Arguments go before environment variables, these before the YAML file, then defaults.
+"""All settings in one object. Precedence: arguments, environment variables, YAML files, defaults.
 
     memscope.yaml      chat: {model: gpt-4.1-mini}
     environment        MEMSCOPE_CHAT__MODEL=gpt-4.1-mini
     arguments          MemoryScope(settings={"chat": {"model": "gpt-4.1-mini"}})
 
-The file is MEMSCOPE_CONFIG alone; else memscope/memscope.yaml in the platform's configuration folder and, over it,
-./memscope.yaml, of which ``trust.py`` says what it may set.
-``sources.py`` reads them; docs/settings.md explains every field. Loaded when a memory is made, not on import.
+If MEMSCOPE_CONFIG is set, it is the only file. Otherwise ./memscope.yaml overrides memscope/memscope.yaml in the
+platform's configuration folder; ``trust.py`` restricts what an untrusted ./memscope.yaml may set.
+``sources.py`` reads them; docs/settings.md explains every field. Loaded when a memory is created, not on import.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from memscope.validation import Limits, json_object
 
 
 def _listed(value: object) -> object:
-    """Parse "a, b" and '["a", "b"]' as lists, for environment variables."""
+    """Parse lists in environment variables: "a, b" or '["a", "b"]'."""
     if not isinstance(value, str):
         return value
     return (
@@ -73,7 +73,7 @@ def _parameters(value: object) -> object:
 
 
 MAX_REPR_CHARS = 4000
-UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's complaints of a name that is not in the schema
+UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
 log = logging.getLogger("memscope")
 SectionModel = TypeVar("SectionModel", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -96,7 +96,7 @@ class Section(BaseModel):
 
 
 class PluginSettings(Section):
-    """Selection of entry points: all, or those in ``allow``, without those in ``block``; ``require`` must load."""
+    """Which plugins to load: all or those in ``allow``, minus those in ``block``; those in ``require`` must load."""
 
     allow: Names | None = None
     block: Names = ()
@@ -115,9 +115,9 @@ class PipelineSettings(Section):
 
 
 class ConsolidationSettings(Section):
-    """Selection of observations: ``levels`` of the 0-3 scale, said by ``roles``. A batch has ``batch_turns`` turns.
+    """Which observations to store: ``levels`` of importance from 0 to 3, and ``roles`` of the speaker.
 
-    ``instructions``: the operator's own rules on what to note, part of the prompt.
+    ``instructions``: the operator's own rules on what to note, added to the prompt.
     """
 
     levels: Levels = (2, 3)
@@ -127,16 +127,16 @@ class ConsolidationSettings(Section):
 
 
 class ReflectionSettings(Section):
-    """A call places ``batch`` observations and updates their subjects; fewer wait until the first is ``wait_s`` old."""
+    """Reflect when ``batch`` observations are pending, or when the oldest pending one is ``wait_s`` seconds old."""
 
     batch: Count = 30
     wait_s: Seconds = 86_400.0
 
 
 class BlockSettings(Section):
-    """``tokens`` of a context for blocks; ``shared``: read-only texts for all users, by label.
+    """``tokens``: limit for all blocks in a context. ``shared``: read-only texts for all users, by label.
 
-    ``maintain``: labels of the blocks that the back end keeps up from insights.
+    ``maintain``: labels of the blocks that the back end updates from insights.
     """
 
     tokens: Count = 4000
@@ -145,7 +145,7 @@ class BlockSettings(Section):
 
 
 class ContextSettings(Section):
-    """Shares of one budget of tokens, for ``context(assemble=True)`` and, with ``budget``, for a chat's prompt."""
+    """Shares of the token budget for ``context(assemble=True)`` and, if ``budget`` is set, for a chat's prompt."""
 
     budget: Count | None = None
     core: Share = 0.25
@@ -162,7 +162,7 @@ class ContextSettings(Section):
 
 
 class LimitSettings(Section):
-    """Limits of one call; the fields of ``validation.Limits``. Sizes are bytes of UTF-8."""
+    """Limits per call, the fields of ``validation.Limits``. Sizes are in bytes of UTF-8."""
 
     text: Count = 1024 * 1024
     memory: Count = 256 * 1024
@@ -174,7 +174,7 @@ class LimitSettings(Section):
 
 
 class RedactionSettings(Section):
-    """``mask``: kinds of secrets that are masked in all that is stored (``text/secrets.py``)."""
+    """``mask``: kinds of secrets to mask in everything that is stored (``text/secrets.py``)."""
 
     mask: Annotated[frozenset[str], BeforeValidator(_listed)] = frozenset()
 
@@ -187,7 +187,7 @@ class RedactionSettings(Section):
 
 
 class ModelSettings(Section):
-    """One model: who asks it (``provider``, a registered name), and an ``Endpoint``; unset fields are the preset's."""
+    """One model: its client (``provider``, a registered name) and ``Endpoint``. Unset fields come from the preset."""
 
     provider: str = "openai"
     preset: str = ""
@@ -228,7 +228,7 @@ class ModelSettings(Section):
         return name
 
     def options(self) -> dict[str, Any]:
-        """Arguments of ``models.endpoint.endpoint``; a model without address or preset is OpenAI's."""
+        """Return arguments of ``models.endpoint.endpoint``. Without address and preset, the preset is "openai"."""
         values = {name: getattr(self, name) for name in type(self).model_fields if name not in ("provider", "budget")}
         values["preset"] = self.preset or ("" if self.base_url else "openai")
         values["headers"] = self.headers and {name: value.get_secret_value() for name, value in self.headers.items()}
@@ -236,7 +236,7 @@ class ModelSettings(Section):
 
 
 class BudgetSettings(Section):
-    """Chat calls, or tokens of prompts and replies, that the back end may use per hour or day."""
+    """How many chat calls or tokens (prompts plus replies) background work may use per hour or day."""
 
     calls_per_hour: Count | None = None
     calls_per_day: Count | None = None
@@ -250,7 +250,7 @@ class ChatSettings(ModelSettings):
 
 @dataclass(frozen=True, eq=False)
 class Origins:
-    """Places of values by dotted name. All are equal: where values stand does not make settings different."""
+    """Places of values by dotted name. All instances are equal, so that places do not affect equality of settings."""
 
     places: Mapping[str, str] = field(default_factory=dict)
 
@@ -262,9 +262,9 @@ class Origins:
 
 
 class Settings(Section):
-    """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. Without its section no such model.
+    """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. A model without a section is off.
 
-    Plugins add sections of their own (``config/sections.py``); ``section`` returns one of them.
+    Plugins add sections of their own (``config/sections.py``), which ``section`` returns.
     """
 
     store: str = Field(default_factory=lambda: str(folder("data") / "memory.db"))
@@ -296,17 +296,17 @@ class Settings(Section):
 
     @property
     def origins(self) -> Mapping[str, str]:
-        """The place of every value that is not a default: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
+        """The place of every non-default value: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
         return self._origins.places
 
     def section(self, name: str, model: type[SectionModel]) -> SectionModel:
-        """Return a plugin's section, the defaults of ``model`` if the settings lack it."""
+        """Return a plugin's section, or the defaults of ``model`` if the settings lack it."""
         section = getattr(self, name, None)
         return section if isinstance(section, model) else model()
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Return the names of sections that no installed plugin reads."""
+        """The names of sections that no installed plugin reads."""
         return tuple(name for name in type(self).model_fields if isinstance(getattr(self, name), UnreadSection))
 
     @field_validator("store")
@@ -337,7 +337,7 @@ class Settings(Section):
 
 
 def hide_credentials(location: str) -> str:
-    """Return a store's location without user and password."""
+    """Remove user name and password from a store's location."""
     scheme, mark, rest = location.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if mark else location
 
@@ -351,15 +351,15 @@ def load(
     """Load the settings in force.
 
     Args:
-        source: Arguments, or the path of a YAML file instead of the usual ones.
+        source: Arguments, or the path of a YAML file that replaces the default ones.
         environ: Environment variables.
-        sections: Models of sections beside those of installed plugins.
+        sections: Models of sections in addition to those of installed plugins.
 
     Returns:
         The settings.
 
     Raises:
-        ConfigError: Names the place of the fault: the variable, the file and line, or the argument.
+        ConfigError: Names the place of the error: the variable, the file and line, or the argument.
     """
     if isinstance(source, Settings):
         return source
@@ -380,7 +380,7 @@ def load(
 
 @cache
 def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Settings]:
-    """Return settings with these sections. Cached, so that equal settings are equal: the class counts."""
+    """Extend ``Settings`` with these sections. Cached because settings of different classes are never equal."""
     fields: dict[str, Any] = {name: (model, ...) for name, model in sections}
     return create_model("Settings", __base__=Settings, **fields) if fields else Settings
 
@@ -388,7 +388,7 @@ def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Setting
 def _explained(
     error: ValidationError, layers: Layers, schema: type[BaseModel], sections: Collection[str]
 ) -> ConfigError:
-    """Return the first complaint with its place, unknown names before wrong values; values are never repeated."""
+    """Convert the first error, unknown names before wrong values, with its place but never with its value."""
     complaints = error.errors(include_url=False, include_input=False, include_context=False)
     first = min(complaints, key=lambda complaint: complaint["type"] not in UNKNOWN_NAME_ERRORS)
     path = tuple(str(part) for part in first["loc"])

@@ -1,4 +1,4 @@
-"""Sources of settings: arguments, environment variables and one YAML file, as layers that remember places."""
+"""Sources of settings: arguments, environment variables and YAML files, as layers that remember places."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from memscope.config.files import SettingsFile, find, parse
 from memscope.errors import ConfigError, nearest
 
 ENVIRONMENT_PREFIX = "MEMSCOPE_"
-# Variables read elsewhere, or by the tests.
+# MEMSCOPE_ variables that are not settings; other code reads them.
 OTHER_VARIABLES = frozenset({"CONFIG", "DATA", "NO_PLUGINS", "USER"})
 TEST_PREFIX = "TEST_"
 MODEL_SECTIONS = ("chat", "embedding", "rerank")
-SERVER_FIELDS = frozenset({"provider", "preset", "base_url"})  # fields of a model that name where its requests go
+SERVER_FIELDS = frozenset({"provider", "preset", "base_url"})  # model fields that decide where requests are sent
 
 Path_: TypeAlias = tuple[str, ...]
 
 
 @dataclass
 class Layer:
-    """Values of one source, and the place of each: "line 3 of memscope.yaml", "MEMSCOPE_STORE"."""
+    """The values of one source, and the place of each: "line 3 of 'memscope.yaml'", "MEMSCOPE_STORE"."""
 
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[Path_, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ Layers: TypeAlias = tuple[Layer, ...]  # weakest first
 
 
 def place_of(path: Path_, *layers: Layer) -> str:
-    """Return the place of the value in force for ``path``, or of its section, or of the first value in it."""
+    """Return the place of the effective value at ``path``, else of its section, else of the first value below it."""
     for length in range(len(path), 0, -1):
         for layer in reversed(layers):
             if path[:length] in layer.places:
@@ -72,7 +72,7 @@ def _merge(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SettingsSources:
-    """The given values, before their names are checked."""
+    """The values of all sources, before their names are checked."""
 
     files: tuple[tuple[SettingsFile, Layer], ...]  # weakest first
     environ: Mapping[str, str]
@@ -89,7 +89,7 @@ class SettingsSources:
         return cls(layers, environ, Layer(dict(arguments), places))
 
     def unknown(self, schema: type[BaseModel]) -> set[str]:
-        """Return the sections and the variables that ``schema`` does not have, in lower case without prefix."""
+        """Return the names and variables that ``schema`` lacks; variables in lower case without prefix."""
         variables = {name for name, _, _ in _variables(self.environ) if variable_path(name, schema) is None}
         named = {str(name) for _, layer in self.files for name in layer.values}
         return {*named, *self.given.values, *variables} - schema.model_fields.keys()
@@ -101,7 +101,7 @@ class SettingsSources:
 
 
 def _keep_keys_apart(weak: Layer, strong: Layer) -> Layer:
-    """Drop models from ``weak`` for which ``strong`` names another server, so that no key goes to a wrong address."""
+    """Drop model sections from ``weak`` if ``strong`` sets their server, so that no key reaches the wrong address."""
     sections = {name: strong.values.get(name) for name in MODEL_SECTIONS}
     moved = {name for name, values in sections.items() if isinstance(values, Mapping) and SERVER_FIELDS & values.keys()}
     values = {
@@ -114,7 +114,7 @@ def _keep_keys_apart(weak: Layer, strong: Layer) -> Layer:
 
 
 def origins(layers: Layers) -> dict[str, str]:
-    """Return the place of every value in force by its dotted name: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
+    """Return the place of every effective value by dotted name: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
     places = {}
     for path in _paths(merged(layers)):
         owner = next(layer for layer in reversed(layers) if _holds(layer.values, path))
@@ -139,14 +139,14 @@ def _holds(values: Any, path: Path_) -> bool:
 
 
 def meant(name: str, known: Collection[str]) -> str:
-    """Return the hint for an unknown name: the successor of a setting of MemoryScope 0.1, else the nearest name."""
+    """Return a hint for an unknown name: the successor of a MemoryScope 0.1 setting, else the nearest known name."""
     successor = _successors().get(name.removeprefix(ENVIRONMENT_PREFIX).lower())
     return f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
 
 
 @cache
 def _successors() -> dict[str, str]:
-    """Return ours by the names of MemoryScope's settings, from the table of docs/coming-from-memoryscope.md."""
+    """Map settings of MemoryScope to ours, from the table in docs/coming-from-memoryscope.md."""
     rows = json.loads(Path(__file__).with_name("memoryscope.json").read_text(encoding="utf-8"))
     plain = [(names, re.sub(r"\(\[(.*?)\]\(.*?\)\)", r"(docs/\1)", ours).replace("`", "")) for names, ours in rows]
     return {name: ours for names, ours in plain for name in names.split()}
@@ -181,7 +181,7 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
 
 
 def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield for each variable of a setting: the name in lower case without prefix, the variable and its value."""
+    """Yield each variable that sets a setting: its name in lower case without prefix, the variable and its value."""
     for variable, value in sorted(environ.items()):
         name = variable.removeprefix(ENVIRONMENT_PREFIX)
         if name != variable and value and name not in OTHER_VARIABLES and not name.startswith(TEST_PREFIX):
@@ -189,7 +189,7 @@ def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
 
 
 def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
-    """Return the path of every field other than sections."""
+    """Yield the path of every field that is not a section."""
     for name in schema.model_fields:
         inner = _section_of(schema, name)
         if inner:
@@ -199,7 +199,7 @@ def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
 
 
 def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
-    """Convert "chat__model" to ("chat", "model"); one underscore is enough if unambiguous."""
+    """Convert "chat__model" to ("chat", "model"). A single underscore works too."""
     if name in schema.model_fields and not _section_of(schema, name):
         return (name,)
     for head in schema.model_fields:

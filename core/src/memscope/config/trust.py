@@ -1,8 +1,8 @@
-"""Trust in the settings file of the current folder, which may be somebody else's.
+"""Trust in the settings file of the current folder, which somebody else may have written.
 
-It overrides the user's own file, setting by setting. An untrusted file may set only what is in ``HARMLESS``. Trusted
-files are listed in trusted.json in memscope's configuration folder with the digest of their content: a changed file is
-not trusted.
+That file overrides the user's own, setting by setting. An untrusted file may set only ``PACE_SETTINGS``. Trusted files
+are listed in trusted.json in memscope's configuration folder with a digest of their content, so a changed file is no
+longer trusted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from memscope.config.sources import Layer, place_of
 from memscope.errors import ConfigError
 
 TrustState: TypeAlias = Literal["named", "trusted", "changed", "unknown"]
-#: What any file may set: the pace of the work and the memory for it. A setting that decides where words are kept or
-#: sent, what a model is told, whose code runs, what it costs, or what is masked, limited or approved needs trust.
+#: Settings that any file may set: the pace of background work and its use of memory. A setting needs trust if it
+#: decides where texts are stored or sent, which prompts or code run, what calls cost, or what is masked or limited.
 PACE_SETTINGS = frozenset(
     {"timezone", "index_cache_mb", "batch_turns", "lease_s", "retry_s", "idle_s", "poll_s", "retrieve_s"}
     | {"builtin_vectors", "concurrency"}
@@ -30,7 +30,7 @@ PACE_SETTINGS = frozenset(
 
 
 def check(file: SettingsFile, layer: Layer) -> None:
-    """Raise ``ConfigError`` if ``layer``, read from an untrusted file, sets more than it may."""
+    """Raise ``ConfigError`` if ``file`` is untrusted and ``layer``, its content, has guarded settings."""
     state = state_of(file)
     if state in ("named", "trusted"):
         return
@@ -41,7 +41,7 @@ def check(file: SettingsFile, layer: Layer) -> None:
 
 
 def guarded(layer: Layer) -> list[str]:
-    """Return the names in ``layer`` that need trust."""
+    """List the settings in ``layer`` that need trust."""
     return [name for name in layer.values if name not in PACE_SETTINGS]
 
 
@@ -56,7 +56,7 @@ def state_of(file: SettingsFile) -> TrustState:
 
 
 def describe(file: SettingsFile) -> str:
-    """Return a file's path and, for one of the current folder, whether it is trusted, as text."""
+    """Describe a file by its path and, if it is in the current folder, its trust."""
     notes = {"trusted": ", trusted", "changed": ", changed since it was trusted"}
     state = state_of(file)
     named = repr(str(file.path))
@@ -66,20 +66,20 @@ def describe(file: SettingsFile) -> str:
 
 
 def add(path: Path) -> None:
-    """Trust a file as it is now."""
+    """Trust a file with its current content."""
     digest = _digest(read(path, named=True))
     with _changing() as known:
         known[_path(path)] = digest
 
 
 def remove(path: Path) -> bool:
-    """End the trust in a file; False if it was not trusted."""
+    """Stop trusting a file. Return False if it was not trusted."""
     with _changing() as known:
         return known.pop(_path(path), None) is not None
 
 
 def trusted() -> Mapping[str, str]:
-    """Return the trusted files by path, with the digest of each."""
+    """Read the digests of the trusted files by path."""
     path = _list()
     try:
         known = json.loads(path.read_bytes())["files"]
@@ -96,7 +96,7 @@ def trusted() -> Mapping[str, str]:
 
 @contextmanager
 def _changing() -> Iterator[dict[str, str]]:
-    """Change the list of trusted files under a lock between processes."""
+    """Edit the list of trusted files under a lock between processes."""
     path = _list()
     try:
         with shared_file.locked(path):

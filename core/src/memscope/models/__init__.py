@@ -1,7 +1,7 @@
-"""Chat, embedding and rerank models: three small protocols, independent of the server.
+"""Protocols of chat, embedding and rerank models, independent of any server.
 
-``clients.py`` implements all three for any OpenAI-compatible endpoint; a plugin may bring its own, which needs only
-these protocols. pydantic, numpy and HTTP are not imported before a model is used.
+``clients.py`` implements all three for OpenAI-compatible endpoints. A plugin's own model only needs to follow the
+protocol. pydantic, numpy and the HTTP library are imported when a model is first used.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Message(TypedDict):
 
 @dataclass
 class Usage:
-    """Cost of calls; texts to embed or rank count as prompts.
+    """Cost of model calls. Texts to embed or rank count as prompts.
 
     Attributes:
         calls: Requests sent, retries included.
         prompt_characters: Characters of prompts and schemas.
-        prompt_tokens: Tokens as counted by the server, 0 if it does not.
+        prompt_tokens: Tokens as counted by the server, 0 if it reports none.
         reply_tokens: The same for replies.
         milliseconds: Time from request to reply.
     """
@@ -51,7 +51,7 @@ class Usage:
 
     @contextmanager
     def counting(self) -> Iterator[Usage]:
-        """Count all model calls within the block, in the tasks it starts as well. Blocks may nest."""
+        """Count all model calls within the block, including those of tasks it starts. Blocks may nest."""
         outer = _counters.get()
         token = _counters.set(outer if any(counter is self for counter in outer) else (*outer, self))
         try:
@@ -64,14 +64,14 @@ _counters: ContextVar[tuple[Usage, ...]] = ContextVar("memscope_usage", default=
 
 
 def count(spent: Usage) -> None:
-    """Add a request's cost to every ``Usage.counting`` block around it; a custom model calls this once per request."""
+    """Add a request's cost to all enclosing ``Usage.counting`` blocks. Custom models call this once per request."""
     for usage in _counters.get():
         usage.add(spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A finished chat reply. ``parsed``: set if a schema was passed; ``finish``: "stop" or "tool_calls"."""
+    """A complete chat reply. ``parsed`` may be set if a schema was passed; ``finish`` is "stop" or "tool_calls"."""
 
     text: str = field(repr=False)
     parsed: BaseModel | None = field(default=None, repr=False)
@@ -80,19 +80,19 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """A chat model. ``name`` appears in reports. A cut, refused or empty reply raises ``ModelError``."""
+    """A chat model. ``name`` appears in reports. Truncated, refused and empty replies raise ``ModelError``."""
 
     name: str
 
     async def chat(
         self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
     ) -> Reply:
-        """Return a whole reply.
+        """Return a complete reply.
 
         Args:
             messages: The prompt.
-            schema: Model of the reply, for constrained output; if ``parsed`` stays None, ``structured_output.ask``
-                parses the text.
+            schema: Pydantic model of the reply, for constrained output. If ``parsed`` stays None,
+                ``structured_output.ask`` parses the text.
             deadline_s: Seconds for all attempts; None for the model's own limit.
 
         Returns:
@@ -108,13 +108,13 @@ class ChatModel(Protocol):
 
         Args:
             messages: The prompt.
-            deadline_s: Seconds of waiting for pieces, without the consumer's time.
+            deadline_s: Seconds to wait for pieces, not counting the time that the consumer takes.
 
         Returns:
             The pieces of the reply.
 
         Raises:
-            ModelError: At the end, if the reply was not finished.
+            ModelError: At the end, if the reply is incomplete.
         """
         ...
 
@@ -122,7 +122,7 @@ class ChatModel(Protocol):
 class Embedder(Protocol):
     """An embedder of texts as float32 unit vectors of one ``space``.
 
-    ``languages``: codes of the languages it understands; None for all. ``space.dims`` is 0 until known.
+    ``languages``: codes of the languages it understands, None for all. ``space.dims`` is 0 until known.
     """
 
     languages: frozenset[str] | None
@@ -131,7 +131,7 @@ class Embedder(Protocol):
     def space(self) -> VectorSpace: ...
 
     async def measure(self) -> VectorSpace:
-        """Ask the model for the length of its vectors where it is unknown.
+        """Determine the length of the vectors, by a call of the model if it is unknown.
 
         Returns:
             The space with its dimensions.
@@ -159,7 +159,7 @@ class Embedder(Protocol):
         ...
 
     async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
-        """Embed a query; implementations cache.
+        """Embed a query. Implementations should cache recent vectors.
 
         Args:
             text: The query.

@@ -1,4 +1,4 @@
-"""Chat, embeddings and rerank at any OpenAI-compatible endpoint.
+"""Clients for chat, embeddings and rerank at any OpenAI-compatible endpoint.
 
 chat = OpenAIChat(endpoint("chat", "ollama", model="qwen3:8b"))
 embedder = OpenAIEmbedder(endpoint("embed", "openai", model="text-embedding-3-small"))
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-OUTPUT_FORMATS: tuple[Format, ...] = get_args(Format)  # from the strictest down
-MAX_PROMPT_CHARS = 2_000_000  # characters of one request
+OUTPUT_FORMATS: tuple[Format, ...] = get_args(Format)  # strictest first
+MAX_PROMPT_CHARS = 2_000_000  # per request
 MAX_DOCUMENTS = 1000
-MAX_CACHED_VECTORS = 1024  # vectors: 4 KB each with 1,024 dimensions
+MAX_CACHED_VECTORS = 1024  # a vector of 1,024 dimensions takes 4 KB
 
 
 class _Client:
-    """Parts common to the three models: one endpoint, its caller and its connections."""
+    """Base of the three clients: one endpoint with its retries and connections."""
 
     kind: str
 
@@ -64,13 +64,13 @@ class _Client:
         return f"{type(self).__name__}({self.endpoint.model!r}, {self.endpoint.base_url!r})"
 
     async def served(self, *, deadline_s: float = 10.0) -> list[str] | None:
-        """Return the names of the models at the endpoint; None where it has no list of them."""
+        """Return the names of the models at the endpoint, None if it does not list them."""
         payload = await self._caller.call(lambda: self._http.ask("/models"), deadline_s)
         models = payload.get("data")
         return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
 
     async def prepare(self) -> None:
-        """Load what the first request needs, so that none of it counts towards a deadline."""
+        """Load libraries and certificates now, so that loading does not count towards the first deadline."""
         await self._http.prepare()
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ class _Client:
 
 
 class OpenAIChat(_Client):
-    """``ChatModel``. Remembers how the endpoint takes a schema: as one, as any JSON, or as words in the prompt."""
+    """``ChatModel`` that remembers how the endpoint accepts a schema: natively, as JSON mode, or in the prompt."""
 
     kind = "chat"
 
@@ -113,8 +113,8 @@ class OpenAIChat(_Client):
         return Reply(text, None, finish, spent)
 
     async def _structured(self, messages: Sequence[Message], schema: type[BaseModel]) -> Reply:
-        """Ask in the best format the endpoint takes; in the next one if it rejects the format."""
-        await asyncio.to_thread(schema_text, schema)  # made once: some 30 ms of an event loop
+        """Ask in the strictest format; if the endpoint rejects it, fall back to the next one."""
+        await asyncio.to_thread(schema_text, schema)  # fill the cache: takes about 30 ms
         refused: NotUnderstood | None = None
         for format_ in self._formats():
             try:
@@ -128,13 +128,13 @@ class OpenAIChat(_Client):
         raise refused
 
     def _formats(self) -> Sequence[Format]:
-        """Return the formats to try: one that worked is kept, or every bad request would be sent three times."""
+        """Return the formats to try. Once a format worked, only that one: else any bad request is sent three times."""
         return (self._format,) if self._sure else OUTPUT_FORMATS[OUTPUT_FORMATS.index(self._format) :]
 
     def _request(
         self, messages: Sequence[Message], schema: type[BaseModel], format_: Format
     ) -> tuple[dict[str, Json], int]:
-        """Return the body and its characters, including those of the schema."""
+        """Return the body and the number of its characters, including the schema."""
         if format_ == "json_schema":
             name = re.sub(r"[^A-Za-z0-9_-]", "_", schema.__name__)[:64]
             wanted = {"name": name, "strict": True, "schema": json_schema(schema)}
@@ -151,7 +151,7 @@ class OpenAIChat(_Client):
         try:
             return Reply(text, parse(text, schema), finish, spent)
         except ModelReplyError:
-            if format_ == "json_schema":  # taken and not obeyed: from now on the schema stands in the prompt as well
+            if format_ == "json_schema":  # accepted but not obeyed: put the schema into the prompt from now on
                 self._format, self._sure = "json_object", False
             raise
 
@@ -164,7 +164,7 @@ class OpenAIChat(_Client):
 
 
 class OpenAIEmbedder(_Client):
-    """``Embedder``. Texts go out in batches, a few at a time; a text seen lately is not sent again."""
+    """``Embedder`` that sends batches concurrently and caches the vectors of recent texts."""
 
     kind = "embed"
 
@@ -201,7 +201,7 @@ class OpenAIEmbedder(_Client):
         return row
 
     async def _embed_batches(self, sent: Sequence[list[str]], deadline_s: float | None) -> list[NDArray[np.float32]]:
-        """Return the rows of each batch. The first failure stops the others: their rows could not be returned."""
+        """Return the rows of each batch. The first failure cancels the other requests."""
         tasks = [asyncio.create_task(self._caller.call(lambda b=batch: self._batch(b), deadline_s)) for batch in sent]  # type: ignore[misc]
         try:
             return await asyncio.gather(*tasks)
@@ -227,7 +227,7 @@ class OpenAIEmbedder(_Client):
 
 
 class OpenAIReranker(_Client):
-    """``Reranker``, in either of the two shapes that are spoken (``Endpoint.shape``)."""
+    """``Reranker`` for both request formats in use (``Endpoint.shape``)."""
 
     kind = "rerank"
 
@@ -248,7 +248,7 @@ class OpenAIReranker(_Client):
 
 @contextmanager
 def _counted(characters: int) -> Iterator[Usage]:
-    """Count the cost of one request, whether it succeeds or not."""
+    """Record the cost of one request, even if it fails."""
     spent, began = Usage(calls=1, prompt_characters=characters), time.perf_counter()
     try:
         yield spent
@@ -258,7 +258,7 @@ def _counted(characters: int) -> Iterator[Usage]:
 
 
 async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
-    """Yield the text of a stream's events. Raise ``ModelReplyError`` at the end of a stream that was not finished."""
+    """Yield the text of a stream's events. Raise ``ModelReplyError`` at the end if the reply is incomplete."""
     finish, refusal, said_nothing = None, None, True
     async for event in events:
         _add_tokens(spent, event.get("usage"))
@@ -313,7 +313,7 @@ def _check_texts(texts: Sequence[str]) -> None:
 
 
 def rerank_body(shape: str, query: str, documents: Sequence[str], parameters: Mapping[str, Json]) -> dict[str, Json]:
-    """``flat`` is the ``/rerank`` of Jina, Cohere, SiliconFlow and vLLM; ``dashscope`` nests it."""
+    """Build a request: "flat" as for Jina, Cohere, SiliconFlow and vLLM, or "dashscope", which nests the fields."""
     asked = {"query": query, "documents": list(documents)}
     if shape == "flat":
         return {**asked, **parameters}
@@ -321,7 +321,7 @@ def rerank_body(shape: str, query: str, documents: Sequence[str], parameters: Ma
 
 
 def read_scores(payload: Mapping[str, Any], count: int) -> list[float]:
-    """Return scores in the order of the documents. ``ModelReplyError`` unless each has exactly one, and finite."""
+    """Return scores in the order of the documents. ``ModelReplyError`` unless each has exactly one finite score."""
     output = payload.get("output", payload)
     results = output.get("results") if isinstance(output, dict) else None
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):

@@ -1,4 +1,4 @@
-"""Embedding replies, checked into rows: counted, in order, of one length, finite, not zero, normalised."""
+"""Batch texts for embedding, validate replies into normalised rows, and cache vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def batches(texts: Sequence[str], most: int, tokens: int) -> Iterator[list[str]]:
-    """Split ``texts`` in order: at most ``most`` and about ``tokens`` per batch; a longer text is alone in its own."""
+    """Split ``texts`` into batches of at most ``most`` texts and about ``tokens``; a longer text is sent alone."""
     batch: list[str] = []
     held = 0
     for text in texts:
@@ -34,7 +34,7 @@ def batches(texts: Sequence[str], most: int, tokens: int) -> Iterator[list[str]]
 
 
 def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
-    """Return shape [count, dims], rows of length 1. Raises ``EmbeddingError``, which names rows by their index."""
+    """Return unit vectors of shape [count, dims]. Raise ``EmbeddingError`` for an invalid reply."""
     import numpy as np
 
     items = payload.get("data")
@@ -47,7 +47,7 @@ def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
 
 
 def _in_order(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """Sort by ``index`` if the server gives one: replies come in any order."""
+    """Sort items by ``index`` if the server sets it, since items may arrive in any order."""
     if len(items) != count:
         raise EmbeddingError(f"{count} texts were sent and {len(items)} vectors came back")
     if all(item.get("index") is None for item in items):
@@ -59,7 +59,7 @@ def _in_order(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 
 
 def _row(value: Any) -> NDArray[np.float32]:
-    """Decode a list of numbers, or little-endian float32 in base64."""
+    """Decode a list of numbers, or base64 of little-endian float32."""
     import numpy as np
 
     try:
@@ -74,7 +74,7 @@ def _row(value: Any) -> NDArray[np.float32]:
 
 
 def normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale rows to length 1. Raises ``EmbeddingError`` for NaN, infinity, and zeros, which have no direction."""
+    """Scale rows to length 1. Raise ``EmbeddingError`` for NaN, infinity, and zero vectors."""
     import numpy as np
 
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
@@ -85,7 +85,7 @@ def normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class VectorCache:
-    """Cache of the latest vectors, keyed by digest: the texts themselves are not kept. In memory only."""
+    """In-memory LRU cache of vectors, keyed by a digest so that it holds no texts."""
 
     def __init__(self, size: int) -> None:
         self._size = size

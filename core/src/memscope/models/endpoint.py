@@ -1,4 +1,4 @@
-"""``Endpoint``: a model's address and request options, written out or from a preset."""
+"""``Endpoint``: a model's address and request options, spelled out or from a preset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TAILS = (*PATHS.values(), "/completions", "/models")
 
 
 class Secret:
-    """A key shown only on explicit request: not by ``repr``, ``vars``, ``pickle`` or a log."""
+    """An API key that ``repr``, ``vars``, ``pickle`` and logs do not reveal."""
 
     __slots__ = ("_value",)
 
@@ -45,13 +45,13 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One model at one address. Raises ``ConfigError`` for invalid options.
+    """One model at one address. Raise ``ConfigError`` for invalid options.
 
-    ``parameters`` go into every request as they are (temperature, dimensions, ...); ``model`` is what the server sees.
-    ``languages`` None: any. ``shape`` is how rerank is spoken, ``structured`` the best there is for JSON replies.
-    One call lasts at most ``deadline_s`` (``query_deadline_s`` while a query waits: its vector, rerank), its repeated
-    requests included; after ``breaker_failures`` failed calls in a row the endpoint is left alone for ``breaker_s``.
-    ``concurrency`` is per event loop.
+    ``parameters`` (temperature, dimensions, ...) are added to every request; ``model`` is the name that the server
+    knows. ``languages`` None means any. ``shape`` is the rerank format, ``structured`` the strictest format for JSON
+    replies. ``deadline_s`` limits a call including retries, ``query_deadline_s`` calls that a query waits for (its
+    vector, rerank). After ``breaker_failures`` failed calls in a row, the circuit breaker rejects calls for
+    ``breaker_s``. ``concurrency`` is per event loop.
     """
 
     model: str
@@ -95,12 +95,12 @@ class Endpoint:
 
     @property
     def secret(self) -> str:
-        """Return the key in the clear, "" without one: for the header of a request and nothing else."""
+        """The key in plain text, "" if there is none. Use it for request headers only."""
         return self.key.get_secret_value() if self.key is not None and not isinstance(self.key, str) else ""
 
 
 def checked_url(url: str) -> str:
-    """Return ``url`` without a final slash. Raises ``ConfigError``, which never repeats a password."""
+    """Validate ``url`` and strip a final slash. Raise ``ConfigError``, which never repeats a password."""
     parts = _split(url.strip())
     if parts.username is not None or parts.password is not None:
         raise ConfigError("base_url holds a user name or password", hint="put the key into key, not into the address")
@@ -128,7 +128,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _refuse_metadata_service(host: str) -> None:
-    """Refuse link-local addresses: clouds hand out credentials there, and no model is served there."""
+    """Refuse link-local addresses, where clouds serve credentials and nobody serves models."""
     try:
         local = ipaddress.ip_address(host.partition("%")[0]).is_link_local
     except ValueError:
@@ -165,7 +165,7 @@ def _check_limits(endpoint: Endpoint) -> None:
 
 @cache
 def presets() -> Mapping[str, Mapping[str, Any]]:
-    """Return the presets of common servers; ``presets.yaml``."""
+    """Load the presets of common servers from ``presets.yaml``."""
     import yaml
 
     known: Mapping[str, Mapping[str, Any]] = yaml.safe_load(files(__package__).joinpath("presets.yaml").read_bytes())
@@ -175,10 +175,10 @@ def presets() -> Mapping[str, Mapping[str, Any]]:
 def endpoint(
     kind: ModelKind, preset: str = "", *, environ: Mapping[str, str] = os.environ, **settings: Any
 ) -> Endpoint:
-    """Return a preset's endpoint with ``settings`` on top; without a preset, ``settings`` alone.
+    """Build an endpoint from ``settings`` over those of a preset, if one is named.
 
-    ``environ`` gives the address and key that the preset names. That key is sent to the preset's own ``hosts`` or the
-    address in the environment, never to another ``base_url`` in the settings: a stranger gets only a key meant for it.
+    ``environ`` supplies the address and key variables that the preset names. The key is sent only to the preset's own
+    ``hosts`` or the address in the environment, never to another ``base_url``, so that no other server receives it.
     """
     configured = {name: value for name, value in settings.items() if value is not None}
     known = _preset(preset) if preset else {}
@@ -199,13 +199,13 @@ def endpoint(
 
 
 def key_variable(url: str) -> str:
-    """Return the variable that holds the key of the usual server at ``url``, "" for any other server."""
+    """Return the environment variable for the key of the preset server at ``url``, "" for other servers."""
     variables = (preset.get("key_env", "") for preset in presets().values() if _belongs(url, preset.get("hosts", ())))
     return str(next(variables, ""))
 
 
 def _belongs(url: str, hosts: Sequence[str]) -> bool:
-    """Return whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
+    """Check that ``url`` is https at one of ``hosts``; ".example.com" matches all its subdomains."""
     parts = _split(url.strip())
     host = parts.hostname or ""
     return parts.scheme == "https" and any(

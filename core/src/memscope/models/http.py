@@ -1,9 +1,9 @@
 """One HTTP request to an endpoint: JSON in, JSON or events out, every failure a typed error.
 
-Not the ``openai`` client: it has no rerank, returns a web page as a string, lets ``JSONDecodeError`` out, never gives
-up a dripping server, has no limit on a reply's size and takes 0.9 s to import, so each of its calls would need what
-stands here around it. ``httpx2``, which it is built on, does the HTTP and the events; its redirects are off (they would
-carry the conversation to whoever the server names), cookies too, and proxies of the environment unless ``trust_env``.
+The ``openai`` client is not used: it has no rerank, returns web pages as strings, leaks ``JSONDecodeError``, never
+gives up on a server that drips data, does not limit reply sizes and takes 0.9 s to import. Each call would need the
+same checks as here. ``httpx2``, its HTTP library, sends requests and parses events. Redirects are off because they
+would send the conversation to another server. Cookies are off, and environment proxies too unless ``trust_env`` is set.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 
     import httpx2
 
-QUOTA_S = 300.0  # payment required: an early retry cannot succeed
-MAX_DETAIL_CHARS = 2000  # characters of a server's message that an error keeps
+QUOTA_S = 300.0  # retry_after for a used-up quota, where an early retry cannot succeed
+MAX_DETAIL_CHARS = 2000  # an error's excerpt of the server's message
 WRONG_URL = "check base_url: it is what /chat/completions, /embeddings or /rerank is added to"
 
 
 class NotUnderstood(ModelRejected):
-    """The server rejects part of the request (400, 415, 422, 501): without an extra it may accept it."""
+    """The server rejects part of the request (400, 415, 422, 501) and may accept a simpler one."""
 
 
 class Http:
-    """Sends to one endpoint, with a connection pool for each event loop."""
+    """HTTP client of one endpoint, with a connection pool per event loop."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         if find_spec("httpx2") is None:
             raise ConfigError("a model endpoint needs httpx2", hint=install_hint("openai"))
-        if "openai" in sys.modules:  # its version 2 fails in any thread while another one imports httpx2
+        if "openai" in sys.modules:  # openai 2 fails in any thread while another thread imports httpx2: do it now
             _library()
         self.endpoint = endpoint
         self._clients = PerLoop(self._client)
@@ -64,7 +64,7 @@ class Http:
         self._certificates: ssl.SSLContext | None = None
 
     async def prepare(self) -> None:
-        """Read the library and the certificates, in a thread; the first request does so otherwise."""
+        """Load library and certificates in a thread. The first request does so otherwise."""
         if self._certificates is None:
             self._certificates = await asyncio.to_thread(_certificates, self.endpoint.trust_env)
 
@@ -88,12 +88,12 @@ class Http:
         return headers
 
     async def ask(self, path: str, body: Mapping[str, Json] | None = None) -> dict[str, Any]:
-        """Return the reply to ``body``, an object; without a body it is a GET. Raises a ``ModelError``."""
+        """POST ``body``, or GET without one, and return the JSON object of the reply. Raise ``ModelError``."""
         async with self._answer(path, body) as answer:
             return self._object(answer, await self._read(answer))
 
     async def events(self, path: str, body: Mapping[str, Json]) -> AsyncGenerator[dict[str, Any]]:
-        """Yield the objects of a stream, or the one object of a server that does not stream; end at ``[DONE]``."""
+        """Yield the objects of a stream up to ``[DONE]``, or the only object of a server that does not stream."""
         async with self._answer(path, {**body, "stream": True}) as answer:
             if not answer.is_success or "event-stream" not in answer.headers.get("content-type", ""):
                 yield self._object(answer, await self._read(answer))
@@ -104,7 +104,7 @@ class Http:
                 yield self._sound(_loads(event.data))
 
     async def close(self) -> None:
-        """Close the connections of every loop that still runs."""
+        """Close the connections of all running event loops."""
         for loop, client in self._clients.take():
             if loop is asyncio.get_running_loop():
                 await client.aclose()
@@ -113,8 +113,8 @@ class Http:
 
     @asynccontextmanager
     async def _answer(self, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
-        """Return the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
-        if self._missing_key:  # raise before a request: this server refuses all without a key
+        """Yield the unread response. Drop the library's exceptions, even as a cause, since they contain the request."""
+        if self._missing_key:  # this server refuses any request without a key
             message = f"no key is set for {self.endpoint.base_url}"
             raise ModelAuthError(message, hint=f"set key, or {self._missing_key} in the environment")
         await self.prepare()
@@ -151,7 +151,7 @@ class Http:
         return self._sound(value)
 
     def _sound(self, value: Any) -> dict[str, Any]:
-        """Return ``value`` if it is an object that reports no error; some servers answer 200 and an error."""
+        """Return ``value`` if it is an object without an error; some servers report errors with status 200."""
         if not isinstance(value, dict):
             raise ModelReplyError("the endpoint's answer is not a JSON object", hint=WRONG_URL)
         error = value.get("error")
@@ -162,7 +162,7 @@ class Http:
         return value
 
     def _refusal(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
-        """Return the error for an unsuccessful status. Its words may quote the prompt: they go to ``detail`` only."""
+        """Map an error status to an exception. Only ``detail`` has the server's text, which may quote the prompt."""
         secret = self.endpoint.secret
         detail = (text.replace(secret, "***") if secret else text)[:MAX_DETAIL_CHARS]
         message = f"the endpoint of {self.endpoint.model!r} answered {status}"
@@ -194,7 +194,7 @@ def _library() -> Any:
 
 
 def _certificates(trust_env: bool) -> ssl.SSLContext:
-    with suppress(ImportError):  # httpx2 imports it with the first connection, on the event loop
+    with suppress(ImportError):  # else httpx2 imports it on the event loop, with the first connection
         import_module("anyio._backends._asyncio")
     context: ssl.SSLContext = _library().create_ssl_context(trust_env=trust_env)
     return context
@@ -209,14 +209,14 @@ def _dumps(body: Mapping[str, Json]) -> bytes:
 
 
 def _loads(text: str) -> Any:
-    """Return the value, or None: an exception would carry the text with it."""
+    """Parse JSON; None if it is invalid, because an exception would contain the text."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if valid."""
+    """Read ``Retry-After-Ms`` or ``Retry-After`` (seconds or a date) as seconds; None if missing or invalid."""
     value = headers.get("retry-after", "")
     readings: tuple[Callable[[], float], ...] = (
         lambda: float(headers["retry-after-ms"]) / 1000,

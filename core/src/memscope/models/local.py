@@ -1,8 +1,8 @@
-"""An embedding model in this process: ONNX models of fastembed (the extra ``local``). Nothing leaves the machine.
+"""Embedding in this process with fastembed's ONNX models (the extra ``local``). No text leaves the machine.
 
-A model is loaded once per process, in a thread of its own: from fastembed's cache, from a folder
-(``parameters.specific_model_path``), or on first use from the hub that fastembed knows. Who asks meanwhile waits for it
-within the deadline of the call.
+A model is loaded once per embedder, in its own thread: from fastembed's cache, from a folder
+(``parameters.specific_model_path``), or downloaded on first use. Documents to embed wait for it within their deadline;
+a query waits a few seconds, then fails with ``ModelUnavailable``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("memscope")
 EMBED_DEADLINE_S, QUERY_DEADLINE_S = 60.0, 5.0
-RELOAD_AFTER_S = 60.0  # after a model that cannot be loaded
+RELOAD_AFTER_S = 60.0  # pause after a failed load
 TEXTS_PER_RUN = 64
 MAX_CACHED_QUERIES = 1024
 MODEL_FOLDER_HINT = (
@@ -47,7 +47,7 @@ SUGGESTED = "for example BAAI/bge-small-en-v1.5; fastembed's documentation lists
 
 
 class FastEmbedder:
-    """``Embedder``. ``parameters`` are arguments of ``fastembed.TextEmbedding``: cache_dir, threads, and the like."""
+    """``Embedder`` over fastembed. ``parameters`` are arguments of ``fastembed.TextEmbedding`` (cache_dir, threads)."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class FastEmbedder:
         self._deadline_s, self._query_deadline_s, self._batch = deadline_s, query_deadline_s, batch_texts
         self._space = VectorSpace(model, 0)
         self._cache = VectorCache(MAX_CACHED_QUERIES)
-        self._lock = threading.Lock()  # of what is being loaded; taken on event loops, so never held for long
-        self._running = threading.Lock()  # one call at a time: each uses all threads that it may
+        self._lock = threading.Lock()  # guards _loading; taken on event loops, so never held long
+        self._running = threading.Lock()  # one inference at a time: each uses all its threads
         self._loading: Future[Any] | None = None
         self._begun = 0.0
         self._pid = os.getpid()
@@ -82,12 +82,12 @@ class FastEmbedder:
         return self._space
 
     async def prepare(self) -> None:
-        """Begin to load the model, and wait for it a little: one that is in the cache is there within seconds."""
+        """Start loading the model and wait up to ``query_deadline_s``: a cached model loads within seconds."""
         loading = asyncio.wrap_future(self._load())
         left = self._begun + self._query_deadline_s - time.monotonic()
         await asyncio.wait([loading], timeout=max(left, 0.0))
         if loading.done():
-            loading.exception()  # the call that needs the model raises it
+            loading.exception()  # mark it as retrieved; the call that needs the model raises it
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
         rows = await self._within(deadline_s or self._deadline_s, list(texts), query=False)
@@ -127,7 +127,7 @@ class FastEmbedder:
             with self._running:
                 vectors = model.query_embed(texts) if query else model.passage_embed(texts, batch_size=self._batch)
                 rows = np.stack([np.asarray(row, np.float32) for row in vectors])
-        except Exception as error:  # its words may be those of a conversation
+        except Exception as error:  # its message may quote the conversation
             raise EmbeddingError(f"the local model failed: {type(error).__name__}") from None
         spent = (time.perf_counter() - began) * 1000
         count(Usage(calls=1, prompt_characters=sum(map(len, texts)), milliseconds=spent))
@@ -136,7 +136,7 @@ class FastEmbedder:
     # ---- loading
 
     def _load(self) -> Future[Any]:
-        """Return the model to be; begins to load it, again in a forked process and some time after a failure."""
+        """Return a future of the model. Load it once, but again after a fork and ``RELOAD_AFTER_S`` after a failure."""
         with self._lock:
             loading = self._loading
             failed = loading is not None and loading.done() and loading.exception() is not None
@@ -176,7 +176,7 @@ def _loaded(name: str, parameters: dict[str, Json]) -> Any:
         raise
     except TypeError as error:
         raise ModelRejected(f"the local model {name!r} does not take these parameters", detail=str(error)) from None
-    except Exception as error:  # of the hub, the disk, the runtime
+    except Exception as error:  # download, disk or ONNX runtime
         raise ModelUnavailable(
             f"the local model {name!r} cannot be loaded", hint=MODEL_FOLDER_HINT, detail=str(error)
         ) from None

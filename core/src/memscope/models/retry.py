@@ -1,7 +1,7 @@
-"""Calls of any model: one deadline around the retries, a circuit breaker, a limit on concurrent calls.
+"""Retries for calls of any model: one deadline around all attempts, a circuit breaker, a limit on concurrent calls.
 
-A client library's own retries are no safety net: its timeout is per read, so a dripping server is never given up, and
-three tries of ten minutes are half an hour (measured). So there is one deadline here, and everything happens within it.
+The retries of client libraries are not enough. Their timeout is per read, so a server that drips data never times out,
+and three attempts of ten minutes took half an hour when measured. Here one deadline covers everything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_PAUSE_S = 8.0
 
 
 class PerLoop(Generic[T]):
-    """One ``T`` per event loop, made on first use: connections and semaphores belong to their loop."""
+    """One ``T`` per event loop, created on first use, for connections and semaphores, which are bound to a loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -39,12 +39,12 @@ class PerLoop(Generic[T]):
         with self._lock:
             if loop not in self._made:
                 for old in [old for old in self._made if old.is_closed()]:
-                    del self._made[old]  # the entry refers to its loop and would keep it
+                    del self._made[old]  # its value refers to the loop, so the weak key never expires
                 self._made[loop] = self._make()
             return self._made[loop]
 
     def here(self, *, keep: bool = True) -> T | None:
-        """Return the entry of the running event loop, if there is one; without ``keep``, remove it."""
+        """Return the entry of the running event loop, None if it has none. Without ``keep``, remove it."""
         with self._lock:
             return (self._made.get if keep else self._made.pop)(asyncio.get_running_loop(), None)
 
@@ -56,7 +56,7 @@ class PerLoop(Generic[T]):
 
 
 class Breaker:
-    """Circuit breaker: after ``failures`` failed calls in a row none for ``seconds``; then one is let through."""
+    """Circuit breaker: opens for ``seconds`` after ``failures`` failed calls in a row, then lets one call through."""
 
     def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.failures, self.seconds = failures, seconds
@@ -85,7 +85,7 @@ class Breaker:
 
 
 class Deadline:
-    """Seconds left to wait. Time that a reader spends between items of a stream is not counted."""
+    """Remaining seconds to wait. The time that a consumer spends between items of a stream does not count."""
 
     def __init__(self, seconds: float) -> None:
         if isinstance(seconds, bool) or not 0 < seconds < math.inf:
@@ -104,11 +104,11 @@ class Deadline:
             expired = True
         finally:
             self.left -= time.monotonic() - began
-        if expired:  # outside of the except clause: what was cancelled is nobody's business
+        if expired:  # raised outside the except clause, so that the error has no context
             raise ModelTimeout(f"no answer within {self.seconds:g} s", hint="try again, or raise deadline_s")
 
     async def over(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Yield the items; wait for each no longer than the time left."""
+        """Yield the items, waiting for each no longer than the remaining time."""
         async with aclosing(items):
             while True:
                 async with self():
@@ -120,7 +120,7 @@ class Deadline:
 
 
 class Caller:
-    """Calls one endpoint. ``work`` makes one request and may be run again."""
+    """Calls one endpoint with retries. ``work`` sends one request and may run several times."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -128,7 +128,7 @@ class Caller:
         self._slots = PerLoop(lambda: asyncio.Semaphore(endpoint.concurrency))
 
     async def call(self, work: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
-        """Repeat ``work()`` while that may help. Raises ``ModelTimeout`` at the deadline, else the last error."""
+        """Run ``work()`` until it succeeds. Raise ``ModelTimeout`` at the deadline, or the last error worth no retry."""
 
         async def once() -> AsyncGenerator[T]:
             yield await work()
@@ -137,9 +137,9 @@ class Caller:
         return reply
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
-        """Return seconds until the next attempt; raises ``error`` when there is none worth making.
+        """Return the seconds until the next attempt; raise ``error`` if no attempt or time is left.
 
-        Exponential with jitter, so that many callers do not come back at once, and never sooner than the server asked.
+        Exponential backoff with jitter, and never shorter than the server's ``Retry-After``.
         """
         longest = min(MAX_PAUSE_S, self.endpoint.first_pause_s * 2 ** (attempt - 1))
         pause = max(error.retry_after or 0.0, random.uniform(longest / 2, longest))
@@ -148,7 +148,7 @@ class Caller:
         return pause
 
     async def stream(self, work: Callable[[], AsyncGenerator[T]], deadline_s: float | None = None) -> AsyncGenerator[T]:
-        """Yield the items of ``work()``; run it again only if it gave none."""
+        """Yield the items of ``work()``. Retry only before the first item."""
         deadline = Deadline(self.endpoint.deadline_s if deadline_s is None else deadline_s)
         async with self._slot(deadline), self._watched():
             for attempt in count(1):
@@ -178,7 +178,7 @@ class Caller:
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
-        """Report the result to the breaker. Any answer but "too many" counts as a reachable server."""
+        """Report the result to the breaker. Any reply proves the server reachable; rate limits count neither way."""
         self.breaker.check()
         try:
             yield

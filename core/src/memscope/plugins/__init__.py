@@ -1,1 +1,1 @@
-"""Plugins: hooks, loading, and the registries of what they bring."""
+"""Plugins: their hooks, loading, and registries."""

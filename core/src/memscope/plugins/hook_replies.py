@@ -1,6 +1,6 @@
-"""Check of the reply of a ``before`` hook: memscope's objects with sound values, of the same user, agent and session.
+"""Validate the reply of a ``before`` hook: memscope's own types, valid values, the same user, agent and session.
 
-Raises ``InputError``; the caller names the plugin. A reply may narrow a scope (set an agent or session that was unset).
+Errors are ``InputError``; the caller adds the plugin's name. A reply may narrow a scope: set an unset agent or session.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memscope.validation import Limits
 
 
 def check(operation: str, original: Any, reply: object, limits: Limits) -> None:
-    """Raise ``InputError`` unless ``reply`` can take the place of ``given``."""
+    """Raise ``InputError`` unless ``reply`` can replace ``original``."""
     _CHECKS[operation](original, reply, limits)
 
 

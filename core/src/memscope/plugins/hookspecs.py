@@ -1,11 +1,11 @@
 """The hooks of plugins. A hook is a function of a plugin whose name begins with ``memscope_``.
 
-Registration hooks call ``register(name, what)``; ``what`` is an object or "module:Object", imported on use. A hook that
-raises leaves its whole plugin out, with a warning; memscope does not start if ``plugins.require`` names the plugin.
+Registration hooks call ``register(name, what)``; ``what`` is an object or "module:Object", imported on use. If a hook
+raises, the whole plugin is skipped with a warning; memscope does not start if ``plugins.require`` names it.
 
-Operation hooks may be async, and may omit parameters. A ``before`` hook returns a replacement of its first argument, or
-None to keep it; an exception refuses the call, and nothing is stored. The result of an ``after`` hook is ignored; an
-exception is logged once.
+Operation hooks may be async and may omit parameters. A ``before`` hook returns a replacement for its first argument, or
+None to keep it. If it raises, the call is refused and nothing is stored. The result of an ``after`` hook is ignored,
+and its first exception is logged.
 """
 
 from __future__ import annotations
@@ -103,12 +103,12 @@ def memscope_register_commands(cli: click.Group) -> None:
         cli: The group of all commands.
 
     Raises:
-        Exception: Leaves the plugin's commands out, with a warning.
+        Exception: Skips the plugin's commands, with a warning.
     """
 
 @hookspec
 def memscope_before_add_turns(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
-    """Replace or refuse turns before they get keys.
+    """Replace or reject turns before they get keys.
 
     Args:
         turns: Validated turns.
@@ -133,7 +133,7 @@ def memscope_after_add_turns(report: AddReport, scope: Scope) -> Maybe[object]:
     """
 @hookspec
 def memscope_before_consolidate(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
-    """Replace or refuse a batch of turns before the model is asked.
+    """Replace or reject a batch of turns before the model is called.
 
     Args:
         turns: The batch.
@@ -158,7 +158,7 @@ def memscope_after_consolidate(report: WorkReport, scope: Scope) -> Maybe[object
     """
 @hookspec
 def memscope_before_reflect(observations: Sequence[Observation], scope: Scope) -> Maybe[Sequence[Observation]]:
-    """Replace or refuse a batch of observations before the model is asked.
+    """Replace or reject a batch of observations before the model is called.
 
     Args:
         observations: The batch.
@@ -183,10 +183,10 @@ def memscope_after_reflect(report: WorkReport, scope: Scope) -> Maybe[object]:
     """
 @hookspec
 def memscope_before_retrieve(query: Request, scope: Scope) -> Maybe[Request]:
-    """Replace or refuse a query before the search.
+    """Replace or reject a query before the search.
 
     Args:
-        query: What the caller asks for.
+        query: The caller's request.
         scope: User, agent and session of the query.
 
     Returns:
@@ -208,7 +208,7 @@ def memscope_after_retrieve(retrieval: Retrieval, scope: Scope) -> Maybe[object]
     """
 @hookspec
 def memscope_before_forget(select: Select, scope: Scope) -> Maybe[Select]:
-    """Replace or refuse a selection before anything is removed.
+    """Replace or reject a selection before anything is deleted.
 
     Args:
         select: The caller's selection.
@@ -222,7 +222,7 @@ def memscope_before_forget(select: Select, scope: Scope) -> Maybe[Select]:
     """
 @hookspec
 def memscope_after_forget(report: ForgetReport, scope: Scope) -> Maybe[object]:
-    """Run after records were removed.
+    """Run after records were deleted.
 
     Args:
         report: The receipt.

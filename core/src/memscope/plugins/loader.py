@@ -1,8 +1,8 @@
-"""Plugins: what they register, and their part in the operations. ``plugins/hookspecs.py`` lists every hook.
+"""Load plugins, collect their registrations, and call their hooks. ``plugins/hookspecs.py`` lists every hook.
 
-A ``Plugins`` belongs to one memory; nothing is global. Entry points of the group ``memscope`` are loaded one by one:
-one that cannot load is kept in ``listed()`` with the reason and stops no other. pluggy keeps, checks and orders the
-hooks; it can neither await them nor isolate one from the next, so ``before`` and ``after`` call them themselves.
+Each memory has its own ``Plugins``. Entry points of the group ``memscope`` are loaded one by one; one that fails does
+not affect the others and stays in ``listed()`` with the reason. pluggy stores, checks and orders the hooks. It can
+neither await them nor isolate one from the next, so ``before`` and ``after`` call them directly.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ENTRY_POINT_GROUP = "memscope"
 HOOK_PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
 REGISTRIES: tuple[RegistryKind, ...] = get_args(RegistryKind)
-# Read of every text, or offered to every model, whichever memory asks.
+# Registrations that apply to all memories of the process, not only to the one that loaded the plugin.
 _FOR_THE_PROCESS: Mapping[RegistryKind, Callable[[str, object, str], None]] = {
     "languages": languages.register, "recognisers": recognisers.register, "tools": register_tool,
 }  # fmt: skip
@@ -52,7 +52,7 @@ __all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One line of ``memscope plugins``. ``state`` "broken" and "blocked" come with a ``reason``."""
+    """One line of ``memscope plugins``. ``reason`` explains the states "broken" and "blocked"."""
 
     name: str
     state: Literal["loaded", "blocked", "broken"]
@@ -60,12 +60,12 @@ class Plugin:
     version: str = ""
     file: str = ""
     hooks: tuple[str, ...] = ()
-    adapters: tuple[str, ...] = ()  # frameworks that it registered an adapter for
+    adapters: tuple[str, ...] = ()  # frameworks for which it registered an adapter
     reason: str = ""
 
 
 class _Hooks(pluggy.PluginManager):
-    """The name makes a hook, so that a plugin need not import anything of ours, and a misspelt one is seen."""
+    """Recognise hooks by name: plugins need no import from memscope, and misspelt hooks are detected."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
         marked = super().parse_hookimpl_opts(plugin, name)
@@ -77,7 +77,7 @@ class _Hooks(pluggy.PluginManager):
 class Plugins:
     """The plugins of one memory: built-ins, then entry points, then ``extra`` objects.
 
-    Raises ``PluginError`` for a bad ``extra`` and for a required one that is missing.
+    Raise ``PluginError`` for an invalid ``extra`` object and for a required plugin that is missing.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Plugins:
         for module in DEFAULT_PLUGINS:
             self._add(import_module(module), module)
         installed = entry_points(group=ENTRY_POINT_GROUP)
-        for entry in {(entry.name, entry.value): entry for entry in installed}.values():  # once, editable over a wheel
+        for entry in {(entry.name, entry.value): entry for entry in installed}.values():  # listed twice if editable
             self._load(entry)
         for plugin in extra:
             self._add(plugin, _name(plugin))
@@ -136,7 +136,7 @@ class Plugins:
         return ""
 
     def _add(self, plugin: object, name: str, about: Plugin | None = None) -> None:
-        """Register a plugin as a whole, or raise and leave nothing of it."""
+        """Register all of a plugin, or raise and undo the registration."""
         if name in self._listed:
             raise PluginError(f"two plugins are named {name!r}", hint="give one of them another name")
         try:
@@ -145,14 +145,14 @@ class Plugins:
             self._take_registrations(name)
         except (Exception, SystemExit) as error:
             self._remove(name)
-            if isinstance(error, pluggy.PluginValidationError):  # an argument that the hook does not have
+            if isinstance(error, pluggy.PluginValidationError):  # such as an unknown argument of a hook
                 raise PluginError(f"plugin {name!r}: {one_line(error)}") from error
             raise
         self._listed[name] = replace(about or Plugin(name, "loaded"), file=_file(plugin), hooks=hooks,
                                      adapters=self._registries["adapters"].names_of(name))  # fmt: skip
 
     def _checked(self, plugin: object, name: str) -> tuple[str, ...]:
-        """The names of the plugin's hooks, each one that there is and that can be called as it is."""
+        """Return the names of the plugin's hooks. Raise ``PluginError`` if one is unknown or cannot be called."""
         callers = sorted(self._hooks.get_hookcallers(plugin) or (), key=lambda caller: caller.name)
         for caller in callers:
             if not caller.has_spec():
@@ -188,33 +188,33 @@ class Plugins:
                 message = f"plugin {name!r} is required and {plugin.state}: {plugin.reason}"
                 raise PluginError(message, hint=f"{mend}, or take it out of plugins.require")
 
-    # ---- what was registered
+    # ---- registered objects
 
     def listed(self) -> list[Plugin]:
-        """The plugins, in the order they were loaded."""
+        """Return the plugins in the order they were loaded."""
         return list(self._listed.values())
 
     def registered(self, kind: RegistryKind) -> Mapping[str, Any]:
         return self._registries[kind]
 
     def workers(self, operation: str) -> Mapping[str, Any]:
-        """The workers of an operation by name, each imported when it is looked up."""
+        """Return the workers of an operation by name. A lookup imports the worker."""
         return self._registries["workers"].under(f"{operation}.")
 
     def features(self) -> tuple[Any, ...]:
-        """The features that plugins add to the ranking: each under its own name, of its own."""
+        """Return the features that plugins add to the ranking."""
         registry = self._registries["features"]
         return tuple(registry[name] for name in registry)
 
     def check_workers(self, pipelines: Mapping[str, Sequence[str]]) -> None:
-        """Raise ``ConfigError`` for a name in ``pipelines`` that nobody registered; nothing is imported."""
+        """Raise ``ConfigError`` for an unregistered name in ``pipelines``, without importing any worker."""
         for operation, names in pipelines.items():
             known = self.workers(operation)
             for name in (name for name in names if name not in known):
                 raise ConfigError(f"{operation} has no worker {name!r}", hint=nearest(name, known))
 
     def make_store(self, location: str, settings: Settings) -> Store:
-        """``scheme://...`` names a registered store, ":memory:" the one in memory; all else is a SQLite file's path."""
+        """Open ``scheme://...`` with the registered store, ":memory:" in memory, any other location with SQLite."""
         scheme = location.partition("://")[0] if "://" in location else "sqlite"
         if scheme not in self.registered("stores") and (reason := self._why_missing(scheme)):
             raise ConfigError(f"the store {scheme}:// is not there: {reason[0]}", hint=reason[1])
@@ -232,14 +232,14 @@ class Plugins:
         return None
 
     def make_model(self, kind: Literal["chat", "embedding", "rerank"], settings: Settings) -> Any:
-        """The model of that section of the settings; None where there is no such section."""
+        """Create the model for a section of the settings; None if the section is unset."""
         section = getattr(settings, kind)
         if section is None:
             return None
         return self._registries["models"].under(f"{kind}.")[section.provider](section, settings)
 
     def add_commands(self, cli: click.Group) -> None:
-        """A plugin whose commands fail is reported; the command line works without them."""
+        """Add the plugins' commands to the command line; log and skip those of a plugin that fails."""
         for impl in _in_order(self._hooks.hook.memscope_register_commands):
             try:
                 _call(impl, {"cli": cli})
@@ -249,7 +249,7 @@ class Plugins:
     # ---- operations
 
     async def before(self, operation: str, value: T, **context: Any) -> T:
-        """Pass ``value`` through the plugins' hooks in order. ``PluginError`` refuses the call."""
+        """Pass ``value`` through the hooks in order. Raise ``PluginError`` if one refuses the call."""
         for impl, parameters in self._operations[f"{HOOK_PREFIX}before_{operation}"]:
             try:
                 reply = await self._answer(impl, _arguments(parameters, value, context))
@@ -270,7 +270,7 @@ class Plugins:
             raise PluginError(message, hint="nothing was stored") from None
 
     async def after(self, operation: str, value: object, **context: Any) -> None:
-        """Call the plugins' hooks; an error is logged once per plugin and operation, without its text."""
+        """Call the hooks. Log errors once per plugin and operation, without their text."""
         for impl, parameters in self._operations[f"{HOOK_PREFIX}after_{operation}"]:
             try:
                 await self._answer(impl, _arguments(parameters, value, context))
@@ -291,7 +291,7 @@ class Plugins:
 
 
 def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:
-    """pluggy calls from the end of its list: the plugin registered last goes first, but for tryfirst and trylast."""
+    """Order hooks as pluggy calls them: last registered first, except for tryfirst and trylast."""
     return caller.get_hookimpls()[::-1]
 
 

@@ -1,9 +1,8 @@
 """The built-in redactor: masks secrets before anything is stored. The setting ``redaction.mask`` turns it on.
 
-Turns are masked before their keys are made of them, everything that is written once more on its way into the store
-(``RedactingStore``), so that no way of writing goes past it. An id is never changed: under another one nothing would
-be found, two sessions might become one, and a digest could be guessed by whoever has the file. A write whose ids hold a
-secret is refused instead.
+Turns are masked before their keys are computed. ``RedactingStore`` masks every write again, so that none bypasses the
+redactor. Ids are never changed: records would not be found under a masked id, two sessions might collide, and a digest
+could be guessed from the file. A write whose ids contain a secret is refused instead.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ if TYPE_CHECKING:
     from memscope.stores import Store
 
 IDS = frozenset({"key", "id", "ids", "name", "namespace", "label", "origin", "superseded_by", "sources"})
-PLAIN = frozenset({"role", "author", "kind", "scope", "speaker"})  # not ids, and no texts either
-#: Parts of ids that are no secrets: UUIDs, digests, and numbers in one piece, as messengers give to users and threads.
+PLAIN = frozenset({"role", "author", "kind", "scope", "speaker"})  # neither ids nor free text
+#: Parts of ids that are not secrets: UUIDs, and long numbers such as messengers use for users and threads.
 NUMBERING = re.compile(rf"{UUID}|(?<!\d)\d{{13,}}(?!\d)")
-OFTEN_USERS = frozenset({"email"})  # applications name users by their addresses
+OFTEN_USERS = frozenset({"email"})  # kinds allowed in user ids: many applications use e-mail addresses
 
 
 class Redaction:
-    """Masks these kinds of secrets in records. A ``tag`` tells speakers apart whose names are masked."""
+    """Masks the given kinds of secrets in records. A ``tag`` distinguishes speakers whose names are masked."""
 
     def __init__(self, kinds: frozenset[str]) -> None:
         self.kinds = kinds
@@ -53,7 +52,7 @@ class Redaction:
 
     @property
     def hooks(self) -> tuple[Redaction, ...]:
-        """The plugin, registered before all others: its hook sees what they made of the turns."""
+        """This object as a plugin. It is registered first, so that its hook runs last, on the other plugins' turns."""
         return (self,) if self.kinds else ()
 
     async def memscope_before_add_turns(self, turns: Sequence[Turn]) -> list[Turn]:
@@ -61,13 +60,13 @@ class Redaction:
         return [self.texts(turn, tag) for turn in turns]
 
     def redact(self, value: Any) -> Any:
-        """Mask a record, or any other value."""
+        """Mask a text or a record."""
         if not self.kinds:
             return value
         return self.value(value) if isinstance(value, str) else self.record(value)
 
     def record(self, record: StoredType, tag: Tag | None = None) -> StoredType:
-        """Return a new record with its texts masked. ``InputError`` for an id with a secret."""
+        """Mask the texts of a new record. Raise ``InputError`` if one of its ids contains a secret."""
         self.check_scope(record.scope)
         for column in fields(record):
             if column.name in IDS:
@@ -96,18 +95,18 @@ class Redaction:
         return replace(record, **changes) if changes else record
 
     def store(self, store: Store) -> Store:
-        """Return the store behind this redactor, or as it is where there is nothing to mask."""
+        """Wrap the store in a ``RedactingStore``, unless there is nothing to mask."""
         self._behind = store
         return cast("Store", RedactingStore(store, self)) if self.kinds else store
 
     async def tag(self) -> Tag:
-        """Return what tells masked names apart: four digits under the store's secret, too few to find the name by."""
+        """Return a function from name to tag: 4 hex digits keyed with the store's secret, too few to recover a name."""
         assert self._behind is not None
         secret = await self._behind.secret()
         return lambda name: digest(secret, "redacted", name).hex()[:4]
 
     def value(self, value: Any) -> Any:
-        """Return a text, a quote, a sentence or a JSON object with its secrets masked; anything else as it is."""
+        """Mask secrets in a text, quote, sentence, tuple or JSON object; return anything else unchanged."""
         if isinstance(value, str):
             return mask(value, self.kinds)
         if isinstance(value, Quote | Sentence):
@@ -117,7 +116,7 @@ class Redaction:
         return self.json(value) if isinstance(value, Mapping) else value
 
     def json(self, value: Json) -> Json:
-        """Return a JSON value with its secrets masked, in keys and whole numbers too."""
+        """Mask secrets in a JSON value, including its keys and integers."""
         if isinstance(value, Mapping):
             return dict(self._items(value))
         if isinstance(value, list | tuple):
@@ -128,7 +127,7 @@ class Redaction:
         return mask(value, self.kinds) if isinstance(value, str) else value
 
     def _items(self, mapping: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
-        """Yield masked keys and values; keys that would become one are numbered, so that none is lost."""
+        """Yield masked keys and values. Number keys that become equal by masking, so that none is lost."""
         taken = set(mapping)
         for key, inner in mapping.items():
             name, number = mask(key, self.kinds), 1
@@ -139,11 +138,11 @@ class Redaction:
             yield name, self.json(inner)
 
     def new(self, change_set: ChangeSet) -> ChangeSet:
-        """Return a change set that brings records in: its new ones are checked."""
+        """Mask a change set that adds records from outside, and check the ids of the new ones."""
         return self.work(replace(change_set, new=tuple(map(self.record, change_set.new))))
 
     def work(self, change_set: ChangeSet) -> ChangeSet:
-        """Return a change set that was made of records of the store: its ids are the store's already."""
+        """Mask a change set derived from stored records, whose ids need no check."""
         revised = tuple(Revision(self.texts(revision.memory), revision.expected) for revision in change_set.revised)
         return replace(
             change_set, new=tuple(map(self.texts, change_set.new)), revised=revised, report=self.json(change_set.report)
@@ -151,7 +150,7 @@ class Redaction:
 
 
 def secrets_in(value: Any, kinds: Set[str] = frozenset(SECRET_KINDS)) -> set[str]:
-    """Return the kinds of secrets in a record, in its ids too."""
+    """Return the kinds of secrets in a record, including its ids."""
     if isinstance(value, str):
         return set(find(value, kinds))
     if is_dataclass(value):
@@ -169,11 +168,11 @@ def _in_ids(ids: str | Sequence[str] | None, kinds: Set[str]) -> set[str]:
 
 
 class RedactingStore:
-    """A store behind a redactor: what is written to it is masked, everything else is the store's own."""
+    """Wraps a store and masks everything that is written to it; all other calls pass through."""
 
     def __init__(self, store: Store, redaction: Redaction) -> None:
         self._store, self._redaction = store, redaction
-        for name in dir(store):  # found by isinstance with a protocol too, which __getattr__ is not
+        for name in dir(store):  # attributes, because isinstance with a protocol ignores __getattr__
             if (
                 not name.startswith("_")
                 and not hasattr(type(self), name)
@@ -200,7 +199,7 @@ class RedactingStore:
         await self._store.add_tombstones(user, ids, [self._redaction.record(receipt) for receipt in receipts])
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
-        """Name what goes by its ids where the session would stand in the receipt."""
+        """Select by ids if the session contains a secret: the receipt would store the session."""
         if select.session and any(find(select.session, self._redaction.kinds)):
             ids = frozenset(key.id for key in await self._store.keys(select))
             select = replace(select, session=None, ids=ids)

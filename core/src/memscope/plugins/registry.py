@@ -1,4 +1,4 @@
-"""Registries: names mapped to the objects that plugins registered; and the tools for models, of the whole process."""
+"""Registries of the objects that plugins register by name, and the process-wide registry of tools for models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Registration:
 
 @dataclass
 class Registry(Mapping[str, Any]):
-    """The registered names of one kind. A lookup imports the object of the name."""
+    """The registered objects of one kind by name. A lookup imports the object."""
 
     kind: str
     prefix: str = ""
@@ -39,7 +39,7 @@ class Registry(Mapping[str, Any]):
         self.entries[name] = Registration(what, plugin)
 
     def under(self, prefix: str) -> Registry:
-        """A view of the names with this prefix, by the rest of the name."""
+        """Return a view of the names with this prefix, without the prefix."""
         return Registry(self.kind, self.prefix + prefix, self.entries)
 
     def names_of(self, plugin: str) -> tuple[str, ...]:
@@ -69,14 +69,14 @@ class Registry(Mapping[str, Any]):
 
 # ----------------------------------------------------------------------------------------------------------- the tools
 
-_tools: dict[str, object] = {}  # an adapter may know its tools before its memory
+_tools: dict[str, object] = {}  # process-wide: an adapter may need its tools before it has a memory
 
 
 def register_tool(name: str, what: object, plugin: str) -> None:
-    """Take up a tool, or the place of one, "module:function".
+    """Register a tool: a function, or "module:function".
 
     Raises:
-        ConfigError: another plugin's tool has this name.
+        ConfigError: Another plugin registered this name.
     """
     take_up(_tools, name, what, "tool", plugin)
 
@@ -86,5 +86,5 @@ def model_tools() -> Mapping[str, Any]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error as one line of at most 300 characters."""
+    """Format an error as one line of at most 300 characters."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -1,7 +1,7 @@
 """System prompts: ``<language>/<worker>.md``, one file per worker, one system message per file.
 
-Conversations never stand in them; they come as data in the user message (``enclose``). A folder of the user's with the
-same layout replaces single files.
+Prompts never contain conversations; these are sent as data in the user message (``enclose``). A folder with the same
+layout (setting ``prompts``) overrides single files.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ COMMENT = re.compile(
 
 
 class Prompts:
-    """Prompts in force, read once: those of ``folder`` before the built-in ones. ``ConfigError`` for an invalid one."""
+    """The prompts, read once: those in ``folder`` override the built-in ones. ``ConfigError`` if one is invalid."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._replacements = _read_folder(Path(folder).expanduser()) if folder else {}
-        built_in()  # read here: a memory is made in a thread, a call on the event loop may not read files
+        built_in()  # fill the cache now: memories are opened in a thread, later calls must not block the event loop
 
     def text(self, name: str, language: str, **variables: str) -> str:
-        """Return the prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
+        """Return the prompt with its variables filled in. ``ConfigError`` for a missing or unknown variable."""
         path = _path(name, language)
         _check_known(path)
         return fill(*self._replacements.get(path, (path, built_in()[path])), variables)
 
     def messages(self, name: str, texts: Sequence[str], data: Json, **variables: str) -> list[Message]:
-        """Return the prompt in the language of ``said``; ``data`` stands inside a boundary that is new each time."""
+        """Return the prompt in the language of ``texts``, and ``data`` as the user message inside a random boundary."""
         inside, boundary = enclose(data)
         system = self.text(name, language_of("\n".join(texts)), boundary=boundary, **variables)
         return [Message(role="system", content=system), Message(role="user", content=inside)]
 
 
 def enclose(data: Json) -> tuple[str, str]:
-    """Put ``data`` as JSON between two unguessable lines; also returns that line."""
+    """Put ``data`` as JSON between two copies of an unguessable line, and return both text and line."""
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     boundary = f"<{secrets.token_hex(8)}>"
     while boundary in written:  # pragma: no cover - one in 2**64
@@ -57,7 +57,7 @@ def enclose(data: Json) -> tuple[str, str]:
 
 
 def visible(text: str) -> str:
-    """Return ``text`` without invisible characters: tags, directions, joiners that join nothing."""
+    """Remove invisible characters: tags, direction marks, and joiners at the edge of a word."""
     return text if text.isascii() else COMMENT.sub("", text)
 
 
@@ -76,13 +76,13 @@ def fill(where: str, source: str, variables: dict[str, str]) -> str:
 @depends_on_languages
 @lru_cache(1)
 def built_in() -> dict[str, str]:
-    """Return every prompt of the registered languages, by "language/worker.md"."""
+    """Return the prompts of all registered languages by path, "language/worker.md"."""
     folders = ((one.code, one.prompts) for one in languages.registered() if one.prompts)
     return {f"{code}/{file.name}": file.read_text("utf-8") for code, folder in folders for file in folder.glob("*.md")}
 
 
 def _path(name: str, language: str) -> str:
-    """Return the prompt in a language; where it has none, in the first one that was registered."""
+    """Return the path of a prompt, in the first registered language if ``language`` lacks it."""
     path = f"{language}/{name}.md"
     return path if path in built_in() else f"{next(iter(built_in())).partition('/')[0]}/{name}.md"
 
@@ -93,9 +93,9 @@ def _check_known(path: str) -> None:
 
 
 def _read_folder(folder: Path) -> dict[str, tuple[str, str]]:
-    """Return the file and the text of each prompt in the folder.
+    """Read the file name and text of each prompt in the folder, by path.
 
-    ``ConfigError`` at once for one that no worker reads, or with variables that its worker does not give.
+    Raise ``ConfigError`` for a prompt that no worker uses, or whose variables differ from the built-in prompt's.
     """
     if not folder.is_dir():
         hint = "set prompts to a folder that is there, or leave it out for memscope's own"

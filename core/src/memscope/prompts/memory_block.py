@@ -1,4 +1,4 @@
-"""The block of memories in a prompt: built, recognised, removed; and the choice of a query."""
+"""Build, recognise and remove the block of memories in a prompt; choose the query for a recall."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ QUERY_CHARACTERS = 4_000
 
 
 def block(lines: str, core: str = "") -> str:
-    """Return core memory, then the lines with a note, between marks.
+    """Enclose core memory and the lines, introduced by a note, in marks.
 
-    Marked text is never recorded; nothing in it can close the mark.
+    Marked text is never recorded. A closing mark inside the text is defused.
     """
     noted = f"{languages.main(lines).phrases.memory_note}\n{lines}" if lines else ""
     shown = "\n\n".join(part for part in (core, noted) if part)
@@ -26,19 +26,19 @@ def block(lines: str, core: str = "") -> str:
 
 
 def is_injected(text: str) -> bool:
-    """Return whether ``text`` is nothing but a block of memories."""
+    """Check whether ``text`` consists of blocks of memories only."""
     return OPEN_MARK in text and not strip_memory(text)
 
 
 def strip_memory(text: str) -> str:
-    """Return ``text`` without blocks of memories."""
+    """Remove blocks of memories from ``text``."""
     return _MARKED_BLOCK.sub("", text).strip() if OPEN_MARK in text else text
 
 
 def choose_query(turns: Sequence[TurnInput]) -> str:
-    """Choose the query for the new turns: the user's latest words, else the latest of anyone.
+    """Choose the query for the new turns: the user's latest text, else the latest of any role.
 
-    A pasted document is cut to its beginning and its end, where the question stands.
+    Long texts are cut to their beginning and end: the question is usually before or after a pasted document.
     """
     worded = [turn for turn in turns if turn["content"].strip()]
     users = [turn for turn in worded if turn["role"] == "user"]

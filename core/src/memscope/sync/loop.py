@@ -1,7 +1,7 @@
-"""One private event loop in a thread of its own, on which ``MemoryScope`` waits for the async operations.
+"""A private event loop in its own thread, on which ``MemoryScope`` runs the async operations.
 
-It works in a plain program, inside a running loop and in a notebook. Only a call from the private loop itself (from a
-plugin's async hook, say) cannot wait for itself and raises.
+Blocking calls therefore work in plain programs, inside a running loop and in notebooks. Only a call from the private
+loop itself, such as from a plugin's async hook, would deadlock and raises instead.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ R = TypeVar("R")
 
 
 class LoopThread:
-    """An event loop in a daemon thread; made again after a fork, where threads do not survive."""
+    """An event loop in a daemon thread, recreated after a fork because threads do not survive it."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._parents: list[asyncio.AbstractEventLoop] = []  # kept: tasks that are dropped warn that they never ended
+        self._parents: list[asyncio.AbstractEventLoop] = []  # referenced so that their pending tasks do not warn
         self._pid = 0
         self._unlock()
         if hasattr(os, "register_at_fork"):  # the thread that held the lock may not exist in the child
@@ -63,5 +63,5 @@ loop_thread = LoopThread()
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:
-    """Wait for the result of a coroutine that runs on the private loop."""
+    """Run a coroutine on the private loop and wait for its result."""
     return loop_thread.run(work)

@@ -1,6 +1,6 @@
-"""MemoryScope: ``AsyncMemoryScope`` without ``await``, over one private event loop in a thread of its own.
+"""MemoryScope: ``AsyncMemoryScope`` without ``await``, over a private event loop in its own thread.
 
-Each method has the signature of the async one, which documents its arguments (a test compares them), and waits for it.
+Each method runs the async method of the same name and signature, which documents the arguments. A test compares them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @hint_arguments
 class MemoryScope:
-    """Long-term memory for agents; ``memory`` is the ``AsyncMemoryScope`` behind, which documents the arguments."""
+    """Long-term memory for agents. ``memory`` is the wrapped ``AsyncMemoryScope``, which documents the arguments."""
 
     def __init__(
         self, store: Store | str | Path | None = None, *,
@@ -72,11 +72,11 @@ class MemoryScope:
         return SyncBlocks(self.memory.blocks(user, agent=agent))
 
     def entities(self, user: str, *, agent: str | None = None, session: str | None = None) -> SyncEntities:
-        """The people, places, organisations, things and topics that are spoken of."""
+        """The people, places, organisations, things and topics that turns and memories name."""
         return SyncEntities(self.memory.entities(user, agent=agent, session=session))
 
     def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish work under way and close, as leaving ``async with`` does. Other work stays pending in the store."""
+        """Finish running work and close, as leaving ``with`` does. Other work stays pending in the store."""
         run(self.memory.close(drain_s=drain_s))
 
     def flush(self, *, timeout_s: float | None = None) -> bool:
@@ -99,7 +99,7 @@ class MemoryScope:
         namespace: str | None = None, data: Mapping[str, Json] | None = None, expires: datetime | str | None = None,
         time: datetime | str | None = None, speaker: str | None = None, role: Role = "user", zone: Zone = None,
     ) -> Observation | Insight:  # fmt: skip
-        """Remember a statement as it is; no model is called."""
+        """Store a statement verbatim as a memory; no model is called."""
         return run(self.memory.add_memory(
             text, user=user, agent=agent, session=session, kind=kind, subject=subject, name=name, namespace=namespace,
             data=data, expires=expires, time=time, speaker=speaker, role=role, zone=zone,
@@ -119,7 +119,7 @@ class MemoryScope:
         return run(self.memory.consolidate(user=user, preview=preview, zone=zone))
 
     def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
-        """Consolidate the user's pending turns, then update the insights. Without anything new no model is called."""
+        """Consolidate the user's pending turns, then update the insights. No model is called if nothing is new."""
         return run(self.memory.reflect(user=user, preview=preview, zone=zone))
 
     def retrieve(
@@ -140,7 +140,7 @@ class MemoryScope:
         exclude: Sequence[str] = (), filter: Mapping[str, Json] | None = None, kinds: Sequence[Kind] | None = None,
         zone: Zone = None, assemble: bool = False, speak: Speak | None = None,
     ) -> str:  # fmt: skip
-        """Print core memory, then the best hits as dated lines for a prompt, oldest first."""
+        """Render core memory, then the best hits as dated lines for a prompt, oldest first."""
         return run(self.memory.context(
             query, user=user, agent=agent, session=session, k=k, tokens=tokens, lines=lines, as_of=as_of,
             exclude=exclude, filter=filter, kinds=kinds, zone=zone, assemble=assemble, speak=speak,
@@ -150,7 +150,7 @@ class MemoryScope:
         self, user: str, *, agent: str | None = None, session: str | None = None, tokens: int = 200,
         as_of: datetime | str | None = None, zone: Zone = None,
     ) -> str:  # fmt: skip
-        """Summarise the user as dated lines; no model is asked."""
+        """Summarise the user as dated lines; no model is called."""
         return run(self.memory.profile(user, agent=agent, session=session, tokens=tokens, as_of=as_of, zone=zone))
 
     def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
@@ -188,7 +188,7 @@ class MemoryScope:
         namespace: str | None = None, filter: Mapping[str, Json] | None = None, everything: bool = False,
         dry_run: bool = False,
     ) -> ForgetReport:  # fmt: skip
-        """Remove for good what is selected, and all that was derived from it."""
+        """Permanently delete the selected records and everything derived from them."""
         return run(self.memory.forget(
             user=user, agent=agent, session=session, ids=ids, period=period, text=text, name=name,
             namespace=namespace, filter=filter, everything=everything, dry_run=dry_run,

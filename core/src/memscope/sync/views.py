@@ -61,7 +61,7 @@ class SyncAnswer:
         return self._answer.notes
 
     def close(self) -> None:
-        """Stop here: nothing more is asked of the model."""
+        """Stop the model's stream."""
         run(self._answer.aclose())
 
 
@@ -73,7 +73,7 @@ class SyncBlocks:
         self.blocks = blocks
 
     def list(self, *, as_of: datetime | str | None = None) -> builtins.list[Block]:
-        """List the blocks in the order of the context, empty ones too. Reads write nothing."""
+        """List the blocks in the order of the context, including empty ones."""
         return run(self.blocks.list(as_of=as_of))
 
     def get(self, label: str, *, as_of: datetime | str | None = None) -> Block:
@@ -85,14 +85,14 @@ class SyncBlocks:
         return run(self.blocks.history(label))
 
     def text(self, *, as_of: datetime | str | None = None) -> str:
-        """Print the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings."""
+        """Render the blocks as ``context`` shows them, within the setting ``blocks.tokens``."""
         return run(self.blocks.text(as_of=as_of))
 
     def create(
         self, label: str, value: str = "", *, limit: int = BLOCK_LIMIT, description: str = "",
         read_only: bool = False, order: int = 0, reason: str = "", author: Author = "person",
     ) -> Block:  # fmt: skip
-        """Make a block: the agent's own where this has an agent, else one that all agents of the user share."""
+        """Create a block of this agent; without an agent, one that all agents of the user share."""
         return run(self.blocks.create(
             label, value, limit=limit, description=description, read_only=read_only, order=order, reason=reason,
             author=author,
@@ -102,22 +102,22 @@ class SyncBlocks:
         self, label: str, *, limit: int | None = None, description: str | None = None, read_only: bool | None = None,
         order: int | None = None, reason: str = "", author: Author = "person",
     ) -> Block:  # fmt: skip
-        """Change the properties of a block that are given; its text stays."""
+        """Change the passed properties of a block, not its text."""
         return run(self.blocks.configure(
             label, limit=limit, description=description, read_only=read_only, order=order, reason=reason,
             author=author,
         ))  # fmt: skip
 
     def append(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Add a text as new lines at the end."""
+        """Append a text as new lines."""
         return run(self.blocks.append(label, text, **more))
 
     def replace(self, label: str, old: str, new: str, **more: Unpack[EditOptions]) -> Block:
-        """Replace the one place where a text stands."""
+        """Replace the only occurrence of a text."""
         return run(self.blocks.replace(label, old, new, **more))
 
     def remove(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Remove the one place where a text stands."""
+        """Remove the only occurrence of a text."""
         return run(self.blocks.remove(label, text, **more))
 
     def insert(self, label: str, text: str, line: int = -1, **more: Unpack[EditOptions]) -> Block:
@@ -133,7 +133,7 @@ class SyncBlocks:
         return run(self.blocks.revert(label, version, reason=reason, author=author))
 
     def erase(self, label: str, *, dry_run: bool = False) -> ForgetReport:
-        """Remove the block that is seen and its whole history, for good."""
+        """Permanently delete the visible block with this label and its whole history."""
         return run(self.blocks.erase(label, dry_run=dry_run))
 
 
@@ -148,7 +148,7 @@ class SyncEntities:
         self, *, top: int = 20, since: datetime | str | None = None, kind: str | None = None,
         as_of: datetime | str | None = None,
     ) -> builtins.list[Entity]:  # fmt: skip
-        """List the entities that are named most and most lately, by falling score (``Entity`` has the formula)."""
+        """List the entities named most often and most recently, best first (``Entity`` has the formula)."""
         return run(self.entities.list(top=top, since=since, kind=kind, as_of=as_of))
 
     def get(self, name: str, *, top: int = 20, as_of: datetime | str | None = None) -> EntityDetails:
@@ -169,19 +169,19 @@ class SyncEntities:
     def graph(
         self, names: Sequence[str] = (), *, depth: int = 2, top: int = 50, as_of: datetime | str | None = None,
     ) -> EntityGraph:  # fmt: skip
-        """Draw entities that are named in the same turns, or related by a fact, with its words."""
+        """Return entities as a graph, joined where a turn or a fact names both."""
         return run(self.entities.graph(names, depth=depth, top=top, as_of=as_of))
 
     def merge(self, name: str, other: str) -> Entity:
-        """Say that ``other`` is the entity ``name``; a role is a name as well ("my sister")."""
+        """Declare ``other`` an alias of the entity ``name``. Roles such as "my sister" count as names."""
         return run(self.entities.merge(name, other))
 
     def split(self, name: str, other: str) -> Entity:
-        """Say that the alias ``other`` is not the entity ``name``; no rule joins ``other`` again."""
+        """Declare that the alias ``other`` is not the entity ``name``; no rule will join them again."""
         return run(self.entities.split(name, other))
 
     def dismiss(self, name: str) -> None:
-        """Say that ``name`` names no entity; nothing lists it any more."""
+        """Declare that ``name`` is not an entity, so that it is never listed again."""
         run(self.entities.dismiss(name))
 
 
@@ -194,11 +194,11 @@ class SyncAdmin:
 
     @property
     def runtime(self) -> Runtime:
-        """The settings, store, models, plugins and clock that the memory works with."""
+        """The settings, store, models, plugins and clock of the memory."""
         return self.admin.runtime
 
     def users(self) -> list[str]:
-        """List the users of the store. For operators only: no user may see another."""
+        """List the users of the store. For operators only; never show one user to another."""
         return run(self.admin.users())
 
     def status(self, *, user: str | None = None) -> Mapping[str, Json]:
@@ -215,7 +215,7 @@ class SyncAdmin:
     def audit(self, *, user: str, ask: int | None, preview: bool = False) -> list[AuditFinding] | AuditReport: ...
 
     def audit(self, *, user: str, ask: int | None = None, preview: bool = False) -> list[AuditFinding] | AuditReport:
-        """Find near duplicates, contradictions, memories without a living source, and loops, by rules."""
+        """Find near duplicates, contradictions, memories without a live source, and cycles, by rules."""
         return run(self.admin.audit(user=user, ask=ask, preview=preview))
 
     def start(self) -> None:
@@ -239,15 +239,15 @@ class SyncAdmin:
         return run(self.admin.accept(ids, user=user))
 
     def reject(self, ids: Sequence[str], *, user: str) -> int:
-        """Refuse proposals; they stay in the history, so that their turns are not read again."""
+        """Reject proposals. They stay in the history, so that their turns are not processed again."""
         return run(self.admin.reject(ids, user=user))
 
     def sweep(self, *, user: str) -> ForgetReport:
-        """Delete expired memories, which are no longer found anyway."""
+        """Delete expired memories, which are already hidden from all reads."""
         return run(self.admin.sweep(user=user))
 
     def receipts(self, *, user: str) -> list[Receipt]:
-        """List the receipts of what was forgotten: counts and ids, no content."""
+        """List the receipts of ``forget``: counts and ids, no content."""
         return run(self.admin.receipts(user=user))
 
     def compact(self) -> ForgetReport:
@@ -263,14 +263,14 @@ class SyncAdmin:
     def import_(
         self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None,
     ) -> Mapping[str, int]:  # fmt: skip
-        """Read a file that ``export`` wrote. Records already here stay as they are, forgotten ones stay forgotten."""
+        """Read a file that ``export`` wrote. Existing records stay unchanged, forgotten ones stay forgotten."""
         return run(self.admin.import_(path, user=user, strict=strict, progress=progress))
 
     def import_from(
         self, name: str, *sources: object, user: str | None = None, dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:  # fmt: skip
-        """Read the memory of another system. Records already here, or forgotten since, are not written again."""
+        """Import the memory of another system. Records that exist or were forgotten since are skipped."""
         return run(self.admin.import_from(name, *sources, user=user, dry_run=dry_run, progress=progress))
 
     def backup(self, path: str | Path) -> None:
@@ -278,9 +278,9 @@ class SyncAdmin:
         run(self.admin.backup(path))
 
     def copy(self, target: Store | str | Path, *, user: str | None = None, progress: Progress | None = None) -> Copied:
-        """Copy records into another store and compare counts and digests. An interrupted copy goes on when repeated."""
+        """Copy records into another store and compare counts and digests. Repeat an interrupted copy to resume it."""
         return run(self.admin.copy(target, user=user, progress=progress))
 
     def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors again with the current embedder. Searches use the old ones until all are made."""
+        """Recompute all vectors with the current embedder. Searches use the old ones until all are done."""
         return run(self.admin.reembed(progress=progress))
