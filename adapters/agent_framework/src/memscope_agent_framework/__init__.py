@@ -1,4 +1,4 @@
-"""Long-term memory for Microsoft Agent Framework. Nothing of it is imported before a name is used."""
+"""Long-term memory for Microsoft Agent Framework. The framework is imported on first use of a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agent Framework's messages as turns, and a request with memory in it."""
+"""Convert Agent Framework's messages to turns, and insert memory into a request."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from memscope.adapters import kit
 
 
 def turns_of(messages: Iterable[Message], brought: Collection[str] = ()) -> list[kit.TurnInput]:
-    """Convert what a person or a model said; instructions, tool calls and their results are left out.
+    """Convert messages of people and the model; skip instructions, tool calls and tool results.
 
     Args:
         messages: The messages of a run.
-        brought: Ids of context providers whose messages are no conversation, such as retrieved documents.
+        brought: Ids of context providers whose messages are not conversation, such as retrieved documents.
     """
     conversation = (message for message in messages if _source_of(message) not in brought)
     return [turn for message in conversation if (turn := turn_of(message)) is not None]
 
 
 def _source_of(message: Message) -> str | None:
-    """Return the id of the context provider that added a message; None for one of the run's own."""
+    """Return the id of the context provider that added a message; None if none did."""
     attribution = message.additional_properties.get("_attribution") or {}
     source: str | None = attribution.get("source_id")
     return source
@@ -32,17 +32,17 @@ def turn_of(message: Message) -> kit.TurnInput | None:
     if message.role == "user":
         return kit.to_turn("user", message.text, speaker=message.author_name)
     if message.role == "assistant":
-        return kit.to_turn("assistant", message.text)  # by no name: a history shown again may leave it out
+        return kit.to_turn("assistant", message.text)  # without name: resent history may lack it
     return None
 
 
 def with_memory(messages: Sequence[Message], text: str, beside: Message | None) -> list[Message]:
-    """Put ``text`` into a copy of the message ``beside``, before its words, else into the user's newest message."""
+    """Prefix ``text`` to a copy of the message ``beside``, or of the user's newest message if ``beside`` is gone."""
     shown = list(messages)
     place = next((at for at, message in enumerate(shown) if message is beside), None)
     if place is None:
         place = next((at for at in reversed(range(len(shown))) if shown[at].role == "user"), None)
-    if place is None:  # nobody said anything
+    if place is None:  # no user message yet
         return [*shown, Message("user", [text])]
     changed = copy.copy(shown[place])
     changed.contents = _prefixed(changed.contents, text)
@@ -51,7 +51,7 @@ def with_memory(messages: Sequence[Message], text: str, beside: Message | None) 
 
 
 def _prefixed(contents: Sequence[Content], text: str) -> list[Content]:
-    """Put ``text`` before the first words, in the same part: some clients send each part as a message."""
+    """Prefix ``text`` to the first text part, since some clients send each part as a message of its own."""
     place = next((at for at, content in enumerate(contents) if content.type == "text"), None)
     if place is None:
         return [Content.from_text(text), *contents]

@@ -1,4 +1,4 @@
-"""Plugin that memscope loads at start; imports no framework."""
+"""The plugin module, which memscope loads at startup. It must not import the framework."""
 
 from __future__ import annotations
 

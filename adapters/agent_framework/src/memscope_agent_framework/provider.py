@@ -1,12 +1,12 @@
 """``Agent(..., context_providers=[MemoryScopeContextProvider(user="alice")])``.
 
-    before_run   tools, and a chat middleware for this run
-    middleware   first call: history and the user's turn ──▶ record; recall. Every call: the block before the user's
-                 newest words
-    after_run    the reply ──▶ record
+    before_run   add tools, and a chat middleware for this run
+    middleware   first call: record history and the user's turn; recall. Every call: insert the block before the text
+                 of the user's newest message
+    after_run    record the reply
 
-Memory is put into the request, not into the session: history providers never store it. The middleware records and
-recalls because only there the whole conversation is known, whichever provider loads the history.
+Memory is inserted into the request, not the session, so history providers never store it. Recording and recall happen
+in the middleware because only it sees the whole conversation, whichever provider loads the history.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from agent_framework import (
 from memscope.adapters import kit
 from memscope_agent_framework.messages import turns_of, users_newest, with_memory
 
-SHOWN_KEY = "shown"  # in the provider's state: ids of memories in a conversation that the service keeps
+SHOWN_KEY = "shown"  # in the provider's state: ids of memories already in a conversation that the service stores
 MAX_SHOWN_IDS = 1000
-USER_KEY = "user_id"  # in the state of a session, for a provider that serves many users
+USER_KEY = "user_id"  # in the session's state, for a provider that serves many users
 
 
 class MemoryScopeContextProvider(ContextProvider):
     """Long-term memory for an agent.
 
-    One provider serves any number of sessions, at once too.
+    One provider can serve many sessions concurrently.
 
     Args:
-        user: The user whose memory it is; by default ``session.state["user_id"]`` of each run.
-        session: The session that turns belong to; by default the id of the run's ``AgentSession``.
-        agent: Written with every turn; on reading it narrows to this agent's turns.
-        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-            environment says, else one SQLite file.
+        user: The owner of the memory; by default ``session.state["user_id"]`` of each run.
+        session: The session of the turns; by default the id of the run's ``AgentSession``.
+        agent: Stored with every turn; recall is limited to this agent's turns.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+            settings of the environment, else one SQLite file.
         recall: "user" for all of the user's sessions, "session" for this one.
-        k: The most memories that are shown.
-        tokens: The most tokens that are shown.
+        k: Maximum number of memories to show.
+        tokens: Maximum number of tokens to show.
         record: "both", "user", "assistant" or "none".
-        tools: True for search_memory, remember and forget, "core", "archival" or "all" for those sets, False for none.
-        strict: Raise when memory fails, instead of one warning and an answer without it.
-        kinds: Only these are shown: "turn", "observation", "insight".
+        tools: True for search_memory, remember and forget; "core", "archival" or "all" for a set; False for none.
+        strict: Raise if memory fails, instead of logging one warning and answering without it.
+        kinds: Kinds of records to show: "turn", "observation", "insight"; by default all.
         zone: The user's time zone; by default that of the settings.
-        source_id: The name under which Agent Framework keeps what belongs to this provider.
+        source_id: Agent Framework's id for this provider's state, messages and tools.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class MemoryScopeContextProvider(ContextProvider):
         self._strict = strict
         self.user, self.session = user, session
         if user is not None:
-            self._sessions.to(user, session)  # checked now
+            self._sessions.to(user, session)  # raise for invalid ids now
 
     def memory_session(self, session: AgentSession) -> kit.MemorySession:
-        """The memory of a run in ``session``. ``ScopeError`` where nobody said whose it is."""
+        """Return the memory for a run in ``session``. Raise ``ScopeError`` if no user is known."""
         user = self.user if self.user is not None else session.state.get(USER_KEY)
         if user is None:
             raise kit.ScopeError(
@@ -109,14 +109,14 @@ class MemoryScopeContextProvider(ContextProvider):
         self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
         run: _RunMiddleware = context.metadata[self.source_id]
-        memory = await run.begin(context.get_messages(include_input=True))  # a client without middleware never did
+        memory = await run.begin(context.get_messages(include_input=True))  # for clients that run no middleware
         if session.service_session_id:
             state[SHOWN_KEY] = [*state.get(SHOWN_KEY, []), *memory.shown][-MAX_SHOWN_IDS:]
         if context.response is not None:
             await run.session.record(turns_of(context.response.messages))
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     async def __aenter__(self) -> MemoryScopeContextProvider:
@@ -127,13 +127,13 @@ class MemoryScopeContextProvider(ContextProvider):
 
 
 class _RunMiddleware(ChatMiddleware):
-    """Memory of one run: recalled at the first call of the model, shown at the same place in all of them."""
+    """Memory of one run: recalled at the first model call and shown at the same place in every call."""
 
     def __init__(self, session: kit.MemorySession, shown: Sequence[str] | None, brought: Collection[str] = ()) -> None:
         self.session = session
         self._brought = brought
         self.memory: kit.RunMemory | None = None
-        self._shown = shown  # ids of memories in a conversation that the service keeps; None where nobody does
+        self._shown = shown  # ids of memories in a conversation that the service stores; None if it stores none
         self._beside: Message | None = None
 
     async def begin(self, messages: Sequence[Message]) -> kit.RunMemory:
@@ -154,7 +154,7 @@ class _RunMiddleware(ChatMiddleware):
 
 
 def _bringing(agent: Any) -> frozenset[str]:
-    """Return the ids of an agent's context providers that keep no history: what they add was said by nobody."""
+    """Return the ids of an agent's context providers other than history providers. They add no conversation."""
     providers = getattr(agent, "context_providers", None) or ()
     return frozenset(one.source_id for one in providers if not isinstance(one, HistoryProvider))
 

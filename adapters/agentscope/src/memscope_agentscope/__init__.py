@@ -1,7 +1,7 @@
-"""Long-term memory for AgentScope agents. Nothing of AgentScope is imported before a name is used.
+"""Long-term memory for AgentScope agents. AgentScope is imported on first use of a name.
 
-``MemoryScopeMiddleware`` is for 2.x, ``MemoryScopeLongTermMemory`` for 1.x, ``MemoryScopeMemory`` the one of the two
-that fits what is installed.
+``MemoryScopeMiddleware`` is for 2.x and ``MemoryScopeLongTermMemory`` for 1.x; ``MemoryScopeMemory`` is the one for the
+installed version.
 """
 
 from __future__ import annotations

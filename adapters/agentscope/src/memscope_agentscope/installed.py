@@ -1,4 +1,4 @@
-"""The installed generation of AgentScope."""
+"""Detect the installed generation (major version) of AgentScope."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 from memscope.errors import ConfigError
 
-# What brings each generation, in a checkout of memscope or in any environment.
+# What to install for each generation. The first needs a checkout of memscope.
 REQUIREMENTS = {1: '"./adapters/agentscope[v1]"', 2: '"agentscope>=2.0.1,<3"'}
 
 
 class WrongAgentScope(ConfigError, ImportError):
-    """No AgentScope is installed, or another generation than a class is made for."""
+    """AgentScope is not installed, or a class does not support the installed generation."""
 
     code = "agentscope"
 

@@ -1,12 +1,12 @@
-"""Memory of AgentScope 1.x: ``ReActAgent(..., long_term_memory=MemoryScopeLongTermMemory(user=...))``.
+"""Memory for AgentScope 1.x: ``ReActAgent(..., long_term_memory=MemoryScopeLongTermMemory(user=...))``.
 
-    a message arrives ──▶ retrieve ──▶ recorded, and what is remembered is put into the agent's short-term memory
-    the reply is done ──▶ record(all of the short-term memory) ──▶ what is new in it is recorded
+    a message arrives ──▶ retrieve ──▶ record it; the agent adds the recalled memories to its short-term memory
+    the reply is done ──▶ record(the whole short-term memory) ──▶ record the new messages in it
 
-The agent keeps what ``retrieve`` returned in its short-term memory for good. So what is there is not shown again.
+The agent never removes recalled memories from its short-term memory, so these are not shown again.
 """
 # mypy: disable-error-code="import-not-found,misc,unused-ignore"
-# Checked where 2.x is installed as well, which has no such base class.
+# mypy also runs where 2.x is installed, which has no such base class.
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from memscope.records import Hit, Kind
 from memscope.validation import Zone
 from memscope_agentscope.messages import message_to_turn
 
-LONG_TERM_MESSAGE_NAME = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
-FRAMEWORK = ("<system-hint>", "<system-info>")  # how ReActAgent's own words to the model begin
+LONG_TERM_MESSAGE_NAME = "long_term_memory"  # ReActAgent's name for the message with retrieved memories
+FRAMEWORK = ("<system-hint>", "<system-info>")  # prefixes of ReActAgent's own messages to the model
 
 
 class MemoryScopeLongTermMemory(LongTermMemoryBase):
     """Long-term memory of one user for one ``ReActAgent``.
 
-    ``user`` is required; ``agent`` and ``session`` say where turns come from, and ``agent`` narrows what is recalled.
-    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-    environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` memories and ``tokens``
-    are the most that is shown, ``kinds`` ("turn", "observation", "insight") all that is. ``zone``: the user's time
-    zone, by default that of the settings. ``record``: "both", "user", "assistant" or "none". A memory that fails leaves
-    the agent answering, with one warning in the log; ``strict=True`` raises.
+    ``user`` is required. Turns are stored under ``agent`` and ``session``. Recall is limited to ``agent``, and with
+    ``recall="session"`` to the session. ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
+    ``MemoryScope``; by default the settings of the environment, else one SQLite file. At most ``k`` memories and
+    ``tokens`` tokens are shown, of all ``kinds`` ("turn", "observation", "insight") by default. ``zone``: the user's
+    time zone, by default that of the settings. ``record``: "both", "user", "assistant" or "none". If memory fails, the
+    agent answers without it and one warning is logged; ``strict=True`` raises.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
             record_who=record, strict=strict, kinds=kinds, zone=zone,
         )  # fmt: skip
         self.seen: list[str] = []  # keys of the turns in the agent's short-term memory
-        self.shown: list[str] = []  # ids of the hits that stand there because they were retrieved
-        self._core = ""  # core memory as it stands there; not saved, since it may stand there twice without harm
+        self.shown: list[str] = []  # ids of the retrieved hits in it
+        self._core = ""  # core memory as last shown in it; not saved, since showing it twice is harmless
         self.register_state("seen")
         self.register_state("shown")
 
-    # ---- what an agent calls, in the modes "static_control" and "both"
+    # ---- called by the agent in the modes "static_control" and "both"
 
     async def retrieve(self, msg: Msg | list[Msg] | None, limit: int | None = None, **kwargs: Any) -> str:
-        """Record new messages and return related memories, "" if there is nothing new.
+        """Record new messages and return related memories that were not shown yet, possibly "".
 
-        ``limit``: at most this many memories, by default ``k``.
+        ``limit``: maximum number of memories, by default ``k``.
         """
         turns = self._turns(msg if isinstance(msg, list) else [msg])
         await self._session.record(turns)
@@ -89,7 +89,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         return recalled.text
 
     async def record(self, msgs: Sequence[Msg | None], **kwargs: Any) -> None:
-        """Record the new messages of ``msgs``, which is the whole short-term memory; each message once, by its id."""
+        """Record the new messages in ``msgs``, the whole short-term memory. Ids prevent duplicates."""
         turns = self._turns(msgs)
         await self._session.record(turns, replay=True)
         self.seen = [turn["id"] for turn in turns]
@@ -147,7 +147,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         except MemscopeError as error:
             return _response(f"Error: {error}")
 
-    # ---- what a program calls
+    # ---- called by the program
 
     def tools(self, which: ToolSet = "core") -> list[Callable[..., Awaitable[ToolResponse]]]:
         """Return functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
@@ -161,14 +161,14 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
 
     @property
     def memory_session(self) -> MemorySession:
-        """Return the session of the shared memory for this scope."""
+        """The ``MemorySession`` of this scope."""
         return self._session
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._session.close()
 
-    # ---- inside
+    # ---- private
 
     def _visible(self) -> list[str]:
         return [*self.seen, *self.shown]
@@ -195,7 +195,7 @@ def _answering(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
 
 
 def _is_spoken(message: Msg, words: str) -> bool:
-    """Return whether a person or the model said it, not the framework or this memory."""
+    """Check that a message comes from a person or the model, not from the framework or this memory."""
     if message.role == "assistant":
         return not (message.metadata or {}).get("_is_interrupted")
     framework = message.role == "system" or message.name == LONG_TERM_MESSAGE_NAME or words.startswith(FRAMEWORK)
@@ -203,7 +203,7 @@ def _is_spoken(message: Msg, words: str) -> bool:
 
 
 def _merged(searches: Iterable[Iterable[Hit]]) -> list[Hit]:
-    """Return each hit once."""
+    """Join the results of several searches without duplicates."""
     return list({hit.id: hit for hits in searches for hit in hits}.values())
 
 

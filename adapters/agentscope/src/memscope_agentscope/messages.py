@@ -1,4 +1,4 @@
-"""AgentScope's messages as turns, by the attributes that 1.x and 2.x have in common."""
+"""Convert AgentScope's messages to turns, by the attributes that 1.x and 2.x have in common."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class MessageLike(Protocol):
 
 
 def key(message: MessageLike, agent: str | None) -> str:
-    """Return the key of the message's turn. Agents that remember separately each store the message for themselves."""
+    """Return the key of the message's turn. It includes ``agent``, so that agents can store a message separately."""
     return message.id if agent is None else f"{agent}/{message.id}"
 
 
 def message_to_turn(message: MessageLike, text: str, created: str | None, agent: str | None) -> TurnInput:
-    """Convert a message. ``created``: its own time, which AgentScope writes as this machine's local time."""
+    """Convert a message. ``created``: its creation time, which AgentScope writes in local time."""
     role: Role = "assistant" if message.role == "assistant" else "user"
     return to_turn(role, text, speaker=message.name, id=key(message, agent), time=_time(created))
 

@@ -1,10 +1,10 @@
-"""Memory of AgentScope 2.x: ``Agent(..., middlewares=[MemoryScopeMiddleware(user=...)])``.
+"""Memory for AgentScope 2.x: ``Agent(..., middlewares=[MemoryScopeMiddleware(user=...)])``.
 
-    before the model is asked ──▶ record what has arrived ──▶ recall ──▶ a note in what the model is sent
-    the reply ends, is interrupted or fails ──▶ record what was answered
+    before the model is called ──▶ record new messages ──▶ recall ──▶ add a note to the request
+    the reply ends, is interrupted or fails ──▶ record the answer
 
-The note is put into the request, not into the agent's state: nothing has to be taken out again, whatever happens. The
-first hook inside a reply (``on_compress_context``) records and recalls: only there does AgentScope handle an interrupt.
+The note is added to the request, not to the agent's state, so it never has to be removed. The first hook inside a reply
+(``on_compress_context``) records and recalls because only there AgentScope handles an interrupt.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memscope.validation import Zone
 from memscope_agentscope.messages import key, message_to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]
-MEMORY_MESSAGE_NAME = "memory"  # the name of the message that shows what is remembered
+MEMORY_MESSAGE_NAME = "memory"  # the name of the message with recalled memories
 CONTROL_INSTRUCTIONS = (
     "## Long-term memory\n\n"
     f"What is said is recorded by itself. `{search_memory.__name__}` looks up earlier conversations with this user, "
@@ -49,7 +49,7 @@ CONTROL_INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note of one reply, and the id of the message behind which it stands: the same in all calls of the reply."""
+    """The recalled memories of one reply, shown ``behind`` the message of this id in all model calls of the reply."""
 
     reply: str
     message: Msg
@@ -58,8 +58,8 @@ class Note:
 
 @dataclass(eq=False)
 class ReplyState:
-    """State of one agent: keys of the recorded turns of its context, the latest note, and of the current reply whether
-    it has recalled, and its note.
+    """State of one agent: keys of recorded turns and the latest note, and for the current reply whether it has
+    recalled, and its note.
     """
 
     recorded: set[str] = field(default_factory=set)
@@ -71,20 +71,19 @@ class ReplyState:
 class MemoryScopeMiddleware(MiddlewareBase):
     """Long-term memory of one user for AgentScope agents.
 
-    ``user`` is required. ``agent`` is written with every turn and narrows what is recalled; the session is the agent's
-    own (``agent.state.session_id``). ``mode``: "static_control" shows what is remembered, "agent_control" gives tools
-    (``list_tools``), "both" does both; what is said is recorded in each. ``k`` memories and ``tokens`` are the most
-    that is shown. ``tools``: "core" for those that edit core memory, "archival" for archival memory and the
-    conversation, "all" for both. ``recall="session"`` narrows to the session, ``kinds`` to some of "turn",
-    "observation" and "insight". ``zone``: the user's time zone, by default the one
-    that the agent's ``injection_config`` was given, else that of the settings. ``record``: "both",
-    "user", "assistant" or "none". A memory that fails leaves the agent answering, with one warning in the log;
-    ``strict=True`` raises.
-    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-    environment says, else one SQLite file. ``parameters``: what a form of the agent service filled in, in the place of
-    the arguments it names.
+    ``user`` is required. ``agent`` is stored with every turn and limits recall; the session is the agent's
+    ``state.session_id``. ``mode``: "static_control" shows recalled memories, "agent_control" gives the agent tools
+    (``list_tools``), "both" does both; the conversation is recorded in all modes. At most ``k`` memories and ``tokens``
+    tokens are shown. ``tools``: "core" for tools that edit core memory, "archival" for archival memory and the
+    conversation, "all" for both. ``recall="session"`` limits recall to the session, ``kinds`` to some of "turn",
+    "observation" and "insight". ``zone``: the user's time zone, by default that of the agent's ``injection_config``,
+    else that of the settings. ``record``: "both", "user", "assistant" or "none". If memory fails, the agent answers
+    without it and one warning is logged; ``strict=True`` raises.
+    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+    settings of the environment, else one SQLite file. ``parameters``: values from the agent service's form, which
+    override the arguments of the same names.
 
-    It holds no conversation and opens nothing when it is made: make one per chat turn, or share one between agents.
+    The middleware holds no conversation and opens the memory lazily. Create one per chat turn, or share it.
     """
 
     class Parameters(BaseModel):
@@ -133,20 +132,20 @@ class MemoryScopeMiddleware(MiddlewareBase):
             kinds=kinds,
         )  # fmt: skip
         self._zone = zone
-        self._sessions.to(user, "any", zone=zone)  # invalid users and zones are refused here
+        self._sessions.to(user, "any", zone=zone)  # raise for an invalid user or zone now
         self._replies: WeakKeyDictionary[Agent, ReplyState] = WeakKeyDictionary()
 
-    # ---- what an agent calls
+    # ---- called by the agent
 
     async def on_reply(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
     ) -> AsyncGenerator[Any, None]:
-        """Record the reply, however it ends."""
+        """Record the reply, even if it fails or is interrupted."""
         answer: list[Msg] = []
         self._of(agent).recalled = False
         try:
             async for item in next_handler(**input_kwargs):
-                if isinstance(item, Msg):  # the last item; the consumer may never ask for more
+                if isinstance(item, Msg):  # the last item: record now, as the consumer may never resume this generator
                     answer = [item] if getattr(item, "structured_output", None) else []
                     await self._record_whole(agent, [*answer, *agent.state.context])
                 yield item
@@ -157,7 +156,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_compress_context(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[None]]
     ) -> None:
-        """Record what has arrived and recall, once per reply, while the context is whole."""
+        """Record new messages and recall, once per reply, before the context is compressed."""
         if not self._of(agent).recalled:
             self._of(agent).recalled = True
             await self._begin(agent)
@@ -166,7 +165,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_model_call(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
     ) -> Any:
-        """Add the note to the request, after the message that was the newest when the reply began."""
+        """Insert the note into the request, after the message that was newest when the reply began."""
         note = self._of(agent).note
         if note is None:
             return await next_handler(**input_kwargs)
@@ -175,15 +174,15 @@ class MemoryScopeMiddleware(MiddlewareBase):
         return await next_handler(**{**input_kwargs, "messages": messages})
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
-        """Tell the model of the tools, if it has them."""
+        """Add instructions for the memory tools, if the agent has them."""
         if self.mode == "static_control" or await agent.toolkit.get_tool(search_memory.__name__) is None:
             return current_prompt
         return f"{current_prompt}\n\n{CONTROL_INSTRUCTIONS}"
 
     async def list_tools(self) -> list[ToolBase]:
-        """``search_memory``, ``remember`` and ``forget`` for ``Toolkit(tools=...)``; not in mode "static_control".
+        """Return ``search_memory``, ``remember`` and ``forget`` for ``Toolkit(tools=...)``; [] in "static_control".
 
-        With ``tools`` the set of that name in their place, in every mode.
+        If ``tools`` names a set, return that set instead, in every mode.
         """
         from memscope_agentscope.tools import CoreMemoryTool, ForgetTool, RememberTool, SearchMemoryTool
 
@@ -192,25 +191,25 @@ class MemoryScopeMiddleware(MiddlewareBase):
         classes = () if self.mode == "static_control" else (SearchMemoryTool, RememberTool, ForgetTool)
         return [tool(self) for tool in classes]
 
-    # ---- what a program calls
+    # ---- called by the program
 
     def memory_session(self, state: AgentState | None = None) -> MemorySession:
-        """Return this user's memory as a session; with ``state`` in that state's session."""
+        """Return the user's memory, in the session of ``state`` if one is passed."""
         return self._sessions.to(self.user, None if state is None else state.session_id, zone=self._zone)
 
     async def record(self, agent: Agent) -> None:
-        """Record the messages of the agent's context, each once. Every reply does so, for observed messages too."""
+        """Record all messages in the agent's context that are not recorded yet. Every reply does this by itself."""
         await self._record(agent, agent.state.context)
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     def seen(self, state: AgentState | None) -> list[str]:
-        """Return keys of the turns that are in the model's context."""
+        """Return the keys of the turns in the model's context."""
         return [] if state is None else [key(message, self.agent) for message in state.context]
 
-    # ---- inside
+    # ---- private
 
     def _of(self, agent: Agent) -> ReplyState:
         self._zone = self._zone or _zone_of(agent)
@@ -222,7 +221,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         await self._record(agent, arrived)
         if self.mode == "agent_control":
             return
-        if state.latest is not None and state.latest.reply == reply:  # goes on after a confirmation
+        if state.latest is not None and state.latest.reply == reply:  # resumed after a confirmation
             state.note = state.latest
             return
         turns = self._turns(context)
@@ -234,7 +233,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
             state.note = state.latest = Note(reply, _note(recalled.text), behind)
 
     async def _record_whole(self, agent: Agent, messages: Sequence[Msg]) -> None:
-        """Record a reply that is complete. An interrupt comes too late to end it, so it is not passed on."""
+        """Record a complete reply. Swallow an interrupt, which comes too late, unless the agent wants it raised."""
         try:
             await self._record(agent, messages)
         except asyncio.CancelledError:
@@ -259,42 +258,42 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
 
 def _zone_of(agent: Agent) -> str | None:
-    """Return the zone that the agent tells its model the time in, where the program chose one."""
+    """Return the time zone that the program set for the agent, None if it set none."""
     config = getattr(agent, "injection_config", None)
     return config.timezone if config is not None and "timezone" in config.model_fields_set else None
 
 
 def _words(message: Msg) -> str:
-    """Return the text; of a structured answer the structure, beside which AgentScope puts words of its own."""
+    """Return a message's text, or the JSON of a structured answer, whose text is AgentScope's own."""
     structured = getattr(message, "structured_output", None)
     return json.dumps(structured, ensure_ascii=False) if structured else message.get_text_content() or ""
 
 
 def _settled(message: Msg) -> bool:
-    """Return whether the reply is complete: one that waits for a tool will go on under the same id."""
+    """Check that all tool calls have results. Otherwise the reply will continue under the same id."""
     answered = {result.id for result in message.get_content_blocks("tool_result")}
     return all(call.id in answered for call in message.get_content_blocks("tool_call"))
 
 
 def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
-    """Return the messages after the agent's own last one."""
+    """Return the messages after the last one by the agent ``name``."""
     places = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
     return context[places[-1] if places else 0 :]
 
 
 def _query(arrived: Sequence[TurnInput]) -> str:
-    """Return the user's new words, else those of others; "" for a reply that only goes on."""
+    """Return the text of the user's new messages, else of other new messages; "" if nothing is new."""
     users = [turn["content"] for turn in arrived if turn["role"] == "user"]
     return choose_query([to_turn("user", "\n".join(users))] if users else arrived)
 
 
 def _place(messages: Sequence[Msg], context: Sequence[Msg], behind: str | None) -> int:
-    """Return the place behind the message with this id; where it was compressed away, that before the context."""
+    """Return the index after the message ``behind``; if it was compressed away, the start of the context."""
     ids = {message.id for message in context}
     first = next((at for at, message in enumerate(messages) if message.id in ids), len(messages))
     return next((at for at, message in enumerate(messages, 1) if message.id == behind), first)
 
 
 def _note(text: str) -> Msg:
-    """Return the note as a hint, which formatters turn into a user message."""
+    """Wrap the note in a hint block, which formatters convert to a user message."""
     return AssistantMsg(name=MEMORY_MESSAGE_NAME, content=[HintBlock(hint=text)])

@@ -1,4 +1,4 @@
-"""Memory as tools of AgentScope 2.x: the model decides when to look something up, keep it or forget it."""
+"""Memory as tools for AgentScope 2.x, with which the model decides when to search, remember or forget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PERMISSION_QUESTIONS: Mapping[PermissionBehavior, str] = {
 
 
 class _MemoryTool(ToolBase):
-    """A tool over one middleware's memory, in the session of the agent that calls it."""
+    """A tool for one middleware's memory, in the session of the calling agent."""
 
     is_concurrency_safe = True
     is_read_only = False
@@ -61,28 +61,28 @@ class _MemoryTool(ToolBase):
 
 
 class SearchMemoryTool(_MemoryTool):
-    """Looks up what is remembered; leaves out what the agent has before its eyes."""
+    """Searches memory, leaving out turns in the agent's context."""
 
     def __init__(self, memory: AgentMemory) -> None:
         super().__init__(memory, memory_tools.search_memory)
 
 
 class RememberTool(_MemoryTool):
-    """Keeps a statement. Whether the user is asked before is up to the agent's own permission rules."""
+    """Stores a statement as a memory. The agent's permission rules decide whether the user is asked first."""
 
     def __init__(self, memory: AgentMemory) -> None:
         super().__init__(memory, memory_tools.remember)
 
 
 class ForgetTool(_MemoryTool):
-    """Forgets by id, with all that was derived from it. The user is asked first."""
+    """Forgets records by id, and everything derived from them. The user is asked first."""
 
     def __init__(self, memory: AgentMemory) -> None:
         super().__init__(memory, memory_tools.forget)
 
 
 class CoreMemoryTool(_MemoryTool):
-    """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
+    """One tool of ``memscope.adapters.memory_tools`` by name, such as memory_append or archival_search."""
 
     def __init__(self, memory: AgentMemory, name: str) -> None:
         super().__init__(memory, tool_set("all")[name])

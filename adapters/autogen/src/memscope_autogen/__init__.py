@@ -1,4 +1,4 @@
-"""Long-term memory for AutoGen agents. Nothing of AutoGen is imported before a name is used."""
+"""Long-term memory for AutoGen agents. AutoGen is imported on first use of a name."""
 
 from __future__ import annotations
 

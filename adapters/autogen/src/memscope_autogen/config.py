@@ -10,7 +10,7 @@ from memscope.adapters.kit import Kind, RecallFrom, RecordWho
 
 
 class MemoryScopeMemoryConfig(BaseModel):
-    """Settings that make the same memory again, without keys and passwords."""
+    """Settings that recreate the same memory, without keys and passwords."""
 
     user: str
     agent: str | None = None

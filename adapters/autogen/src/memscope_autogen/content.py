@@ -1,4 +1,4 @@
-"""AutoGen's ``MemoryContent`` as a statement for memory, and hits as ``MemoryContent``."""
+"""Convert AutoGen's ``MemoryContent`` to statements, and hits to ``MemoryContent``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autogen_core.memory import MemoryContent, MemoryMimeType
 
 from memscope.records import Hit, Json, Observation
 
-AUTOGEN_KEY = "autogen"  # key of the parts of a statement that are not in its text
+AUTOGEN_KEY = "autogen"  # key in a memory's data for what its text lacks
 CAPTIONS = ("caption", "description", "title", "name")
 
 
 def text_of(content: MemoryContent) -> str:
-    """Return the searchable text: text as it is, JSON as JSON, of bytes and images their metadata's description."""
+    """Return the searchable text: plain text, JSON, or for bytes and images a caption from the metadata."""
     value = content.content
     if isinstance(value, str):
         return value
@@ -49,12 +49,12 @@ def _json(value: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def line(hit: Hit) -> MemoryContent:
-    """Return a hit as the text shown to the model."""
+    """Convert a hit to the text shown to the model."""
     return MemoryContent(content=hit.text, mime_type=MemoryMimeType.TEXT, metadata=_about(hit))
 
 
 def original(hit: Hit) -> MemoryContent:
-    """Return a hit as it was added, if it was; of equal names in its metadata the added one counts."""
+    """Restore the content that was added, else return the text. Added metadata overrides the hit's."""
     statement = next((memory for memory in hit.observations if AUTOGEN_KEY in memory.data), None)
     return line(hit) if statement is None else _restored(statement, hit)
 

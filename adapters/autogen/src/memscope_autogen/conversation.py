@@ -1,14 +1,14 @@
-"""Record of a conversation, taken from the model contexts of its agents.
+"""Record a conversation from the model contexts of its agents.
 
-AutoGen tells a memory nothing but the context it may change. So the context is wrapped: on the first look its
-``add_message``, ``clear``, ``save_state`` and ``load_state`` are wrapped on the instance, and from then on both sides
-are recorded the moment they are said, whatever becomes of the agent.
+AutoGen passes a memory only the model context. On first use, the methods ``add_message``, ``clear``, ``save_state`` and
+``load_state`` of that instance are wrapped. From then on both sides are recorded as soon as they are added, even if the
+agent fails later.
 
     context of writer  ──ContextRecorder──┐
     context of critic  ──ContextRecorder──┴──▶ Transcript (each message once, in order) ──▶ MemorySession.record
 
-Messages have no ids here. Agents of a team that share a memory see the same messages, so each recorder walks along the
-transcript: what another one has entered already is not recorded again, and the same words said later are.
+Messages have no ids. Agents of a team that share a memory see the same messages, so each recorder keeps its position in
+the transcript: a message that another recorder entered is not recorded again, but a later repetition is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ USER_SOURCES = frozenset({"user", "user_proxy"})
 
 
 def role_of(source: str, session: MemorySession, people: Collection[str], *, other: Role) -> Role:
-    """The role of whoever a source names: the user, another person, or a machine, which is an ``other``."""
+    """Return the role of a message source: "user", "person" for one of ``people``, else ``other``."""
     if source in USER_SOURCES or source == session.user:
         return "user"
     return "person" if source in people else other
@@ -39,7 +39,7 @@ def role_of(source: str, session: MemorySession, people: Collection[str], *, oth
 
 @dataclass(eq=False, slots=True)
 class TranscriptEntry:
-    """A message of the conversation; ``key`` once it is recorded."""
+    """A message of the conversation. ``key`` is set once it is recorded."""
 
     turn: TurnInput
     key: str = ""
@@ -51,14 +51,14 @@ class TranscriptEntry:
 
 @dataclass(eq=False)
 class Transcript:
-    """The messages of one conversation in order, the latest few thousand. Positions count from its beginning."""
+    """The latest ``MOST_ENTRIES`` messages of a conversation. Positions count from its first message."""
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     dropped: int = 0
     recorders: WeakSet[ContextRecorder] = field(default_factory=WeakSet)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "recorders": None}  # those that are copied along enter themselves
+        return {**self.__dict__, "recorders": None}  # unpickled recorders register themselves
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, recorders=WeakSet())
@@ -77,7 +77,7 @@ class Transcript:
         return entry
 
     def find(self, turn: TurnInput, start: int) -> int | None:
-        """Return the position of this message at ``start`` or later."""
+        """Return the first position of this message from ``start`` on."""
         words = TranscriptEntry(turn).words
         for position in range(max(start, self.dropped), self.end):
             if self.entries[position - self.dropped].words == words:
@@ -85,7 +85,7 @@ class Transcript:
         return None
 
     def overlap(self, turns: Sequence[TurnInput]) -> tuple[int, int]:
-        """Return ``(i, j)``: ``turns[i:j]`` are the latest entries, as shown to an agent that joins late."""
+        """Return ``(i, j)`` so that ``turns[i:j]`` are the latest entries, which an agent that joins late is shown."""
         shown, known = [TranscriptEntry(turn).words for turn in turns], [entry.words for entry in self.entries]
         for start in range(len(shown)):
             for length in range(min(len(shown) - start, len(known)), 0, -1):
@@ -96,12 +96,12 @@ class Transcript:
 
 @dataclass(eq=False)
 class ContextRecorder:
-    """Recorder of one model context, and its position in the transcript. ``messages`` is the content of the context."""
+    """Records one model context. ``at`` is its position in the transcript, ``messages`` the content of the context."""
 
     context: ChatCompletionContext
     session: MemorySession
     transcript: Transcript
-    people: Collection[str] = ()  # sources of messages beside the user; any other is an agent
+    people: Collection[str] = ()  # message sources that are people other than the user; the rest are agents
     at: int = 0
     messages: list[TranscriptEntry] = field(default_factory=list)
     injected: LLMMessage | None = None
@@ -123,7 +123,7 @@ class ContextRecorder:
         transcript: Transcript,
         people: Collection[str] = (),
     ) -> ContextRecorder:
-        """Return this session's recorder on the context; a new one is attached and reads the context."""
+        """Return the session's recorder on the context, or attach a new one that reads the context."""
         for recorder in recorders(context):
             if recorder.session is session:
                 return recorder
@@ -133,7 +133,7 @@ class ContextRecorder:
             setattr(context, name, getattr(recorder, name))
         return recorder
 
-    # ---- in the place of the context's own methods
+    # ---- replace the context's methods
 
     async def add_message(self, message: LLMMessage) -> None:
         await self._add(message)
@@ -144,10 +144,10 @@ class ContextRecorder:
         self.messages, self.at, self.injected = [], self.transcript.end, None
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return the state without what was injected, which would outlive a forget."""
+        """Save the state without injected memories, which would survive a ``forget``."""
         state = await self._save()
         if not isinstance(state.get("messages"), list):
-            return state  # of a custom context
+            return state  # a custom context with its own format
         return {**state, "messages": [saved for saved in state["messages"] if not _is_memory(saved)]}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
@@ -171,7 +171,7 @@ class ContextRecorder:
         return to_turn(role, text, speaker=None if role == "user" else source)
 
     async def observe(self, turns: Sequence[TurnInput]) -> None:
-        """Enter and record a new message, unless another context was quicker."""
+        """Record new messages, unless another context recorded them already."""
         fresh = []
         for turn in turns:
             position = self.transcript.find(turn, self.at)
@@ -186,16 +186,16 @@ class ContextRecorder:
         await self._record(fresh)
 
     async def recognise(self, turns: Sequence[TurnInput]) -> None:
-        """Match messages shown again: recorded ones stay as they are, forgotten ones stay forgotten."""
+        """Replay resent messages: recorded ones stay unchanged, forgotten ones stay forgotten."""
         entries = [TranscriptEntry(turn) for turn in turns]
         self.messages.extend(entries)
         self.at = self.transcript.end
         await self._record(entries, replay=True)
 
     async def catch_up(self, messages: Sequence[LLMMessage]) -> None:
-        """Read a context for the first time: history up to the agent's last reply, then the messages that just arrived.
+        """Read a context for the first time: history up to the agent's last reply, then the messages after it.
 
-        Of several messages that arrived after a history only the last is certainly new: a reply may have failed before.
+        If there is history, only the last of the later messages is certainly new: an earlier reply may have failed.
         """
         others = [index for index, message in enumerate(messages, 1) if not isinstance(message, UserMessage)]
         replied = others[-1] if others else 0
@@ -211,10 +211,10 @@ class ContextRecorder:
         for entry, key in zip(entries, keys, strict=True):
             entry.key = key
 
-    # ---- what the model sees
+    # ---- messages shown to the model
 
     def keys(self, view: Sequence[LLMMessage]) -> set[str]:
-        """Return keys of the turns in the part of the context that the model is shown."""
+        """Return the keys of the turns in ``view``, the part of the context that the model is shown."""
         left = Counter(TranscriptEntry(turn).words for turn in self.turns(view))
         keys = set()
         for entry in reversed(self.messages):
@@ -224,7 +224,7 @@ class ContextRecorder:
         return keys - {""}
 
     async def show(self, message: LLMMessage | None) -> None:
-        """Put ``message`` before the newest one, in place of the previous injection; None: only remove that."""
+        """Insert ``message`` before the newest one and remove the previous injection. None only removes."""
         messages = stored(self.context)
         others = {id(recorder.injected) for recorder in recorders(self.context) if recorder is not self}
         messages[:] = [old for old in messages if id(old) in others or not is_injected(words_of(old))]
@@ -238,7 +238,7 @@ class ContextRecorder:
 
 
 def recorders(context: ChatCompletionContext) -> list[ContextRecorder]:
-    """Return the recorders on a context, the latest first."""
+    """List the recorders on a context, latest first."""
     recorders, method = [], context.add_message
     while isinstance(recorder := getattr(method, "__self__", None), ContextRecorder):
         recorders.append(recorder)
@@ -247,7 +247,7 @@ def recorders(context: ChatCompletionContext) -> list[ContextRecorder]:
 
 
 def stored(context: ChatCompletionContext) -> list[LLMMessage]:
-    """Return the context's own list of messages: ``get_messages`` gives only those that fit into its buffer."""
+    """Return the context's full list of messages; ``get_messages`` only gives those that fit into its buffer."""
     return getattr(context, "_messages", [])  # a custom context may keep them elsewhere
 
 
@@ -257,7 +257,7 @@ def _is_memory(saved: Any) -> bool:
 
 
 def words_of(message: LLMMessage) -> str:
-    """Return the text of a message; "" for calls, their results and the system message."""
+    """Return the text of a message; "" for tool calls, tool results and the system message."""
     if not isinstance(message, UserMessage | AssistantMessage):
         return ""
     if isinstance(message.content, str):

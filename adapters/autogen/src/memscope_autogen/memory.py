@@ -1,4 +1,4 @@
-"""``AssistantAgent(memory=MemoryScopeMemory(user=...))``: recall before the model is asked, both sides recorded."""
+"""``AssistantAgent(memory=MemoryScopeMemory(user=...))``: record both sides, recall before the model is called."""
 
 from __future__ import annotations
 
@@ -24,23 +24,22 @@ from memscope_autogen.conversation import ContextRecorder, Transcript, role_of
 from memscope_autogen.tools import CoreMemoryTool, ForgetTool, RememberTool, SearchMemoryTool
 
 R = TypeVar("R")
-SOURCE = "memory"  # name of the message that shows memories
+SOURCE = "memory"  # source name of the message with recalled memories
 
 
 class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]):
     """Long-term memory of one user for AutoGen agents.
 
-    ``user`` is required; ``agent`` and ``session`` say where turns come from, and ``agent`` narrows what is recalled.
-    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-    environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` hits and ``tokens`` are
-    the most that is shown, ``kinds`` ("turn", "observation", "insight") all that is. ``zone``: the user's time zone by
-    its name, by default that of the settings. ``people``: sources of messages of other persons than the user, such as
-    the name of a ``UserProxyAgent``; those of any further source are an agent's. ``record``: "both", "user",
-    "assistant" or "none". A memory that fails leaves the agent answering, with one warning in the log; ``strict=True``
-    raises.
+    ``user`` is required. Turns are stored under ``agent`` and ``session``. Recall is limited to ``agent``, and with
+    ``recall="session"`` to the session. ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
+    ``MemoryScope``; by default the settings of the environment, else one SQLite file. At most ``k`` hits and ``tokens``
+    tokens are shown, of all ``kinds`` ("turn", "observation", "insight") by default. ``zone``: name of the user's time
+    zone, by default that of the settings. ``people``: message sources that are people other than the user, such as the
+    name of a ``UserProxyAgent``; other sources are agents. ``record``: "both", "user", "assistant" or "none". If memory
+    fails, the agent answers without it and one warning is logged; ``strict=True`` raises.
 
-    ``AssistantAgent`` takes a list of memories only. This is one: the list whose one element is itself. So ``memory=m``
-    and ``memory=[m]`` are the same.
+    ``AssistantAgent`` only accepts a list of memories. This class is a list with itself as the only element, so that
+    ``memory=m`` and ``memory=[m]`` are the same.
     """
 
     component_type = "memory"
@@ -71,10 +70,10 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         )  # fmt: skip
         self._transcript = self._conversation()
 
-    # ---- what an agent calls
+    # ---- called by the agent
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Record new messages, and show related memories as one message before the newest."""
+        """Record new messages, and insert related memories as one message before the newest."""
         recorder = await ContextRecorder.on(model_context, self._session, self._transcript, self.people)
         view = await model_context.get_messages()
         shown = recorder.turns(view)
@@ -84,7 +83,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
 
     def _conversation(self) -> Transcript:
-        """Return the conversation, shared by all memories of the same session."""
+        """Return the transcript that all memories of the same session share."""
         session = self._session
         if session.session is None:
             return Transcript()
@@ -93,12 +92,12 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
             Transcript(),
         )
 
-    # ---- what a program calls
+    # ---- called by the program
 
     async def query(
         self, query: str | MemoryContent, cancellation_token: CancellationToken | None = None, **kwargs: Any
     ) -> MemoryQueryResult:
-        """Return memories related to ``query``, best first, each as it was added.
+        """Search for ``query`` and return memories best first, in the form in which they were added.
 
         ``kwargs``: k, kinds, as_of, filter, zone.
         """
@@ -107,9 +106,9 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return MemoryQueryResult(results=[contents.original(hit) for hit in hits])
 
     async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
-        """Remember a statement: the user's, or that of the ``source`` in its metadata, such as the page of an indexer.
+        """Store a statement of the user, or of the ``source`` in its metadata (an indexed web page, for example).
 
-        Bytes and images are found by their metadata's caption, description, title or name.
+        Bytes and images are searchable by the caption, description, title or name in their metadata.
         """
         source = str((content.metadata or {}).get("source") or "user")
         role = role_of(source, self._session, self.people, other="tool")
@@ -119,25 +118,25 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         )
         await _linked(work, cancellation_token)
 
-    async def clear(self) -> ForgetReport:  # type: ignore[override]  # says how much, where AutoGen wants None
-        """Forget all memories of this scope (of a session only that session) for good; the receipt has the counts."""
+    async def clear(self) -> ForgetReport:  # type: ignore[override]  # AutoGen's returns None
+        """Permanently forget all records of this scope, with a session only that session's. Return the receipt."""
         return await self._session.clear()
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._session.close()
 
     def tools(self, which: ToolSet | None = None) -> list[BaseTool[Any, Any]]:
-        """Return ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall.
+        """Create ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, besides recall.
 
-        "core": the tools that edit core memory; "archival": archival memory and the conversation; "all": both.
+        "core": tools that edit core memory instead; "archival": archival memory and the conversation; "all": both.
         """
         if which is not None:
             return [CoreMemoryTool(self, name) for name in tool_set(which)]
         return [SearchMemoryTool(self), RememberTool(self), ForgetTool(self)]
 
     async def seen(self) -> set[str]:
-        """Return keys of the turns in the contexts of agents with this memory."""
+        """Return the keys of the turns in the contexts of all agents that share this memory's session."""
         keys: set[str] = set()
         for recorder in list(self._transcript.recorders):
             keys |= recorder.keys(await recorder.context.get_messages())
@@ -147,7 +146,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     def memory_session(self) -> MemorySession:
         return self._session
 
-    # serialisation, copies
+    # ---- serialisation and copies
 
     def _to_config(self) -> MemoryScopeMemoryConfig:
         return self.config()
@@ -171,7 +170,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return _load, (type(self), self.config().model_dump())
 
     def __copy__(self) -> Self:
-        """Return another object over the same memory."""
+        """Create another object for the same memory session."""
         other = type(self)(**self._options(), memory=self._session.memory)
         other._session = self._session
         return other
@@ -179,7 +178,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.__copy__()
 
-    # ---- a list of itself, for good
+    # ---- an immutable list of itself
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -206,7 +205,7 @@ def _load(cls: type[MemoryScopeMemory], config: dict[str, Any]) -> MemoryScopeMe
 
 
 async def _linked(work: Coroutine[Any, Any, R], token: CancellationToken | None) -> R:
-    """Return the result of ``work``, which the token cancels."""
+    """Await ``work``, which the token may cancel."""
     task = asyncio.ensure_future(work)
     if token is not None:
         token.link_future(task)

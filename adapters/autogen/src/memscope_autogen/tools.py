@@ -1,4 +1,4 @@
-"""Memory as tools: the model decides when to look something up, keep it or forget it."""
+"""Memory as tools, with which the model decides when to search, remember or forget."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NamedToolConfig(ToolConfig):
 
 
 class _MemoryTool(BaseTool[Any, ToolAnswer]):
-    """One of ``memscope.adapters.memory_tools`` over one memory; serialised with the memory's own configuration."""
+    """A tool of ``memscope.adapters.memory_tools`` for one memory, serialised with that memory's configuration."""
 
     def __init__(self, memory: ToolMemory, tool: Tool) -> None:
         fields: dict[str, Any] = arguments(tool)
@@ -66,7 +66,7 @@ class _MemoryTool(BaseTool[Any, ToolAnswer]):
 
 
 class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
-    """Looks up what is remembered; leaves out what the agent has before its eyes."""
+    """Searches memory, leaving out turns in the agent's context."""
 
     component_config_schema = ToolConfig
     component_provider_override = "memscope_autogen.SearchMemoryTool"
@@ -76,7 +76,7 @@ class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
 
 
 class RememberTool(_MemoryTool, Component[ToolConfig]):
-    """Keeps a statement."""
+    """Stores a statement as a memory."""
 
     component_config_schema = ToolConfig
     component_provider_override = "memscope_autogen.RememberTool"
@@ -86,7 +86,7 @@ class RememberTool(_MemoryTool, Component[ToolConfig]):
 
 
 class ForgetTool(_MemoryTool, Component[ToolConfig]):
-    """Forgets by id, with all that was derived from it."""
+    """Forgets records by id, and everything derived from them."""
 
     component_config_schema = ToolConfig
     component_provider_override = "memscope_autogen.ForgetTool"
@@ -96,7 +96,7 @@ class ForgetTool(_MemoryTool, Component[ToolConfig]):
 
 
 class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
-    """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
+    """One tool of ``memscope.adapters.memory_tools`` by name, such as memory_append or archival_search."""
 
     component_config_schema = NamedToolConfig
     component_provider_override = "memscope_autogen.CoreMemoryTool"

@@ -1,4 +1,4 @@
-"""ADK's events as turns, and contents of a request with memory in them."""
+"""Convert ADK's events to turns, and insert memory into the contents of a request."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def agent_of(agent: str | None, app_name: str) -> str | None:
 
 
 def turns_of(events: Iterable[Event], *, dated: bool = False) -> list[kit.TurnInput]:
-    """Convert what the user or an agent said; tool calls, their results and thoughts are left out.
+    """Convert texts of the user and of agents; skip tool calls, tool results and thoughts.
 
     Args:
         events: The events of a session.
-        dated: Take the time of each event, where it was said before now.
+        dated: Use each event's time, for events of the past; otherwise turns get the current time.
     """
     turns: list[kit.TurnInput] = []
     for event in events:
@@ -37,7 +37,7 @@ def turns_of(events: Iterable[Event], *, dated: bool = False) -> list[kit.TurnIn
 
 
 def spoken_by(author: str | None) -> tuple[kit.Role, str | None]:
-    """The role and name of an author; whoever is not named is the user, as in ADK's own requests."""
+    """Return the role and name of an author. None means the user, as in ADK's own requests."""
     return ("user", None) if author in (None, USER_AUTHOR) else ("assistant", author)
 
 
@@ -46,7 +46,7 @@ def words_of(content: types.Content | None) -> str:
 
 
 def with_memory(contents: Sequence[types.Content], text: str, question: types.Content | None) -> list[types.Content]:
-    """Put ``text`` before the user's ``question``, in the same content; at the end where that is not shown."""
+    """Prefix ``text`` to the content of the user's ``question``; append it if that content is missing."""
     shown, words = list(contents), words_of(question)
     memory = types.Part(text=f"{text}\n\n")
     for place in reversed(range(len(shown))):

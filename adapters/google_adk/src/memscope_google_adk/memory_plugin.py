@@ -1,10 +1,10 @@
 """``App(name=..., root_agent=agent, plugins=[MemoryScopePlugin()])``.
 
-    before_run_callback    history and the user's turn ──▶ record; recall, once per invocation
-    before_model_callback  every request: the block before the user's words; the tools
-    on_event_callback      an agent's words ──▶ record
+    before_run_callback    record history and the user's turn; recall, once per invocation
+    before_model_callback  add the block to every request, before the user's text; add the tools
+    on_event_callback      record an agent's text
 
-Memory is put into the request alone: it is in no session.
+Memory is only inserted into requests, never into a session.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from google.genai import types
 from memscope.adapters import kit
 from memscope_google_adk.events import APP_NAME, agent_of, turns_of, with_memory
 
-MAX_RUNS = 1000  # whose memory is kept, as ADK does not say of every run that it has ended
+MAX_RUNS = 1000  # bounds the runs in memory, since ADK does not report the end of every run
 Context = CallbackContext | InvocationContext
 
 
 class MemoryScopePlugin(BasePlugin):
     """Long-term memory for all agents of an app.
 
-    One plugin serves any number of users and sessions, at once too.
+    One plugin can serve many users and sessions concurrently.
 
     Args:
-        user: The user whose memory it is; by default the ``user_id`` of the run.
-        session: The session that turns belong to; by default the ``session_id`` of the run.
-        agent: Written with every turn; on reading it narrows to these turns. ``{app_name}`` in it stands for the app's
-            name, as ADK has one memory per app and user; None for one memory of the user in all apps.
-        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-            environment says, else one SQLite file.
+        user: The owner of the memory; by default the ``user_id`` of the run.
+        session: The session of the turns; by default the ``session_id`` of the run.
+        agent: Stored with every turn; recall is limited to its turns. ``{app_name}`` is replaced by the app's name,
+            because ADK has one memory per app and user. None: one memory of the user for all apps.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+            settings of the environment, else one SQLite file.
         recall: "user" for all of the user's sessions, "session" for this one.
-        k: The most memories that are shown.
-        tokens: The most tokens that are shown.
+        k: Maximum number of memories to show.
+        tokens: Maximum number of tokens to show.
         record: "both", "user", "assistant" or "none".
-        tools: True for search_memory, remember and forget, "core", "archival" or "all" for those sets, False for none.
-        strict: Raise when memory fails, instead of one warning and an answer without it.
-        kinds: Only these are shown: "turn", "observation", "insight".
+        tools: True for search_memory, remember and forget; "core", "archival" or "all" for a set; False for none.
+        strict: Raise if memory fails, instead of logging one warning and answering without it.
+        kinds: Kinds of records to show: "turn", "observation", "insight"; by default all.
         zone: The user's time zone; by default that of the settings.
-        name: The name under which ADK keeps the plugin.
+        name: The name under which ADK registers the plugin.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class MemoryScopePlugin(BasePlugin):
             memory, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict, kinds=kinds, zone=zone
         )
         self.user, self.session, self.agent = user, session, agent
-        self._sessions.to("anybody" if user is None else user, session or "any", agent=agent)  # checked now
+        self._sessions.to("anybody" if user is None else user, session or "any", agent=agent)  # raises for invalid ids
         self.tools = [_MemoryTool(self, tool, strict) for tool in kit.choose_tools(tools)]
         self._runs: dict[str, kit.RunMemory] = {}
 
     def memory_session(self, context: Context) -> kit.MemorySession:
-        """The memory of a run."""
+        """Return the memory of a run."""
         adk = context.session
         user = self.user if self.user is not None else adk.user_id
         return self._sessions.to(user, self.session or adk.id, agent=agent_of(self.agent, adk.app_name))
 
     def seen(self, context: Context) -> tuple[str, ...]:
-        """Keys of the turns in the conversation of a run."""
+        """Return the keys of the turns in a run's conversation."""
         run = self._runs.get(context.invocation_id)
         return run.keys if run else ()
 
@@ -95,7 +95,7 @@ class MemoryScopePlugin(BasePlugin):
         memory = await self._begin(callback_context)
         if memory.text:
             llm_request.contents = with_memory(llm_request.contents, memory.text, callback_context.user_content)
-        if llm_request.config.response_schema is None:  # models refuse tools beside one
+        if llm_request.config.response_schema is None:  # models reject tools combined with a response schema
             llm_request.append_tools(list(self.tools))
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
@@ -105,7 +105,7 @@ class MemoryScopePlugin(BasePlugin):
         self._runs.pop(invocation_context.invocation_id, None)
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     async def _begin(self, context: Context) -> kit.RunMemory:

@@ -1,6 +1,6 @@
 """``Runner(..., memory_service=MemoryScopeMemoryService())``: for ADK's own tools load_memory and preload_memory.
 
-add_session_to_memory, add_events_to_memory ──▶ record, by the ids of events; search_memory ──▶ recall
+add_session_to_memory, add_events_to_memory ──▶ record under the events' ids; search_memory ──▶ recall
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 class MemoryScopeMemoryService(BaseMemoryService):
-    """ADK's memory service over a memory: one per app and user.
+    """ADK's memory service, with one memory per app and user.
 
     Args:
-        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-            environment says, else one SQLite file.
-        agent: Written with every turn; on reading it narrows to these turns. ``{app_name}`` in it stands for the app's
-            name; None for one memory of the user in all apps.
-        k: The most memories that a search gives.
-        tokens: The most tokens that a search gives.
-        strict: Raise when memory fails, instead of one warning and an answer without it.
-        kinds: Only these are found: "turn", "observation", "insight".
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+            settings of the environment, else one SQLite file.
+        agent: Stored with every turn; recall is limited to its turns. ``{app_name}`` is replaced by the app's name.
+            None: one memory of the user for all apps.
+        k: Maximum number of memories per search.
+        tokens: Maximum number of tokens per search.
+        strict: Raise if memory fails, instead of logging one warning and answering without it.
+        kinds: Kinds of records to search: "turn", "observation", "insight"; by default all.
         zone: The user's time zone; by default that of the settings.
     """
 
@@ -55,7 +55,7 @@ class MemoryScopeMemoryService(BaseMemoryService):
         self.agent = agent
 
     def memory_session(self, app_name: str, user_id: str, session_id: str | None = None) -> kit.MemorySession:
-        """The memory of a user in an app."""
+        """Return the memory of a user in an app."""
         return self._sessions.to(user_id, session_id, agent=agent_of(self.agent, app_name))
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -86,7 +86,7 @@ class MemoryScopeMemoryService(BaseMemoryService):
             await self.memory_session(app_name, user_id).forget([memory_id])
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
 

@@ -1,4 +1,4 @@
-"""Long-term memory for LangChain and LangGraph. Nothing of either is imported before a name is used."""
+"""Long-term memory for LangChain and LangGraph. Both are imported on first use of a name."""
 
 from __future__ import annotations
 

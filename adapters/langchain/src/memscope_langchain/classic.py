@@ -1,4 +1,4 @@
-"""``MemoryScopeMemory`` replaces ``ConversationBufferMemory`` in a classic chain."""
+"""``MemoryScopeMemory``, a replacement for ``ConversationBufferMemory`` in classic chains."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from memscope.records import Kind, Turn
 from memscope.text.tokens import estimate_tokens
 from memscope_langchain.messages import message_of, words
 
-STOP = "stop"  # an input of chains that is no part of the conversation
+STOP = "stop"  # an input of chains that is not part of the conversation
 MOST_PENDING = 1000
 
 
 class PendingQuestions:
-    """Ids of questions without an answer yet, so that loading and saving mean the same turn."""
+    """Ids of questions that have no answer yet, so that loading and saving refer to the same turn."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[tuple[str | None, ...], str] = OrderedDict()
@@ -34,7 +34,7 @@ class PendingQuestions:
         return PendingQuestions, ()
 
     def id_of(self, *what: str | None) -> str:
-        """Return the id of this question, the same until it is answered."""
+        """Return the id of this question, which stays the same until it is answered."""
         with self._lock:
             id = self._ids.setdefault(what, secrets.token_hex(16))
             if len(self._ids) > MOST_PENDING:
@@ -49,14 +49,14 @@ class PendingQuestions:
 class MemoryScopeMemory(BaseMemory):
     """Long-term memory for classic chains and ``AgentExecutor``: a ``BaseMemory``.
 
-    Whose memory: ``user``, or with ``user_key`` the input of that name; there is no default. The session is one of its
-    own for every object, unless ``session`` names one or ``session_key`` an input. What the chain gets under
-    ``memory_key`` is what was said last in this session (as far as half of ``tokens`` goes), then what is remembered,
-    nothing twice: text, or with ``return_messages=True`` messages. The user's turn is recorded when the memory is
-    loaded, the reply when it is saved.
+    The owner of the memory is ``user``, or the input named by ``user_key``; there is no default. Each object has a
+    session of its own, unless ``session`` sets one or ``session_key`` names an input. Under ``memory_key`` the chain
+    gets the latest turns of the session (up to half of ``tokens``), then related memories that are not among these
+    turns: as text, or as messages with ``return_messages=True``. The user's turn is recorded on loading, the reply on
+    saving.
 
-    ``agent``, ``memory``, ``recall``, ``k``, ``record``, ``strict``, ``kinds`` and ``zone`` as for
-    ``MemoryScopeMiddleware``; ``input_key``, ``output_key`` and the prefixes as for ``ConversationBufferMemory``.
+    ``agent``, ``memory``, ``recall``, ``k``, ``record``, ``strict``, ``kinds`` and ``zone`` work as in
+    ``MemoryScopeMiddleware``; ``input_key``, ``output_key`` and the prefixes as in ``ConversationBufferMemory``. Use
     ``record="none"`` for a chain that is a tool of another one.
     """
 
@@ -84,7 +84,7 @@ class MemoryScopeMemory(BaseMemory):
     _pending: PendingQuestions = PrivateAttr(default_factory=PendingQuestions)
 
     def __init__(self, **fields: Any) -> None:
-        super().__init__(**fields)  # what follows raises memscope's own errors, which a validator would hide
+        super().__init__(**fields)  # the rest raises memscope's errors, which a validator would hide
         if (self.user is None) == (self.user_key is None):
             raise ScopeError("give user, or user_key for the input that names the user; there is no default user")
         self._sessions = SessionPool(
@@ -92,9 +92,9 @@ class MemoryScopeMemory(BaseMemory):
             record_who=self.record, strict=self.strict, kinds=self.kinds, zone=self.zone,
         )  # fmt: skip
         if self.user is not None:
-            self._sessions.to(self.user, self.session)  # checked now
+            self._sessions.to(self.user, self.session)  # raise for invalid ids now
 
-    # ---- what a chain calls
+    # ---- called by the chain
 
     @property
     def memory_variables(self) -> list[str]:
@@ -104,7 +104,7 @@ class MemoryScopeMemory(BaseMemory):
         return wait_for(self.aload_memory_variables(inputs))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the latest turns, and memories related to the input. Without inputs only the former."""
+        """Return the latest turns, and memories related to the input if there is one."""
         memory_session, text = self._session(inputs), self._input(inputs)
         keys = await self._ask(memory_session, text)
         recent = await memory_session.recent(tokens=self.tokens // 2, exclude=keys)
@@ -127,7 +127,7 @@ class MemoryScopeMemory(BaseMemory):
         wait_for(self.aclear())
 
     async def aclear(self) -> None:
-        """Forget this session for good, and nothing else."""
+        """Permanently forget this session only."""
         if self.user is None or self.session_key is not None:
             raise ConfigError("whose session to clear is said by inputs", hint="use forget of the memory itself")
         await self._session({}).clear()
@@ -135,13 +135,13 @@ class MemoryScopeMemory(BaseMemory):
     # ---- closing
 
     async def aclose(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     def close(self) -> None:
         wait_for(self.aclose())
 
-    # scope
+    # ---- scope
 
     def _session(self, inputs: Mapping[str, Any]) -> MemorySession:
         user = self.user if self.user_key is None else _named(inputs, self.user_key, "user")
@@ -168,7 +168,7 @@ class MemoryScopeMemory(BaseMemory):
             raise InputError(f"which of the outputs {list(outputs)} is the reply?", hint="set output_key")
         return words(outputs[name])
 
-    # ---- how it is shown
+    # ---- rendering
 
     def _lines(self, turns: Iterable[Turn]) -> list[str]:
         prefixes = {"user": self.human_prefix, "assistant": self.ai_prefix}

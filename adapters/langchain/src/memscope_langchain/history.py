@@ -1,4 +1,4 @@
-"""``MemoryScopeChatMessageHistory``: a session as messages, for those still on ``RunnableWithMessageHistory``."""
+"""``MemoryScopeChatMessageHistory``: a session as messages, for users of ``RunnableWithMessageHistory``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from memscope_langchain.messages import message_of, turns_of
 
 
 class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
-    """Messages of user and assistant in one session, the latest ``limit`` of them.
+    """The latest ``limit`` messages of user and assistant in one session.
 
-    ``user`` and ``session`` are required. Text is kept; tool calls, their results and instructions are not, so that
-    what comes back is always a conversation that a model takes. A memory that fails gives no messages, with one warning
-    in the log; ``strict=True`` raises. ``zone``: the user's time zone. ``clear`` forgets the session for good.
+    ``user`` and ``session`` are required. Only text is stored, without tool calls, tool results or instructions, so
+    that models accept the messages. If memory fails, there are no messages and one warning is logged; ``strict=True``
+    raises. ``zone``: the user's time zone. ``clear`` permanently forgets the session.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
         self._limit = limit
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # an attribute upstream, to be read as this is
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # upstream it is an attribute, read alike
         return wait_for(self.aget_messages())
 
     async def aget_messages(self) -> list[BaseMessage]:

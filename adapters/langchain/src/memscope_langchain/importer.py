@@ -1,4 +1,4 @@
-"""Importer ``langgraph``: the items of any LangGraph ``BaseStore`` as documents that ``MemoryScopeStore`` reads."""
+"""Importer ``langgraph``: import the items of any LangGraph ``BaseStore`` as documents for ``MemoryScopeStore``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _memory(item: SearchItem) -> ImportedMemory:
         time if time.tzinfo else time.replace(tzinfo=UTC) for time in (item.created_at, item.updated_at)
     )
     return ImportedMemory(
-        id=f"{path(item.namespace)}/{written(item.key)} {updated.isoformat()}",  # an item that was put again is news
+        id=f"{path(item.namespace)}/{written(item.key)} {updated.isoformat()}",  # an updated item is imported again
         text=words_of(item.value, ["$"]),
         said=updated,
         session=session_of(place),

@@ -1,7 +1,7 @@
-"""Put memory into a request: before the user's newest words, in the same message.
+"""Insert memory into a request, as a prefix of the user's newest message.
 
-Everything before that message is sent again as it was, so that a provider's prompt cache holds. A message of its own
-would be refused by chat templates whose roles have to alternate.
+All earlier messages are resent unchanged, so that the provider's prompt cache works. A separate message would be
+rejected by chat templates whose roles must alternate.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from langchain.agents.middleware import ModelRequest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 CACHE_CONTROL = "cache_control"
-MOST_BREAKPOINTS = 4  # Anthropic refuses a request with more
+MOST_BREAKPOINTS = 4  # Anthropic's limit per request
 
 
 def with_memory(request: ModelRequest[Any], text: str, beside: str | None) -> ModelRequest[Any]:
-    """Return the request with ``text`` in the message with the id ``beside``, else in the user's newest one."""
+    """Prefix ``text`` to the message with the id ``beside``, else to the user's newest message."""
     if not text:
         return request
     messages: list[Any] = list(request.messages)
     place = _place(messages, beside)
-    if place is None:  # nobody said anything
+    if place is None:  # no user message yet
         place = next((at for at, one in enumerate(messages) if not isinstance(one, SystemMessage)), len(messages))
         messages.insert(place, HumanMessage(text))
     else:
@@ -50,11 +50,11 @@ def _with_text(message: BaseMessage, text: str) -> BaseMessage:
     return message.model_copy(update={"content": [{"type": "text", "text": text}, *content]})
 
 
-# ---- Anthropic keeps a prompt only up to the breakpoints of earlier requests, the end of which is memory's
+# ---- Anthropic caches a prompt up to each breakpoint. Since memory changes the end, set one right before the memory.
 
 
 def _may_mark(request: ModelRequest[Any]) -> bool:
-    """Return whether AnthropicPromptCachingMiddleware, or the program, asked for a cache and has a breakpoint left."""
+    """Check that AnthropicPromptCachingMiddleware or the program turned on caching, and that a breakpoint is left."""
     if CACHE_CONTROL not in request.model_settings:
         return False
     system = getattr(request, "system_message", None)
@@ -69,7 +69,7 @@ def _is_marked(block: Any) -> bool:
 
 
 def _with_breakpoint(message: BaseMessage, control: Any) -> BaseMessage:
-    """Return the message with a breakpoint at its end; a message that does not end with text as it is."""
+    """Add a breakpoint to the end of a message, unless it does not end with text."""
     content: Iterable[Any] = message.content
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
     last = blocks[-1] if blocks else None

@@ -1,4 +1,4 @@
-"""LangChain's messages as turns."""
+"""Convert between LangChain's messages and turns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SUMMARY_OPENING = "Here is a summary of the conversation to date:"
 
 
 def turn_of(message: BaseMessage, agents: Collection[str] = ()) -> TurnInput | None:
-    """Return a person's or the model's message as a turn; None for instructions, tool calls and results, summaries.
+    """Convert a message of a person or the model; None for instructions, tool calls, tool results and summaries.
 
-    ``agents``: names under which other agents hand on their words as messages of a human.
+    ``agents``: names of other agents, whose messages may arrive as human messages.
     """
     if _is_summary(message):
         return None
@@ -24,12 +24,12 @@ def turn_of(message: BaseMessage, agents: Collection[str] = ()) -> TurnInput | N
     if isinstance(message, HumanMessage):
         return to_turn("user", text_of(message), speaker=message.name)
     if isinstance(message, AIMessage):
-        return to_turn("assistant", text_of(message))  # by no name: callers who show it again leave it out
+        return to_turn("assistant", text_of(message))  # without name: resent history may lack it
     return None
 
 
 def _is_summary(message: BaseMessage) -> bool:
-    """Return whether SummarizationMiddleware wrote it; old versions left no mark, so their first words tell."""
+    """Check for a summary by SummarizationMiddleware; old versions are only recognisable by its opening words."""
     return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY_OPENING)
 
 
@@ -38,7 +38,7 @@ def turns_of(messages: Iterable[BaseMessage], agents: Collection[str] = ()) -> l
 
 
 def agents_in(messages: Iterable[BaseMessage], named: Iterable[str] = ()) -> set[str]:
-    """Names of agents: those ``named``, and those that have replied."""
+    """Collect names of agents: the ``named`` ones and all that replied."""
     return {*named, *(message.name for message in messages if isinstance(message, AIMessage) and message.name)}
 
 
@@ -53,7 +53,7 @@ def message_of(turn: Turn) -> BaseMessage:
 
 
 def words(value: Any) -> str:
-    """Return the text of a chain's input or output: text, a message, or messages (the last one)."""
+    """Return the text of a chain's input or output: a text, a message, or the last of several messages."""
     if isinstance(value, BaseMessage):
         return text_of(value)
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -1,11 +1,11 @@
-"""``create_agent(..., middleware=[MemoryScopeMiddleware()])``: recall once a run, both sides recorded as they are said.
+"""``create_agent(..., middleware=[MemoryScopeMiddleware()])``: recall once per run, record both sides immediately.
 
-    before_agent     history shown again, then the user's turn ──▶ record; recall ──▶ private state
-    wrap_model_call  the request, with what was recalled before the user's newest words ──▶ model
-    after_model      the reply ──▶ record
+    before_agent     record new messages; recall memories into private state
+    wrap_model_call  insert the memories before the text of the user's newest message
+    after_model      record the reply
 
-The messages of the state are never written to, and what was recalled is in no checkpoint. All calls of a run send the
-same memory at the same place; the next run sends the earlier messages without it.
+The messages in the state stay unchanged, and recalled memories are not checkpointed. All calls of a run send the same
+memories at the same place; the next run sends the earlier messages without them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Update = dict[str, Any]
 
 
 class ShownMemory(TypedDict):
-    """Memory shown to a run's model, the message beside which it stands, and the keys of the turns that it sees."""
+    """Memories shown in a run, the id of the message they are prefixed to, and the keys of the conversation's turns."""
 
     text: str
     keys: list[str]
@@ -58,17 +58,17 @@ class MiddlewareState(AgentState[Any]):
 class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     """Long-term memory for an agent that serves any number of users.
 
-    Each run says whose memory it is: ``user_id`` of its context, else of its config, else the server's identity;
-    without any it raises ``ScopeError``. The session is the run's thread. ``agent`` says where turns come from, and
-    narrows what is recalled. ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
-    ``MemoryScope``; by default what the environment says, else one SQLite file. ``recall="session"`` narrows to the
-    thread. ``k`` hits and ``tokens`` are the most that is shown, ``kinds`` ("turn", "observation", "insight") all that
-    is. ``zone``: the time zone of a run whose context or config has no ``timezone``, by default that of the settings.
-    ``record``: "both", "user", "assistant" or "none". ``agents``: names of messages of a human that are another agent's
-    words, beside those of agents that have replied; any other name is a person's.
-    ``tools``: True for search_memory, remember and forget, "core" for those that edit core memory, "archival" for
-    archival memory and the conversation, "all" for both, False for none. A memory that fails leaves the agent
-    answering, with one warning in the log; ``strict=True`` raises.
+    The user of a run is ``user_id`` of its context, else of its config, else the server's identity; without any of them
+    it raises ``ScopeError``. The session is the run's thread. ``agent`` is stored with every turn and limits recall.
+    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
+    ``MemoryScope``; by default the settings of the environment, else one SQLite file. ``recall="session"`` limits
+    recall to the thread. At most ``k`` hits and ``tokens`` tokens are shown, of all ``kinds`` ("turn", "observation",
+    "insight") by default. ``zone``: the time zone if the run's context and config have no ``timezone``, by default that
+    of the settings. ``record``: "both", "user", "assistant" or "none". ``agents``: names of human messages that come
+    from other agents (agents that have replied are known); other names are people.
+    ``tools``: True for search_memory, remember and forget, "core" for tools that edit core memory, "archival" for
+    archival memory and the conversation, "all" for both, False for none. If memory fails, the agent answers without it
+    and one warning is logged; ``strict=True`` raises.
     """
 
     state_schema = MiddlewareState
@@ -132,7 +132,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     # ---- closing
 
     async def aclose(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     def close(self) -> None:
@@ -153,10 +153,10 @@ async def begin(session: MemorySession, state: MiddlewareState, agents: Collecti
 
 
 async def go_on(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
-    """Record messages since the last call, above all the model's reply."""
+    """Record the messages since the last call, including the model's reply."""
     messages = state["messages"]
     update: Update = {"memscope_heard": latest(messages)}
-    if shown_in(state) is None:  # what the call has shown, for the further ones
+    if shown_in(state) is None:  # save the memories that this call showed for the run's next calls
         update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
     start = after(messages, state.get("memscope_heard"))
     messages_since = messages[last_of(messages, AIMessage) if start is None else start :]
@@ -169,7 +169,7 @@ def shown_in(state: Mapping[str, Any]) -> ShownMemory | None:
 
 
 async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents: Collection[str]) -> ShownMemory:
-    """Recall again in an interrupted run that goes on, whose state has lost what was recalled."""
+    """Recall again after an interrupted run was resumed, whose state has lost the recalled memories."""
     turns = turns_of(messages, agents_in(messages, agents))
     recalled = await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})
     return ShownMemory(text=recalled.text, keys=[], beside=users_newest(messages))
@@ -179,14 +179,14 @@ async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents
 
 
 def after(messages: Sequence[BaseMessage], heard: str | None) -> int | None:
-    """Return the index after the message with this id; None if there is none."""
+    """Return the index after the message with this id, None if there is no such message."""
     if heard is None:
         return None
     return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == heard), None)
 
 
 def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:
-    """Return the index of the last message of this kind; the end if there is none."""
+    """Return the index of the last message of this kind, the number of messages if there is none."""
     places = range(len(messages) - 1, -1, -1)
     return next((at for at in places if isinstance(messages[at], kind)), len(messages))
 

@@ -17,10 +17,10 @@ from memscope.records import Hit, Kind
 class MemoryScopeRetriever(BaseRetriever):
     """The ``k`` best hits of one user's memory, each with its id, score, time and sources in the metadata.
 
-    ``user`` is required; ``agent``, ``kinds`` and (with ``recall="session"``) ``session`` narrow. ``memory`` and
-    ``zone`` as for the middleware. ``invoke`` takes ``k``, ``as_of``, ``filter``, ``kinds``, ``zone``, and ``user`` and
-    ``session`` for another one.
-    Raises what went wrong.
+    ``user`` is required. ``agent``, ``kinds`` and (with ``recall="session"``) ``session`` limit the search. ``memory``
+    and ``zone`` work as in the middleware. ``invoke`` accepts ``k``, ``as_of``, ``filter``, ``kinds``, ``zone``, and
+    ``user`` and ``session`` to override these.
+    Errors are always raised.
     """
 
     user: str
@@ -34,11 +34,11 @@ class MemoryScopeRetriever(BaseRetriever):
     _sessions: SessionPool = PrivateAttr()
 
     def __init__(self, **fields: Any) -> None:
-        super().__init__(**fields)  # what follows raises memscope's own errors, which a validator would hide
+        super().__init__(**fields)  # the rest raises memscope's errors, which a validator would hide
         self._sessions = SessionPool(
             self.memory, agent=self.agent, recall_from=self.recall, k=self.k, kinds=self.kinds, zone=self.zone
         )
-        self._sessions.to(self.user, self.session)  # checked now
+        self._sessions.to(self.user, self.session)  # raise for invalid ids now
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
@@ -58,7 +58,7 @@ class MemoryScopeRetriever(BaseRetriever):
 
 
 def document(hit: Hit) -> Document:
-    """Convert a hit. ``sources``: keys of the turns, or ids of the observations, that it rests on."""
+    """Convert a hit. ``sources`` are keys of its turns, or ids of the observations behind an insight."""
     metadata: dict[str, Any] = {
         "id": hit.id,
         "kind": "insight" if hit.insight else "turn",

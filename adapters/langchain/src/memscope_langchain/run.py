@@ -1,4 +1,4 @@
-"""Scope of a run: the user and the thread of an agent's or a graph's run. There is no default user."""
+"""Determine the scope of an agent's or a graph's run: user, thread and time zone. There is no default user."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from memscope.errors import ScopeError
 
 ZONE_KEY = "timezone"
-USER_KEYS = ("user_id", "langgraph_user_id")  # in the config's "configurable"; the second is LangMem's
-SERVER_USER_KEY = "langgraph_auth_user_id"  # where LangGraph Server wrote it before there was server_info
+USER_KEYS = ("user_id", "langgraph_user_id")  # in the config's "configurable"; LangMem uses the second
+SERVER_USER_KEY = "langgraph_auth_user_id"  # used by LangGraph Server before it had server_info
 
 
 def user_of(runtime: Any, config: RunnableConfig | None = None) -> str:
-    """Return ``user_id`` of the runtime's context, else of the config, else the identity checked by the server.
+    """Return ``user_id`` of the runtime's context, else of the config, else the identity verified by the server.
 
-    ``runtime``: LangGraph's ``Runtime`` or ``ToolRuntime``, or None where there is none.
+    ``runtime``: LangGraph's ``Runtime`` or ``ToolRuntime``, None outside of a run.
     """
     configurable = _configurable(runtime, config)
     server = getattr(getattr(runtime, "server_info", None), "user", None)
@@ -49,7 +49,7 @@ def zone_of(runtime: Any, config: RunnableConfig | None = None) -> Any:
 
 
 def user_of_run() -> str:
-    """Return the user of the current run: ``MemoryScopeStore(user=user_of_run)`` serves many."""
+    """Return the user of the current run. ``MemoryScopeStore(user=user_of_run)`` then serves many users."""
     from langgraph.runtime import get_runtime
 
     try:
@@ -65,5 +65,5 @@ def _of_context(runtime: Any, name: str) -> Any:
 
 
 def _configurable(runtime: Any, config: RunnableConfig | None) -> Mapping[str, Any]:
-    """Return the configurable part of the config given, of a tool's runtime, or of the current run."""
+    """Return the "configurable" part of ``config``, else of the tool's runtime, else of the current run."""
     return ensure_config(config or getattr(runtime, "config", None)).get("configurable") or {}

@@ -1,7 +1,7 @@
 """``MemoryScopeStore``: LangGraph's ``BaseStore`` over the documents of one user's memory.
 
-put(namespace, key, value)  ──▶  a document: name = key, namespace, data = value, words = the value's text
-search(prefix, query=...)   ──▶  retrieve, then what is left of the namespace, the newest first
+put(namespace, key, value)  ──▶  a document: name = key, namespace, data = value, text = the value's text
+search(prefix, query=...)   ──▶  retrieve, then the rest of the namespace, newest first
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ try:
 except ImportError:  # before langgraph-checkpoint 4.3
 
     def validate_op_namespace(op: Op) -> None:
-        """Do nothing: in these versions only the methods of a store check labels, not its batch."""
+        """Do nothing: in these versions only a store's methods check labels, not ``batch``."""
 
 
 Namespace: TypeAlias = tuple[str, ...]
-MINE = "langgraph:"  # begins the keys of a document's data that are no part of its value
+MINE = "langgraph:"  # prefix of the adapter's keys in a document's data, which are not part of the value
 ITEM = "langgraph:item"
-THEIRS = "langgraph::"  # stands for MINE at the beginning of a value's own key
+THEIRS = "langgraph::"  # replaces MINE at the start of a key in the value
 MOST_HITS = 100
-FRESH = 0.1  # a time to live is renewed by a read when this share of it is over
-MAX_TRANSLATED_NESTING = 8  # of a filter; what is deeper the core refuses
+FRESH = 0.1  # a read renews the time to live once this share of it has passed
+MAX_TRANSLATED_NESTING = 8  # the core refuses filters that are nested deeper
 
 
 def utc_now() -> datetime:
@@ -57,16 +57,16 @@ def utc_now() -> datetime:
 
 
 class MemoryScopeStore(BaseStore):
-    """A store of one ``user``, or of whoever ``user()`` says: ``user=user_of_run`` takes the user of the run.
+    """A store of one ``user``, or of the user that the function ``user`` returns, such as ``user_of_run``.
 
-    What is put is remembered: it is found by ``search``, and recalled by ``MemoryScopeMiddleware``. ``role``: whose
-    words these are; by default the "assistant"'s, whose notes stand in no profile, else the "user"'s, where a program
-    puts only what the user states. ``agent`` and ``memory`` as for the middleware. ``fields`` are the paths of a value
-    whose text is searched ("$": all of it), unless ``put(index=...)`` names others. ``ttl``: LangGraph's own
-    configuration; what is over is out of sight at once, and ``sweep_ttl`` removes it for good. Deleting is forgetting.
+    Items are memories: ``search`` finds them, and ``MemoryScopeMiddleware`` recalls them. ``role`` is the role of their
+    author: by default "assistant", whose notes appear in no profile; use "user" if a program only puts statements of
+    the user. ``agent`` and ``memory`` work as in the middleware. ``fields`` are the paths in a value whose text is
+    searchable ("$": everything), unless ``put(index=...)`` names others. ``ttl`` is LangGraph's configuration: expired
+    items are hidden at once, and ``sweep_ttl`` deletes them. Deleting an item forgets it.
 
-    A filter is the core's, with LangGraph's meaning of objects and null: of a dict without operators each key must fit,
-    and what is missing is null.
+    Filters are those of the core, with LangGraph's semantics for objects and null: for a dict without operators each
+    key must match, and a missing value equals null.
     """
 
     supports_ttl = True
@@ -88,7 +88,7 @@ class MemoryScopeStore(BaseStore):
         self._sessions = SessionPool(memory, agent=agent)
         self.ttl_config = ttl
         if not callable(user):
-            self._sessions.to(user)  # checked now
+            self._sessions.to(user)  # raise for invalid ids now
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         return wait_for(self._batch(self._session(), list(ops)))
@@ -97,7 +97,7 @@ class MemoryScopeStore(BaseStore):
         return await self._batch(self._session(), list(ops))
 
     def sweep_ttl(self) -> int:
-        """Remove expired documents for good; returns their number."""
+        """Permanently delete expired documents and return their number."""
         return wait_for(self.asweep_ttl())
 
     async def asweep_ttl(self) -> int:
@@ -106,7 +106,7 @@ class MemoryScopeStore(BaseStore):
         return report.observations
 
     async def aclose(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     def close(self) -> None:
@@ -116,8 +116,8 @@ class MemoryScopeStore(BaseStore):
         return self._sessions.to(self._user() if callable(self._user) else self._user)
 
     async def _batch(self, session: MemorySession, ops: Sequence[Op]) -> list[Result]:
-        """Reads see what was there before; of several writes to one key the last counts. Nothing is written if any
-        operation is wrong.
+        """Run all reads before the writes. The last of several writes to a key wins. Nothing is written if any
+        operation is invalid.
         """
         for op in ops:
             validate_op_namespace(op)
@@ -159,7 +159,7 @@ class MemoryScopeStore(BaseStore):
 
 
 async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
-    """Validate writes: raises the errors that they would raise."""
+    """Validate writes before any of them is executed."""
     for op in ops:
         if isinstance(op, PutOp):
             validation.identifier("key", written(op.key))
@@ -185,15 +185,15 @@ async def delete(session: MemorySession, op: PutOp) -> None:
 
 
 async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
-    """Search: matches of the query best first, then the rest of the namespace, as a vector store orders them."""
+    """Return matches of the query, best first, then the rest of the namespace, as a vector store would."""
     asked = {**condition(op.filter or {}), **prefix(op.namespace_prefix)}
     hits = await session.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
-    lowest = accumulate((hit.score for hit in hits), min)  # the order is the ranking's; a score never rises in it
+    lowest = accumulate((hit.score for hit in hits), min)  # keep the ranking's order with non-increasing scores
     scored = {_place(one): (one, score) for hit, score in zip(hits, lowest, strict=True) for one in _matching(hit, op)}
     results: list[tuple[Observation, float | None]] = list(scored.values())
     if len(results) < op.offset + op.limit:
         rest = {_place(document): document for document in reversed(await _documents(session, filter=asked))}
-        # what was put again since the search stands in its place, and once
+        # show a document that was updated since the search in its new version, at its old place
         results = [(rest.pop(place, document), score) for place, (document, score) in scored.items()]
         results += [(document, None) for document in rest.values()]
     page = results[op.offset : op.offset + op.limit]
@@ -212,7 +212,7 @@ async def namespaces(session: MemorySession, op: ListNamespacesOp) -> list[Names
 
 
 async def renew(session: MemorySession, document: Observation) -> None:
-    """Renew the time to live of documents that were read."""
+    """Extend a document's time to live after a read."""
     minutes = _mine(document).get("ttl")
     if minutes is None or document.expires is None:
         return
@@ -231,7 +231,7 @@ async def _documents(session: MemorySession, **asked: Any) -> list[Observation]:
 
 
 def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
-    """Return the documents of a hit; a turn may have others."""
+    """Return the documents of a hit that are in the namespace searched."""
     wanted = op.namespace_prefix
     documents = [one for one in hit.observations if one.name is not None and ITEM in one.data]
     return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
@@ -242,7 +242,7 @@ def _place(document: Observation) -> tuple[str | None, str | None]:
 
 
 def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
-    """Match a namespace; ``*`` stands for any one label."""
+    """Match a namespace. ``*`` matches any single label."""
     wanted, length = tuple(condition.path), len(condition.path)
     if length > len(namespace):
         return False
@@ -254,7 +254,7 @@ def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
 
 
 def condition(filter: Any, nesting: int = MAX_TRANSLATED_NESTING) -> Mapping[str, Any]:
-    """Convert LangGraph's filter to one of the core. What is no filter stays as it is, and the core refuses it."""
+    """Convert LangGraph's filter to one of the core. Pass invalid filters on, which the core then refuses."""
     if not isinstance(filter, Mapping) or not filter or nesting == 0:
         return validation.filter(filter) or {}
     parts = list(_parts(filter, "", nesting))
@@ -276,7 +276,7 @@ def _parts(filter: Mapping[str, Any], path: str, nesting: int) -> Iterator[dict[
 
 
 def _is_object(wanted: Any) -> bool:
-    """Return whether a wanted value is an object whose keys are asked for one by one."""
+    """Check for an object without operators, whose keys are matched one by one."""
     return isinstance(wanted, Mapping) and bool(wanted) and not any(str(key).startswith("$") for key in wanted)
 
 
@@ -291,11 +291,11 @@ def _compared(name: str, wanted: Any) -> Iterator[dict[str, Any]]:
             yield {name: {operator: value} if operators else wanted}
 
 
-# ------------------------------------------------------------------------------------------------- how it is written
+# ------------------------------------------------------------------------------------------------ stored format
 
 
 def written(label: str) -> str:
-    """Convert a label or key to an identifier of the core; only ambiguous characters are escaped."""
+    """Convert a label or key to an identifier of the core, by escaping ambiguous characters only."""
     return "".join(char if _plain(char) else quote(char, safe="", errors="surrogatepass") for char in label)
 
 
@@ -304,7 +304,7 @@ def _plain(char: str) -> bool:
 
 
 def escaped(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Escape keys that could be mistaken for ours; ``unescaped`` reverses it."""
+    """Escape keys of a value that look like the adapter's. ``unescaped`` is the inverse."""
     return {_escaped(name): one for name, one in value.items()}
 
 
@@ -313,18 +313,18 @@ def _escaped(name: Any) -> Any:
 
 
 def unescaped(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value as it was put, without our own keys."""
+    """Restore the value that was put, without the adapter's keys."""
     theirs = {name: one for name, one in data.items() if name.startswith(THEIRS) or not name.startswith(MINE)}
     return {MINE + name[len(THEIRS) :] if name.startswith(THEIRS) else name: one for name, one in theirs.items()}
 
 
 def data_of(op: PutOp, about: Mapping[str, Json]) -> dict[str, Any]:
-    """Return a value together with our own keys."""
+    """Combine a value with the adapter's keys."""
     return {**escaped(op.value or {}), ITEM: about, **prefixes(op.namespace)}
 
 
 def session_of(op: PutOp) -> str:
-    """Return a session for this document only: it stands in no conversation, so no other lends it words."""
+    """Return a session for this document alone, so that other documents do not count as its conversation."""
     return MINE + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
 
 
@@ -337,7 +337,7 @@ def labels(path: str) -> Namespace:
 
 
 def prefixes(namespace: Namespace) -> dict[str, Json]:
-    """Return one key per prefix of a namespace, so that an equality filter finds everything below it."""
+    """Return a key per prefix of a namespace, so that an equality filter matches everything below the prefix."""
     return {f"{MINE}{depth}": path(namespace[:depth]) for depth in range(len(namespace) + 1)}
 
 
@@ -352,7 +352,7 @@ def words_of(value: Mapping[str, Any], paths: Iterable[str]) -> str:
 
 
 def _text_of(value: Any) -> str:
-    """Return all text of a value, with the names of its fields if there are several."""
+    """Return all text in a value, with field names if there are several fields."""
     if isinstance(value, Mapping):
         if len(value) == 1:
             return _text_of(next(iter(value.values())))

@@ -1,4 +1,4 @@
-"""Memory as tools: the model decides when to look something up, keep it or forget it.
+"""Memory as tools, with which the model decides when to search, remember or forget.
 
 The user and the thread come from the run (``ToolRuntime``, else the config), never from the model.
 """
@@ -20,14 +20,14 @@ from memscope.errors import MemscopeError
 from memscope.records import Kind
 from memscope_langchain.run import thread_of, user_of, zone_of
 
-FromRun = Annotated[Any, InjectedToolArg]  # agents give a ToolRuntime to an argument of the name "runtime"
+FromRun = Annotated[Any, InjectedToolArg]  # agents pass a ToolRuntime as the argument "runtime"
 
 
 class MemoryTool(BaseTool):
-    """``user``: for a tool that serves one user only; else each run says whose memory it is.
+    """Base of the memory tools. Set ``user`` for a tool of one user only; by default each run names its user.
 
-    ``agent``, ``memory``, ``kinds`` and ``zone`` as for the middleware. A memory that fails is told to the model, which
-    may go on; with ``handle_tool_error=False`` it raises ``ToolException``.
+    ``agent``, ``memory``, ``kinds`` and ``zone`` work as in the middleware. If memory fails, the model gets the error
+    as its answer; with ``handle_tool_error=False`` the tool raises ``ToolException``.
     """
 
     handle_tool_error: bool | str | Callable[[ToolException], str] | None = True
@@ -44,10 +44,10 @@ class MemoryTool(BaseTool):
         fields: dict[str, Any] = {**arguments(tool), "runtime": (FromRun, None)}
         args_schema = create_model(tool.__name__, **fields)
         super().__init__(**{"name": tool.__name__, "description": described(tool), "args_schema": args_schema, **more})
-        self._tool = tool  # what follows raises memscope's own errors, which a validator would hide
+        self._tool = tool  # the rest raises memscope's errors, which a validator would hide
         self._sessions = SessionPool(self.memory, agent=self.agent, kinds=self.kinds, zone=self.zone)
         if self.user is not None:
-            self._sessions.to(self.user)  # checked now
+            self._sessions.to(self.user)  # raise for invalid ids now
 
     def _session(self, runtime: Any, config: RunnableConfig) -> MemorySession:
         user = self.user if self.user is not None else user_of(runtime, config)
@@ -66,35 +66,35 @@ class MemoryTool(BaseTool):
 
 
 class SearchMemoryTool(MemoryTool):
-    """Looks up what is remembered; leaves out what the agent has before its eyes."""
+    """Searches memory, leaving out turns in the agent's context."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(memory_tools.search_memory, **more)
 
 
 class RememberTool(MemoryTool):
-    """Keeps a statement."""
+    """Stores a statement as a memory."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(memory_tools.remember, **more)
 
 
 class ForgetTool(MemoryTool):
-    """Forgets by id, with all that was derived from it."""
+    """Forgets records by id, and everything derived from them."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(memory_tools.forget, **more)
 
 
 class CoreMemoryTool(MemoryTool):
-    """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
+    """One tool of ``memscope.adapters.memory_tools`` by name, such as memory_append or archival_search."""
 
     def __init__(self, name: str, **more: Any) -> None:
         super().__init__(tool_set("all")[name], **more)
 
 
 async def answer_or_error(answer: Awaitable[str]) -> str:
-    """Return the answer; raises failures as the one kind of error that a tool may report to the model."""
+    """Await the answer. Convert failures to ``ToolException``, which LangChain can report to the model."""
     try:
         return await answer
     except MemscopeError as error:
@@ -102,7 +102,7 @@ async def answer_or_error(answer: Awaitable[str]) -> str:
 
 
 def tools_over(sessions: SessionPool, which: ToolSet | bool, *, strict: bool) -> list[BaseTool]:
-    """Return tools over the memory of a middleware: search_memory, remember and forget, or a set by its name."""
+    """Create tools for a middleware's memory: search_memory, remember and forget, or a set by name."""
     if not which:
         return []
     tools: list[MemoryTool] = (
@@ -116,7 +116,7 @@ def tools_over(sessions: SessionPool, which: ToolSet | bool, *, strict: bool) ->
 
 
 def _seen(runtime: Any) -> list[str]:
-    """Return keys of the turns that the middleware found in the conversation."""
+    """Return the keys of the conversation's turns, which the middleware put into the state."""
     state = getattr(runtime, "state", None)
     shown = state.get("memscope_shown") if isinstance(state, dict) else None
     return shown["keys"] if shown else []

@@ -1,10 +1,10 @@
 """``MemoryScopeBlock(user="alice").memory_for("one")`` is a ``Memory`` for ``agent.run(..., memory=...)``.
 
-    aget  messages that were not there before ──▶ record; for a new one of the user recall. The block ──▶ the user's
-          newest message, again at every call of the run
-    aput  messages that leave the short-term memory ──▶ record, unless they were seen
+    aget  record new messages; recall if one is the user's; prefix the block to the user's newest message, at every call
+          of the run
+    aput  record messages that leave the short-term memory, unless they were seen before
 
-Memory is put into what is sent alone: it is in no chat store.
+Memory is only inserted into requests, never into a chat store.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pydantic import PrivateAttr, create_model
 
 from memscope.adapters import kit
 
-SESSION_KEY = "session_id"  # where LlamaIndex names the session of a message
-MAX_SESSIONS = 1000  # whose messages are known to be recorded; of another one the history is compared again
+SESSION_KEY = "session_id"  # LlamaIndex's option with the session of the messages
+MAX_SESSIONS = 1000  # latest sessions whose recorded messages are remembered; others replay their history
 TURN_ROLES: Mapping[MessageRole, kit.Role] = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
@@ -32,7 +32,7 @@ TURN_ROLES: Mapping[MessageRole, kit.Role] = {
 
 
 class _PlainTemplate(RichPromptTemplate):  # type: ignore[no-redef]  # a field and an __init__ of one name
-    """Memory blocks as they are, where LlamaIndex's own template puts a second tag around each."""
+    """Render memory blocks without the extra tag that LlamaIndex's default template adds around each."""
 
     def format_messages(self, llm: Any = None, **values: Any) -> list[ChatMessage]:
         blocks = [one for _, content in values["memory_blocks"] for one in content]
@@ -42,7 +42,7 @@ class _PlainTemplate(RichPromptTemplate):  # type: ignore[no-redef]  # a field a
 
 @dataclass
 class _Seen:
-    """Messages of a session at the last call, and the memory for the user's newest."""
+    """A session's messages at the last call, and the memory recalled for the user's newest."""
 
     turns: list[kit.TurnInput] = field(default_factory=list)
     memory: kit.RunMemory = field(default_factory=kit.RunMemory)
@@ -51,20 +51,20 @@ class _Seen:
 class MemoryScopeBlock(BaseMemoryBlock[str]):
     """Long-term memory of one user.
 
-    One block serves any number of sessions, at once too.
+    One block can serve many sessions concurrently.
 
     Args:
-        user: The user whose memory it is.
-        session: The session that turns belong to; by default the ``session_id`` of LlamaIndex's ``Memory``.
-        agent: Written with every turn; on reading it narrows to this agent's turns.
-        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-            environment says, else one SQLite file.
+        user: The owner of the memory.
+        session: The session of the turns; by default the ``session_id`` of LlamaIndex's ``Memory``.
+        agent: Stored with every turn; recall is limited to this agent's turns.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+            settings of the environment, else one SQLite file.
         recall: "user" for all of the user's sessions, "session" for this one.
-        k: The most memories that are shown.
-        tokens: The most tokens that are shown.
+        k: Maximum number of memories to show.
+        tokens: Maximum number of tokens to show.
         record: "both", "user", "assistant" or "none".
-        strict: Raise when memory fails, instead of one warning and an answer without it.
-        kinds: Only these are shown: "turn", "observation", "insight".
+        strict: Raise if memory fails, instead of logging one warning and answering without it.
+        kinds: Kinds of records to show: "turn", "observation", "insight"; by default all.
         zone: The user's time zone; by default that of the settings.
         block: Fields of ``BaseMemoryBlock``: name, description, priority.
     """
@@ -98,29 +98,29 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
             kinds=kinds, zone=zone,
         )  # fmt: skip
         self._user, self._session, self._strict = user, session, strict
-        self._sessions.to(user, session or "any")  # checked now
+        self._sessions.to(user, session or "any")  # raise for invalid ids now
 
     def memory_for(self, session_id: str, **options: Any) -> Memory:
-        """Make LlamaIndex's memory of a conversation with this block before the user's newest words.
+        """Create LlamaIndex's ``Memory`` for a conversation, with this block before the user's newest message.
 
         Args:
             session_id: The conversation.
-            options: Further ones of ``Memory.from_defaults``, such as token_limit and table_name.
+            options: Further arguments of ``Memory.from_defaults``, such as token_limit and table_name.
         """
         template: type[Any] = _PlainTemplate
         place = {"insert_method": InsertMethod.USER, "memory_blocks_template": template("{{ memory_blocks }}")}
         return Memory.from_defaults(session_id=session_id, memory_blocks=[self], **{**place, **options})
 
     def memory_session(self, session_id: str | None = None) -> kit.MemorySession:
-        """The memory of a conversation."""
+        """Return the memory of a conversation."""
         return self._sessions.to(self._user, self._session or session_id)
 
     def tools(self, which: bool | kit.ToolSet = True, *, session_id: str | None = None) -> list[FunctionTool]:
-        """Make tools over this memory, for an agent's ``tools``.
+        """Create tools for this memory, for an agent's ``tools``.
 
         Args:
-            which: True for search_memory, remember and forget, "core", "archival" or "all" for those sets.
-            session_id: The conversation, which a search leaves out.
+            which: True for search_memory, remember and forget; "core", "archival" or "all" for a set.
+            session_id: The conversation, whose turns a search excludes.
         """
         return [self._function_tool(tool, session_id) for tool in kit.choose_tools(which)]
 
@@ -145,12 +145,12 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
     async def aput(
         self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
     ) -> None:
-        """Record messages; those that leave the short-term memory only where they were not recorded before."""
+        """Record messages. Those that leave the short-term memory are replayed, so that none is recorded twice."""
         if not from_short_term_memory or self.accept_short_term_memory:
             await self.memory_session(session_id).record(_turns_of(messages), replay=from_short_term_memory)
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     def _function_tool(self, tool: kit.Tool, session_id: str | None) -> FunctionTool:
@@ -169,9 +169,9 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
 
 
 def _turns_of(messages: Sequence[ChatMessage]) -> list[kit.TurnInput]:
-    """Convert what a person or a model said; the user's newest words only once.
+    """Convert messages of people and the model, the user's newest one only once.
 
-    Between tool calls ``Memory.aget(input=...)`` adds them a second time.
+    Between tool calls ``Memory.aget(input=...)`` adds it a second time.
     """
     turns: list[kit.TurnInput] = [
         kit.to_turn(TURN_ROLES[one.role], one.content or "") for one in messages if one.role in TURN_ROLES
@@ -181,7 +181,7 @@ def _turns_of(messages: Sequence[ChatMessage]) -> list[kit.TurnInput]:
 
 
 def _first_new(before: list[kit.TurnInput], turns: list[kit.TurnInput]) -> int:
-    """Index of the first of ``turns`` that was not there ``before``, when the oldest may have left."""
+    """Return the index of the first new turn, given the turns ``before``, of which the oldest may be gone."""
     return next(
         length
         for length in range(min(len(before), len(turns)), -1, -1)

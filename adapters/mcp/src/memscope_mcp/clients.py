@@ -1,7 +1,7 @@
-"""The settings of MCP clients, by their documented formats: where they are, and how a server is added to them.
+"""Add and remove the memscope server in the settings files of MCP clients, according to their documented formats.
 
-Most keep ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}`` in a JSON file; VS Code says "servers", Codex has
-TOML. All else in a file stays as it is.
+Most clients have ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}`` in a JSON file; VS Code's key is
+"servers", Codex uses TOML. The rest of a file stays unchanged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ TOML_TABLE = re.compile(rf"^\[mcp_servers\.{SERVER_NAME}(\.[^\]]+)?\][^\n]*\n((?
 
 @dataclass(frozen=True)
 class Client:
-    """``file`` is below the home folder, or for ``project`` below the current one. ``key``: of the servers in it.
+    """A client's settings ``file``, relative to the home folder or, with ``project``, to the current one.
 
-    ``variable`` of the environment may name another folder for the file.
+    ``key`` is the servers' key in it. The environment ``variable`` may name another folder for the file.
     """
 
     file: str
@@ -56,7 +56,7 @@ CLIENTS: Mapping[str, Client] = {
 
 @dataclass(frozen=True)
 class Change:
-    """A file of settings before and after; false where they are the same."""
+    """A settings file before and after; false if nothing changes."""
 
     file: Path
     before: str
@@ -72,11 +72,11 @@ class Change:
         return "\n".join(lines)
 
     def write(self) -> None:
-        """Put the new text in place in one step; what was there stays beside it as a backup."""
+        """Replace the file atomically and back up the old one next to it."""
         if not self:
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        file = self.file.resolve()  # a link stays one
+        file = self.file.resolve()  # keep a symbolic link
         new = file.with_name(f"{file.name}.{os.getpid()}.new")
         new.write_text(self.after, encoding="utf-8")
         if file.exists():
@@ -95,7 +95,7 @@ def config_file(client: str, named: str | None) -> Path:
 
 
 def entry(options: Mapping[str, str | None], store: str | None, config: str | None) -> dict[str, Any]:
-    """Return how a client starts this server: with whole paths, as it has neither this folder nor this PATH."""
+    """Build the command for a client, with absolute paths since its folder and PATH may differ."""
     program = shutil.which("memscope")
     command = [str(Path(program).absolute())] if program else [sys.executable, "-m", "memscope"]
     places = {"--store": store if store is None or "://" in store else str(Path(store).expanduser().absolute()),
@@ -105,7 +105,7 @@ def entry(options: Mapping[str, str | None], store: str | None, config: str | No
 
 
 def install(client: str, file: Path, server: Mapping[str, Any]) -> Change:
-    """Add the server to the settings of a client, in place of one of the same name."""
+    """Add the server to a client's settings, replacing one of the same name."""
     return _changed(client, file, server)
 
 

@@ -1,4 +1,4 @@
-"""Command ``memscope mcp``: serve, or with install and uninstall write what a client needs to start it."""
+"""Command ``memscope mcp``: run the server, or (install, uninstall) edit the settings of a client that starts it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ tools_option = click.option(
 
 
 class _Server(Group):
-    """Serves where no subcommand is named, so that it takes the shared options itself."""
+    """A group that runs the server if no subcommand is named, and therefore takes the shared options itself."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -54,7 +54,7 @@ def mcp(context: click.Context, call: Call, tools: ToolSet | None) -> None:
         return
     call.settings()
     scope = call.scope
-    if call.store is not None:  # a place that was named may be misspelt
+    if call.store is not None:  # catch a misspelt location
         require_store(call.store)
     if sys.stdin.isatty():
         print_error(say("memscope: this is an MCP server: a client such as an editor starts it and speaks JSON to it."))

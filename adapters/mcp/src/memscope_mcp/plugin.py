@@ -1,4 +1,4 @@
-"""Registers the command ``mcp``. Imported with the other plugins, so it imports neither the SDK nor the server."""
+"""The plugin module, which registers the command ``mcp``. It is always imported, so it must not import the SDK."""
 
 from __future__ import annotations
 

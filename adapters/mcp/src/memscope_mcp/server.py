@@ -1,6 +1,6 @@
-"""Memory as an MCP server: tools for one user, whom a setting names and no model can choose.
+"""Memory as an MCP server: tools for one user, whom the settings name and a model cannot choose.
 
-Translation only: the tools are a ``MemorySession``'s. Runs with the SDK's versions 1 and 2 (extra ``mcp``).
+The tools only wrap a ``MemorySession``. Works with versions 1 and 2 of the MCP SDK (extra ``mcp``).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ SERVER_INSTRUCTIONS = (
 )
 LIST = "List this user's newest memories, each with its id: facts and insights, or what was said if there are none."
 REFLECT = "Make memories of what was said since the last time, and bring what is known about the user up to date."
-MAX_LISTED_MEMORIES = 100  # memories of one list
+MAX_LISTED_MEMORIES = 100
 READ_ONLY = frozenset({"search_memory", "list_memories"}) | READING
 ReportProgress = Callable[[int, int], Awaitable[None]]
-_context: ContextVar[Any] = ContextVar("memscope_mcp_context", default=None)  # of the running call, by version 2
-#: Complaints about an argument by pydantic's name of the mistake, in our words.
+_context: ContextVar[Any] = ContextVar("memscope_mcp_context", default=None)  # the running call's, set by SDK 2
+#: Our messages for pydantic's error types.
 MISTAKES: Mapping[str, str] = {
     "missing": "is missing",
     "string_type": "must be text",
@@ -45,13 +45,13 @@ MISTAKES: Mapping[str, str] = {
 
 
 def server(session: MemorySession, more: ToolSet | None = None) -> Any:
-    """The SDK's server with the five tools, and those of the set ``more``; ``run_stdio_async()`` serves it.
+    """Create the SDK's server with the five tools and those of the set ``more``. ``run_stdio_async()`` runs it.
 
-    ``ConfigError`` without the SDK.
+    Raise ``ConfigError`` without the SDK.
     """
     server_class, tool_error = _sdk()
     served = _in_own_words(server_class, tool_error)("memscope", instructions=SERVER_INSTRUCTIONS)
-    for part in (served, *vars(served).values()):  # version 1 of the SDK would tell its own
+    for part in (served, *vars(served).values()):  # SDK 1 would report its own version
         if hasattr(part, "create_initialization_options"):
             part.version = VERSION
     named = {name: bound(tool, session) for name, tool in tool_set(more).items()} if more else {}
@@ -62,23 +62,23 @@ def server(session: MemorySession, more: ToolSet | None = None) -> Any:
 
 
 def _annotations(name: str) -> Any:
-    """Hints for a client: which tools it may call without asking, and which one removes something."""
+    """Return hints for clients: which tools only read, and which one deletes."""
     hints = {"readOnlyHint": name in READ_ONLY, "destructiveHint": name == "forget_memory", "openWorldHint": False}
     return resolve_name("mcp.types:ToolAnnotations").model_validate(hints)
 
 
 def _progress(server: Any) -> ReportProgress:
-    """Return a function that tells a client which asked for it how far a call is."""
+    """Return a function that reports the progress of a call to clients that asked for it."""
 
     async def report(done: int, total: int) -> None:
-        context = _context.get() or server.get_context()  # that of version 1 of the SDK
+        context = _context.get() or server.get_context()  # the latter with SDK 1
         await context.report_progress(done, total)
 
     return report
 
 
 def _in_own_words(server_class: Any, tool_error: type[Exception]) -> Any:
-    """The server's class, whose errors are ours: not the SDK's sentence before them, and not pydantic's."""
+    """Subclass the server so that errors are in our words, without the SDK's prefix and pydantic's messages."""
 
     async def call_tool(self: Any, name: str, *args: Any, **more: Any) -> Any:
         token = _context.set(more.get("context") or next(iter(args[1:]), None))
@@ -102,7 +102,7 @@ def _reword(error: Exception) -> str:
 
 
 def _sdk() -> tuple[Any, type[Exception]]:
-    """The server's class and the error that a client is told."""
+    """Return the SDK's server class, and the exception whose text is reported to a client."""
     for place, name in SERVERS:
         with suppress(ImportError, AttributeError):
             return resolve_name(f"{place}:{name}"), resolve_name(f"{place}.exceptions:ToolError")
@@ -121,7 +121,7 @@ def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
 
 
 def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[str, Tool]]:
-    """Descriptions and functions of the tools. A model gives their arguments only: no user, no agent, no session."""
+    """Return description and function of each tool. The model fills in no user, agent or session."""
 
     async def add_memory(text: str) -> str:
         return await session.answer_remember(text)

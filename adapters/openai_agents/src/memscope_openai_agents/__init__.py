@@ -1,4 +1,4 @@
-"""Long-term memory for the OpenAI Agents SDK. Nothing of it is imported before a name is used."""
+"""Long-term memory for the OpenAI Agents SDK. The framework is imported on first use of a name."""
 
 from __future__ import annotations
 

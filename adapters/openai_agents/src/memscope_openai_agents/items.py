@@ -1,4 +1,4 @@
-"""The SDK's input items as turns, turns as items, and a request with memory in it."""
+"""Convert between the SDK's input items and turns, and insert memory into a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXT_PARTS = frozenset({"input_text", "output_text", "text"})
 
 
 def turns_of(items: Iterable[Any]) -> list[kit.TurnInput]:
-    """Convert what a person or a model said; instructions, tool calls and their results are left out."""
+    """Convert messages of people and the model; skip instructions, tool calls and tool results."""
     return [turn for item in items if (turn := turn_of(item)) is not None]
 
 
@@ -39,15 +39,15 @@ def item_of(turn: kit.Turn) -> TResponseInputItem:
 
 
 def users_newest(items: Sequence[Any]) -> int | None:
-    """Index of the user's newest message."""
+    """Return the index of the user's newest message."""
     return next((at for at in reversed(range(len(items))) if is_message(items[at], "user")), None)
 
 
 def with_memory(items: Sequence[TResponseInputItem], text: str) -> list[TResponseInputItem]:
-    """Put ``text`` before the user's newest words, in the same message."""
+    """Prefix ``text`` to the user's newest message."""
     shown: list[Any] = list(items)
     place = users_newest(shown)
-    if place is None:  # nobody said anything
+    if place is None:  # no user message yet
         return [*shown, {"role": "user", "content": text}]
     content = shown[place].get("content")
     if isinstance(content, str):

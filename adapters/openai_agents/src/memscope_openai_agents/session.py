@@ -1,11 +1,11 @@
 """``Runner.run(agent, "...", session=session, run_config=session.run_config())``.
 
-    get_items               the conversation so far, from memory's own turns or from another session
-    call_model_input_filter first call: history and the user's turn ──▶ record; recall. Every call: the block before the
-                            user's newest words
-    add_items               what is new ──▶ record
+    get_items               return the conversation so far, from memory's turns or from another session
+    call_model_input_filter first call: record history and the user's turn; recall. Every call: prefix the block to the
+                            user's newest message
+    add_items               record new items
 
-The filter changes only what is sent: memory is in no session. Without it both sides are recorded, and nothing is shown.
+The filter only changes requests: no session stores memories. Without it both sides are recorded, but nothing is shown.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ TurnWords: TypeAlias = tuple[str, str]  # role and text
 
 
 class MemoryScopeSession:
-    """A session of the SDK that keeps its conversation in memory, and shows what other sessions hold.
+    """A session of the SDK that stores its conversation in memory, and recalls from the user's other sessions.
 
-    One object serves one conversation; make one per run, or keep it.
+    Each object serves one conversation. Create one per run, or reuse it.
 
     Args:
-        session_id: The conversation. The same id goes on with it, in another process too.
-        user: The user whose memory it is.
-        agent: Written with every turn; on reading it narrows to this agent's turns.
-        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-            environment says, else one SQLite file.
-        history: A session of the SDK that keeps the items whole, with tool calls and their results. By default the
-            words alone are kept, as turns of memory.
-        history_tokens: The most tokens of this conversation that a run shows where its words alone are kept; earlier
-            turns are recalled like those of other sessions.
+        session_id: The conversation. The same id continues it, even in another process.
+        user: The owner of the memory.
+        agent: Stored with every turn; recall is limited to this agent's turns.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+            settings of the environment, else one SQLite file.
+        history: A session of the SDK that stores complete items, including tool calls and results. By default only
+            texts are stored, as turns of the memory.
+        history_tokens: Without ``history``, the maximum number of tokens of this conversation in a run; earlier turns
+            are recalled like those of other sessions.
         recall: "user" for all of the user's sessions, "session" for this one.
-        k: The most memories that are shown.
-        tokens: The most tokens that are shown.
+        k: Maximum number of memories to show.
+        tokens: Maximum number of tokens to show.
         record: "both", "user", "assistant" or "none"; without ``history`` it is "both".
-        strict: Raise when memory fails, instead of one warning and an answer without it.
-        kinds: Only these are shown: "turn", "observation", "insight".
+        strict: Raise if memory fails, instead of logging one warning and answering without it.
+        kinds: Kinds of records to show: "turn", "observation", "insight"; by default all.
         zone: The user's time zone; by default that of the settings.
     """
 
@@ -83,14 +83,14 @@ class MemoryScopeSession:
             record_who=record, strict=strict, kinds=kinds, zone=zone,
         )  # fmt: skip
         self._history, self._history_tokens = history, history_tokens
-        self._memory: kit.RunMemory | None = None  # of the current run
+        self._memory: kit.RunMemory | None = None  # recalled in the current run
         self._said: Counter[TurnWords] = Counter()  # recorded by the filter, before the runner adds them
         self._added: Counter[TurnWords] = Counter()  # added by the runner, before the filter sees them
 
     # ---- a session of the SDK
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the conversation so far, the latest ``limit`` items of it; a run begins with this."""
+        """Return the latest ``limit`` items of the conversation. Every run starts with this call."""
         self._memory = None
         self._said.clear()
         self._added.clear()
@@ -108,7 +108,7 @@ class MemoryScopeSession:
         self._added.update(map(_words, turns))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take back the newest item; its turn is forgotten."""
+        """Remove and return the newest item, and forget its turn."""
         item = await self._history.pop_item() if self._history is not None else None
         newest = await self._recent(1)
         if self._history is None:
@@ -119,7 +119,7 @@ class MemoryScopeSession:
         return item
 
     async def clear_session(self) -> None:
-        """Forget this conversation for good, and all that was derived from it."""
+        """Permanently forget this conversation and everything derived from it."""
         if self._history is not None:
             await self._history.clear_session()
         await self.memory_session.clear()
@@ -127,7 +127,7 @@ class MemoryScopeSession:
     # ---- a run
 
     def run_config(self, config: RunConfig | None = None) -> RunConfig:
-        """Return ``config`` with the filter that shows memory, after a filter that it may have."""
+        """Add the filter that shows memory to ``config``. It runs after a filter that ``config`` has."""
         base = config or RunConfig()
         first = base.call_model_input_filter
 
@@ -140,11 +140,11 @@ class MemoryScopeSession:
         return replace(base, call_model_input_filter=filter)
 
     async def show_memory(self, data: CallModelData[Any]) -> ModelInputData:
-        """A ``call_model_input_filter``: record what the user said, and show what is remembered about it."""
+        """Act as a ``call_model_input_filter``: record the user's message and insert related memories."""
         items = data.model_data.input
         if self._memory is None:
             turns = turns_of(items)
-            fresh = users_newest(items) == len(items) - 1  # else a run that was interrupted goes on
+            fresh = users_newest(items) == len(items) - 1  # else this is a resumed run
             newest = turns[-1:] if fresh and turns and not _take(self._added, turns[-1]) else []
             self._memory = await kit.begin_run(self.memory_session, turns, new=len(turns) - len(newest))
             self._said.update(map(_words, newest))
@@ -152,18 +152,18 @@ class MemoryScopeSession:
         return ModelInputData(with_memory(items, text) if text else items, data.model_data.instructions)
 
     def tools(self, which: bool | kit.ToolSet = True) -> list[FunctionTool]:
-        """Make tools over this session's memory, for ``Agent(tools=...)``.
+        """Create tools for this session's memory, for ``Agent(tools=...)``.
 
         Args:
-            which: True for search_memory, remember and forget, "core", "archival" or "all" for those sets.
+            which: True for search_memory, remember and forget; "core", "archival" or "all" for a set.
         """
         return [self._function_tool(tool) for tool in kit.choose_tools(which)]
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self.memory_session.close()
 
-    # ---- inside
+    # ---- private
 
     async def _recent(self, limit: int | None) -> tuple[kit.Turn, ...]:
         return await self.memory_session.recent(tokens=self._history_tokens, limit=limit)

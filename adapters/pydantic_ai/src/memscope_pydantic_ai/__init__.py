@@ -1,4 +1,4 @@
-"""Long-term memory for Pydantic AI. Nothing of it is imported before a name is used."""
+"""Long-term memory for Pydantic AI. The framework is imported on first use of a name."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """``Agent(model, capabilities=[MemoryScopeCapability(user="alice")])``.
 
-    for_run              a capability for this run, with its tools
-    wrap_model_request   first request: history and the user's turn ──▶ record; recall. Every request: the block before
-                         the user's newest words; the model's words ──▶ record
-    after_run            an answer that is no text ──▶ record
+    for_run              create a capability for this run, with its tools
+    wrap_model_request   first request: record history and the user's turn; recall. Every request: prefix the block to
+                         the user's newest message; record the model's text
+    after_run            record an answer that is not text
 
-Memory is put into the request alone: it is in no message history.
+Memory is only inserted into requests, never into a message history.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 class MemoryScopeCapability(AbstractCapability[Any]):
     """Long-term memory for an agent.
 
-    One capability serves any number of runs, at once too.
+    One capability can serve many runs concurrently.
 
     Args:
-        user: The user whose memory it is; by default ``user_id`` of the run's ``deps``, an attribute or a key.
-        session: The session that turns belong to; by default the run's ``conversation_id``.
-        agent: Written with every turn; on reading it narrows to this agent's turns.
-        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
-            environment says, else one SQLite file.
+        user: The owner of the memory; by default ``user_id`` of the run's ``deps``, an attribute or a key.
+        session: The session of the turns; by default the run's ``conversation_id``.
+        agent: Stored with every turn; recall is limited to this agent's turns.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default the
+            settings of the environment, else one SQLite file.
         recall: "user" for all of the user's sessions, "session" for this one.
-        k: The most memories that are shown.
-        tokens: The most tokens that are shown.
+        k: Maximum number of memories to show.
+        tokens: Maximum number of tokens to show.
         record: "both", "user", "assistant" or "none".
-        tools: True for search_memory, remember and forget, "core", "archival" or "all" for those sets, False for none.
-        strict: Raise when memory fails, instead of one warning and an answer without it.
-        kinds: Only these are shown: "turn", "observation", "insight".
+        tools: True for search_memory, remember and forget; "core", "archival" or "all" for a set; False for none.
+        strict: Raise if memory fails, instead of logging one warning and answering without it.
+        kinds: Kinds of records to show: "turn", "observation", "insight"; by default all.
         zone: The user's time zone; by default that of the settings.
     """
 
@@ -73,10 +73,10 @@ class MemoryScopeCapability(AbstractCapability[Any]):
         self._tools, self._strict = kit.choose_tools(tools), strict
         self.user, self.session = user, session
         if user is not None:
-            self._sessions.to(user, session)  # checked now
+            self._sessions.to(user, session)  # raise for invalid ids now
 
     def memory_session(self, ctx: RunContext[Any]) -> kit.MemorySession:
-        """The memory of a run. ``ScopeError`` where nobody said whose it is."""
+        """Return the memory of a run. Raise ``ScopeError`` if no user is known."""
         user = self.user if self.user is not None else _user_of(ctx.deps)
         if user is None:
             raise kit.ScopeError("nobody said whose memory this is", hint="give user=, or deps with a user_id")
@@ -86,7 +86,7 @@ class MemoryScopeCapability(AbstractCapability[Any]):
         return _RunCapability(self.memory_session(ctx), self._tools, strict=self._strict)
 
     async def close(self) -> None:
-        """Release the memory; the last release closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
     async def __aenter__(self) -> MemoryScopeCapability:
@@ -97,7 +97,7 @@ class MemoryScopeCapability(AbstractCapability[Any]):
 
 
 class _RunCapability(AbstractCapability[Any]):
-    """Memory of one run: recalled at the first request, shown at the same place in all of them."""
+    """Memory of one run: recalled at the first request and shown at the same place in every request."""
 
     def __init__(self, session: kit.MemorySession, tools: Sequence[kit.Tool], *, strict: bool) -> None:
         super().__init__()

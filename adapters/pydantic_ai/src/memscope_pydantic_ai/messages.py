@@ -1,4 +1,4 @@
-"""Pydantic AI's messages as turns, and a request with memory in it."""
+"""Convert Pydantic AI's messages to turns, and insert memory into a request."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from memscope.adapters import kit
 
 
 def turns_of(messages: Iterable[ModelMessage]) -> list[kit.TurnInput]:
-    """Convert what a person or a model said; instructions, tool calls and their results are left out.
+    """Convert messages of people and the model; skip instructions, tool calls and tool results.
 
-    A prompt beside a tool's result may be the content of its ``ToolReturn``: it counts as the tool's words.
+    A user prompt next to a tool result may be the content of a ``ToolReturn``, so it gets the role "tool".
     """
     turns: list[kit.TurnInput] = []
     for message in messages:
@@ -37,7 +37,7 @@ def _words(part: UserPromptPart) -> str:
 
 
 def with_memory(messages: Sequence[ModelMessage], text: str) -> list[ModelMessage]:
-    """Put ``text`` before the user's newest words, in the same part of a copy of the message."""
+    """Prefix ``text`` to the user's newest prompt, in a copy of its message."""
     shown = list(messages)
     for place in reversed(range(len(shown))):
         message = shown[place]
@@ -51,4 +51,4 @@ def with_memory(messages: Sequence[ModelMessage], text: str) -> list[ModelMessag
                 )
                 shown[place] = replace(message, parts=parts)  # type: ignore[arg-type]  # of a request
                 return shown
-    return [*shown, ModelRequest(parts=[UserPromptPart(text)])]  # nobody said anything
+    return [*shown, ModelRequest(parts=[UserPromptPart(text)])]  # no user message yet

@@ -1,4 +1,4 @@
-"""All that an adapter needs from memscope, in one import. docs/adapters.md explains how to write an adapter."""
+"""Everything that an adapter needs from memscope, in one import. docs/adapters.md explains how to write one."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ MAX_ENTITIES_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """All parts except the hits, and the number of tokens left for the hits."""
+    """The parts of a context except the hits, and the number of tokens left for the hits."""
 
     core: str = ""
     entities: str = ""

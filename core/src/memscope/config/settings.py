@@ -1,4 +1,4 @@
-"""All settings in one object. Precedence: arguments, environment variables, YAML files, defaults.
+"""The settings in one object. Precedence: arguments, environment variables, YAML files, defaults.
 
     memscope.yaml      chat: {model: gpt-4.1-mini}
     environment        MEMSCOPE_CHAT__MODEL=gpt-4.1-mini
@@ -236,7 +236,7 @@ class ModelSettings(Section):
 
 
 class BudgetSettings(Section):
-    """How many chat calls or tokens (prompts plus replies) background work may use per hour or day."""
+    """Limits on chat calls and tokens (prompts plus replies) of background work per hour or day."""
 
     calls_per_hour: Count | None = None
     calls_per_day: Count | None = None

@@ -128,7 +128,7 @@ class Caller:
         self._slots = PerLoop(lambda: asyncio.Semaphore(endpoint.concurrency))
 
     async def call(self, work: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
-        """Run ``work()`` until it succeeds. Raise ``ModelTimeout`` at the deadline, or the last error worth no retry."""
+        """Run ``work()``, retrying temporary errors. Raise ``ModelTimeout`` at the deadline, else the last error."""
 
         async def once() -> AsyncGenerator[T]:
             yield await work()
