@@ -1,4 +1,4 @@
-"""Test suites for third parties: ``StoreSuite`` is the contract of a store, ``AdapterSuite`` that of an adapter.
+"""Test suites for third parties: ``StoreSuite`` tests the contract of a store, ``AdapterSuite`` that of an adapter.
 
     class TestMyStore(StoreSuite):
         @pytest.fixture
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from memscope_testing.scripted import ScriptedModel
     from memscope_testing.stores import StoreSuite
 
-memscope_register_languages(languages.register)  # a store's suite makes units without a memory
+memscope_register_languages(languages.register)  # StoreSuite derives units without opening a memory
 
 _HOMES = {"AdapterSuite": "adapters", "ScriptedModel": "scripted", "StoreSuite": "stores"}
 __all__ = ["AdapterSuite", "ScriptedModel", "StoreSuite"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import each suite on first use: one does not need the other's dependencies."""
+    """Import each suite on first use, since the suites have different dependencies."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

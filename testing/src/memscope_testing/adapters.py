@@ -1,13 +1,13 @@
-"""AdapterSuite: the contract of an adapter as tests. It runs on the framework's own agent with a memory in it.
+"""AdapterSuite: the contract of an adapter as tests, which run the framework's own agent with a memory.
 
     class TestMyAdapter(AdapterSuite):
         plugin = "memscope_mine.plugin"
         framework = ("mine",)
 
         async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
-            return MyConversation(...)       # the framework's agent with this memory, its model asking ``script``
+            return MyConversation(...)       # the framework's agent with this memory; its model calls ``script``
 
-``asyncio_mode = "auto"``. No standard test can be overridden; ``not_applicable`` names those to skip: docs/adapters.md.
+Set ``asyncio_mode = "auto"``. Standard tests cannot be overridden; ``not_applicable`` skips some: docs/adapters.md.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ RESCUE_S = 20.0
 
 
 class Conversation(Protocol):
-    """An agent with a memory, and its user."""
+    """A conversation of a user with an agent that has a memory."""
 
     async def say(self, text: str) -> str:
-        """Say something as the user and wait for the whole reply."""
+        """Send a user message and wait for the complete reply."""
 
     async def interrupt(self, text: str) -> None:
-        """Say something, stream the reply and leave before it is complete."""
+        """Send a user message, stream the reply and stop reading before it is complete."""
 
     async def state(self) -> Any:
-        """The history so far, in the framework's own form, to be continued by ``converse(state=...)``."""
+        """Return the history in the framework's format, for ``converse(state=...)`` to continue."""
 
     async def close(self) -> None:
-        """Close the adapter and everything else of the conversation."""
+        """Close the adapter and all other resources of the conversation."""
 
 
 class AdapterSuite(ShownContext, PromptPrefix, Injections):
@@ -82,9 +82,9 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
         state: Any = None,
         **options: Any,
     ) -> Conversation:
-        """A new conversation with a new agent over ``memory``; with ``state`` it goes on with that history.
+        """Start a conversation with a new agent that uses ``memory``; with ``state``, continue that history.
 
-        ``options``: further ones of the constructor, ``kinds`` and ``zone``.
+        ``options``: the adapter's options ``kinds`` and ``zone``.
         """
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
         self.check_applies(getattr(request.node, "originalname", ""))
 
     def check_applies(self, name: str) -> None:
-        """Skip, with the reason, a test that was declared not to apply."""
+        """Skip a test that ``not_applicable`` lists, with the reason given there."""
         if name in self.not_applicable:
             pytest.skip(f"does not apply to {type(self).__name__}: {self.not_applicable[name]}")
 
@@ -111,7 +111,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
 
     @pytest.fixture
     async def fickle(self, store: FickleStore) -> AsyncIterator[AsyncMemoryScope]:
-        """A memory over ``store``; the test sets its failures."""
+        """A memory over ``store``, which the test can make fail."""
         async with AsyncMemoryScope(store, settings={}) as opened:
             yield opened
 
@@ -212,7 +212,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
             await talk.say(FACT)
         assert await _texts(memory, user=SUITE_USER) == [FACT]
 
-    # ---- history shown again
+    # ---- replayed history
 
     async def test_history_shown_again_adds_nothing(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
         talk = await self._talk(memory, script)
@@ -241,7 +241,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     ) -> None:
         await self._told(memory)
         talk = await self._talk(memory, script, session="two")
-        await talk.say("My boat might be called Borealis soon.")  # a statement: an asking is no memory anyway
+        await talk.say("My boat might be called Borealis soon.")  # not a question, which would not be recalled anyway
         assert "Aurora" in script.latest
         assert script.latest.count("Borealis") == 1
 
@@ -311,7 +311,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
             assert "Aurora" in script.latest
             assert "system" not in roles[1:]
 
-    # ---- when something goes wrong
+    # ---- failures
 
     async def test_a_memory_that_fails_leaves_the_agent_answering(
         self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel, caplog: pytest.LogCaptureFixture
@@ -336,7 +336,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     async def test_nothing_blocks_the_event_loop(
         self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
     ) -> None:
-        """The store waits for this event loop; if the loop is blocked, only the rescuer can end the wait."""
+        """Make the store wait for this event loop. If the loop is blocked, only the rescuer thread can end the wait."""
         talk = await self._talk(fickle, script)
         gate = store.hold()
         rescuer = threading.Timer(RESCUE_S, gate.set)
@@ -359,7 +359,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
         assert unclosed(before) == []
 
     async def test_the_framework_is_not_imported(self) -> None:
-        """Neither core nor the plugin module, which every memory loads, import it."""
+        """Neither the core nor the plugin module, which is loaded with every memory, may import it."""
         loaded = f"set({self.framework!r}) & set(sys.modules)"
         code = f"import sys, memscope, memscope.adapters.session, {self.plugin}\nprint(*{loaded})"
         done = await asyncio.to_thread(_run, code)
@@ -371,13 +371,13 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
         return await self.converse(memory, script, **{"user": SUITE_USER, "agent": "helper", "session": "one", **more})
 
     async def _told(self, memory: AsyncMemoryScope) -> None:
-        """Another session, in which the fact was said."""
+        """Have the fact stated in another session."""
         await (await self._talk(memory, ScriptedModel(name="earlier"))).say(FACT)
 
 
 @cache
 def _run(code: str) -> subprocess.CompletedProcess[str]:
-    """Run a program, once for all suites that ask the same."""
+    """Run a program, only once for suites with the same program."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 

@@ -1,4 +1,4 @@
-"""The tests of ``AdapterSuite`` about the context: core memory, one budget for all, and the constructor's options."""
+"""Tests of ``AdapterSuite`` for the context: core memory, the token budget, and the constructor's options."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UseTool = Callable[..., Awaitable[str]]
 
 
 class ShownContext:
-    """A part of ``AdapterSuite``."""
+    """The part of ``AdapterSuite`` on contexts."""
 
     converse: Any
 
     async def use_tools(self, memory: AsyncMemoryScope, which: Any, *, user: str, agent: str | None = None) -> UseTool:
-        """``use(name, **arguments)`` calls a tool of the set as the framework does; returns its answer or error."""
+        """Return ``use(name, **arguments)``, which calls a tool as the framework does and returns answer or error."""
         pytest.skip("no use_tools in this suite")
 
     async def test_core_memory_is_shown_in_every_turn_and_never_recorded(
@@ -106,9 +106,9 @@ async def _turns(memory: AsyncMemoryScope) -> list[Turn]:
 
 
 async def _sum_up(memory: AsyncMemoryScope) -> None:
-    """Write a summary as the back end does when turns have left the window of session two."""
+    """Write a summary as the back end does once turns have left the window of session two."""
     where = Scope(CONTEXT_USER, "helper", "two")
-    long = {"role": "user", "content": "Dinner for six. " * 2000}  # in nobody's window
+    long = {"role": "user", "content": "Dinner for six. " * 2000}  # too long for the window
     report = await memory.add_turns([long], user=CONTEXT_USER, agent="helper", session="two")
     now = memory.admin.runtime.services.clock() - timedelta(days=1)
     insight = Insight(

@@ -1,4 +1,4 @@
-"""Scripted chat models in the process, for our tests and those of plugins.
+"""Scripted in-process chat models, for our tests and those of plugins.
 
     chat = ScriptedChat([{"facts": [...], "nothing": [...]}, ModelTimeout("slow")])
     AsyncMemoryScope(":memory:", chat=chat)
@@ -30,7 +30,7 @@ ScriptedReply: TypeAlias = "Said | Callable[[Sequence[Message]], Said | Awaitabl
 class ScriptedChat:
     """A ``ChatModel`` with scripted replies: a sequence, one per call, or one function for all calls.
 
-    ``prompts`` are the messages of each call, in order. ``AssertionError`` when there are more calls than replies.
+    ``prompts`` has the messages of each call. Raise ``AssertionError`` if there are more calls than replies.
     """
 
     name = "scripted"
@@ -66,7 +66,7 @@ class ScriptedChat:
 
 
 def data(messages: Sequence[Message]) -> Json:
-    """Return the JSON that a worker enclosed in its prompt. Of extract: ``turns``, and ``known`` facts if there are."""
+    """Return the JSON that a worker enclosed in its prompt. For extract: ``turns``, and ``known`` facts if any."""
     boundary, written, end = messages[1]["content"].split("\n")
     assert boundary == end
     assert boundary in messages[0]["content"]
@@ -74,11 +74,11 @@ def data(messages: Sequence[Message]) -> Json:
 
 
 class IdealChat(ScriptedChat):
-    """Answer every prompt of consolidate, reflect and audit as a good model would, from known facts.
+    """Answers every prompt of consolidate, reflect and audit as a good model would, from annotated facts.
 
     ``turns``: the messages, each with its ``text``. ``facts``: per fact ``text``, ``about``, ``when``, ``keywords``,
-    ``level``, and ``turns`` (indexes) with the ``quote`` of the first, or ``quotes``: pairs of an index and words.
-    ``relations``: ``[old, new, relation]`` with indexes of facts; "contradicts" means that the new one ends the old
+    ``level``, and ``turns`` (indexes) with the ``quote`` of the first, or ``quotes`` (pairs of an index and words).
+    ``relations``: ``[old, new, relation]`` with indexes of facts. "contradicts" means that the new fact ends the old
     one; unlisted pairs are unrelated. Facts have no subject.
     """
 
@@ -105,7 +105,7 @@ class IdealChat(ScriptedChat):
         return self._summary(shown) if "so_far" in shown else self._reflection(shown)
 
     def _summary(self, shown: Mapping[str, Any]) -> Json:
-        """Return the summary so far and the facts of the turns; without facts, the beginnings of the turns."""
+        """Append the facts of the turns to the summary so far, or the beginnings of the turns if they have none."""
         texts = [line["text"] for line in shown["turns"]]
         facts = [fact["text"] for fact, cited in self._facts if any(text in texts for text, _ in cited)]
         return {"summary": " ".join(filter(None, [shown["so_far"], *(facts or [text[:80] for text in texts])]))}
@@ -124,7 +124,7 @@ class IdealChat(ScriptedChat):
         return {"facts": noted, "nothing": sorted(heard - quoted)}
 
     def _known(self, new: str, before: Sequence[tuple[int, str]]) -> Json:
-        """Return what the fact does to those before it, each with its last words."""
+        """Relate the fact to earlier ones. Each relation cites the earlier fact's last words."""
         verdicts = [(number, old, self._relation(old, new)) for number, old in before]
         return [
             {"k": number, "words": last_words(old), "relation": relation, "rest": ""}
@@ -159,9 +159,9 @@ class IdealChat(ScriptedChat):
 
 
 class WeakChat(IdealChat):
-    """Answer as ``IdealChat``, and err at random: replies are cut, verdicts and dates made up, quotes not copied.
+    """Answers as ``IdealChat`` with random errors: truncated replies, invented verdicts and dates, inexact quotes.
 
-    ``rate``: how often each of these errors is made, per reply or fact. ``seed``: which ones. ``errors``: their kinds.
+    ``rate``: probability of each error per reply or fact. ``seed``: of the random numbers. ``errors``: enabled kinds.
     """
 
     name = "weak"
@@ -204,19 +204,19 @@ class WeakChat(IdealChat):
 
 
 def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:
-    """Return the quotes of a fact; without any, its turns' whole texts, and the ``quote`` for the first."""
+    """Return the quotes of a fact, by default its ``quote`` for the first turn and the whole text of the others."""
     if "quotes" in fact:
         return [(turn, words) for turn, words in fact["quotes"]]
     return [(turn, texts[turn] if place else fact["quote"]) for place, turn in enumerate(fact["turns"])]
 
 
 def _holds(shown: str, text: str, words: str) -> bool:
-    """Return whether a line shows the turn's text, or a part of it with the words."""
+    """Check that a line shows the turn's text, or a part of it that contains the words."""
     return shown == text or (len(shown) < len(text) and words in shown and shown in text)
 
 
 def last_words(text: str) -> str:
-    """Return the end of a fact, as words that prove its number."""
+    """Return the last words of a fact, which a verdict must cite to prove that its number is right."""
     words = text.split()
     return " ".join(words[-5:]) if len(words) > 1 else text[-8:]
 

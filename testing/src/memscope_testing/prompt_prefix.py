@@ -1,4 +1,4 @@
-"""The tests of ``AdapterSuite`` about prompt caches: each call starts with the messages of the previous one."""
+"""Tests of ``AdapterSuite`` for prompt caches: each call starts with the messages of the previous one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PREFIX_QUESTIONS = {
     "zh": ("我的小船叫什么？", "我妹妹小敏住在哪里？", "我对什么过敏？"),
 }
 CORE_MEMORY = {"en": "Alice sails.", "zh": "小艾喜欢航海。"}
-MOST_BETWEEN = 20  # bytes of roles and line ends between memory and the words behind it
+MOST_BETWEEN = 20  # bytes of roles and separators between memory and the user's text
 MEMORY_BLOCK = re.compile(rf"\s*{re.escape(OPEN_MARK)}.*?{re.escape(CLOSE_MARK)}\s*", re.DOTALL)
 
 
 class PromptPrefix:
-    """A part of ``AdapterSuite``."""
+    """The part of ``AdapterSuite`` on prompt caches."""
 
     converse: Any
 
@@ -58,7 +58,7 @@ class PromptPrefix:
             assert abs(places[-1] - newest[-1]) <= 1
 
     async def _ask(self, memory: AsyncMemoryScope, script: ScriptedModel, lang: str) -> None:
-        """Ask in a new session; each question brings another memory, and core memory changes in between."""
+        """Ask in a new session. Each question recalls another memory, and core memory changes between them."""
         for fact in PREFIX_FACTS[lang]:
             await memory.add_turns([{"role": "user", "content": fact}], user=PREFIX_USER, agent="helper", session="one")
         talk = await self.converse(memory, script, user=PREFIX_USER, agent="helper", session="two")
@@ -74,7 +74,7 @@ def _bytes(shown: list[Shown]) -> bytes:
 
 
 def _head(shown: list[Shown], question: str) -> bytes:
-    """Return the bytes before the user's newest message, and before memory that precedes it directly."""
+    """Return the bytes before the user's newest message, or before memory that directly precedes it."""
     head = _bytes(shown).rpartition(question.encode())[0]
     earlier, _, memory = head.rpartition(OPEN_MARK.encode())
     between = memory.rpartition(CLOSE_MARK.encode())[2]

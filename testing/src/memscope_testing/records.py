@@ -27,7 +27,7 @@ def at(minutes: float) -> datetime:
 
 
 def turn(key: str = "", text: str = "I moved to Berlin.", *, user: str = "alice", **fields: Any) -> Turn:
-    """Make a turn with a time of its own; ``agent`` and ``session`` go to its scope."""
+    """Build a turn with a unique time; ``agent`` and ``session`` go into its scope."""
     number = next(_numbers)
     scope = Scope(user, fields.pop("agent", None), fields.pop("session", None))
     values = {"role": "user", "speaker": "Alice", "time": at(number), "recorded": at(number), **fields}
@@ -61,7 +61,7 @@ async def remember(store: Store, *memories: Observation | Insight) -> int:
 
 
 async def ids(store: Store, user: str = "alice", **conditions: Any) -> list[str]:
-    """Return the keys and ids of a scan's records, in its order."""
+    """Scan the store and return the keys and ids of the records in order."""
     return [record_id(record) async for page in store.scan(Select(user, **conditions)) for record in page]
 
 

@@ -1,4 +1,4 @@
-"""Scripted stand-ins: a chat model for a framework's agent, a store that fails or waits on purpose."""
+"""Test doubles: a chat model for a framework's agent, and a store that fails or waits on purpose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memscope.stores.memory import InMemoryStore
 
 
 class Shown(NamedTuple):
-    """A message as the model received it; ``role`` as in the chat completions protocol."""
+    """A message as the model received it, with a ``role`` of the chat completions protocol."""
 
     role: str
     text: str
@@ -22,16 +22,16 @@ class Shown(NamedTuple):
 
 @dataclass
 class ScriptedModel:
-    """Scripted replies of an agent's model; the framework's own model object calls ``answer``.
+    """Scripted replies of an agent's model. The framework's own model object calls ``answer``.
 
-    ``shown``: messages of every call. ``during`` runs while the model "thinks"; ``error`` is raised instead of a reply.
+    ``shown``: messages of every call. ``during`` runs during each call; ``error`` is raised instead of a reply.
     """
 
     shown: list[list[Shown]] = field(default_factory=list)
     during: Callable[[], Awaitable[None]] | None = None
     error: Exception | None = None
     name: str = "model"
-    adds: str = ""  # what each reply says besides
+    adds: str = ""  # appended to each reply
 
     async def answer(self, messages: Sequence[tuple[str, str]]) -> str:
         self.shown.append([Shown(role, text) for role, text in messages])
@@ -43,12 +43,12 @@ class ScriptedModel:
 
     @property
     def latest(self) -> str:
-        """The text of the latest call."""
+        """The text of all messages of the latest call."""
         return "\n".join(message.text for message in self.shown[-1])
 
 
 class FickleStore(InMemoryStore):
-    """A store that fails while ``broken``; after ``hold()`` its next call waits for ``gate``."""
+    """A store whose calls fail while ``broken`` is set, and after ``hold()`` wait for ``gate``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,5 +79,5 @@ class FickleStore(InMemoryStore):
 
 
 def unclosed(before: set[asyncio.Task[Any]]) -> list[str]:
-    """Return the names of running tasks that were started since."""
+    """Return the names of running tasks that are not in ``before``."""
     return [task.get_name() for task in asyncio.all_tasks() - before if task is not asyncio.current_task()]

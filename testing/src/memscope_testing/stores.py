@@ -22,9 +22,8 @@ class StoreSuite(
 ):
     """Tests of a store. A subclass has an async fixture ``store`` that yields an open, empty store.
 
-    Tests of missing ``capabilities`` are skipped. A standard test cannot be overridden: a store that
-    does not pass is none. ``reopen`` and ``files`` may be: a store whose files cannot be looked at answers ``forget``
-    with "pending".
+    Tests of missing ``capabilities`` are skipped. Standard tests cannot be overridden: every store must pass them.
+    ``reopen`` and ``files`` may be overridden. A store whose files cannot be read reports "pending" from ``forget``.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

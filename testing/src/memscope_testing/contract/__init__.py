@@ -12,9 +12,9 @@ class Chapter:
     """Base class of all chapters."""
 
     async def reopen(self, store: Store) -> Store:
-        """Open the same data in a new store, as after a restart; return the store itself if it is not durable."""
+        """Open the same data in a new store, as after a restart. Return ``store`` itself if it is not durable."""
         return store
 
     def files(self, store: Store) -> Iterable[Path] | None:
-        """Return every file with records, logs included; None if they cannot be read."""
+        """Return the paths of all files with records, including logs; None if they cannot be read."""
         return None

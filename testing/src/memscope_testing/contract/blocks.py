@@ -73,7 +73,7 @@ class Blocks(Chapter):
         assert (await store.stats("bob")).blocks == 0
 
     async def test_writers_of_one_block_lose_nothing(self, store: Store) -> None:
-        """Each edit is there, or its writer was told ``Conflict``; never is one half done."""
+        """Each concurrent edit is stored completely, or its writer gets ``Conflict``."""
         await store.put_blocks("alice", [block("human")])
 
         async def write(writer: int) -> list[str]:

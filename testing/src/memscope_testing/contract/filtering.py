@@ -1,4 +1,4 @@
-"""A filter finds, in a scan, in a search and for ``forget``, what a plain Python condition finds."""
+"""Filters match the same records as a plain Python condition, in scans, searches and ``forget``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_valid(filter: dict[str, Any]) -> bool:
 
 filters = st.recursive(leaves, joined, max_leaves=5).filter(is_valid)
 
-# ---- the plain condition
+# ---- the reference condition
 
 
 def fits(filter: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
@@ -78,7 +78,7 @@ def fits(filter: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
 
 
 def _at(data: Mapping[str, Any], parts: list[str]) -> list[Any]:
-    """The value at a path in a list, which is empty where there is none; the longest key last of all but the whole."""
+    """Return the value at a path in a list, [] if there is none. The whole path may be one key, else shorter first."""
     if ".".join(parts) in data:
         return [data[".".join(parts)]]
     inner = [(data.get(".".join(parts[:n])), parts[n:]) for n in range(1, len(parts))]
@@ -113,7 +113,7 @@ def _compares(have: list[Any], operator: str, wanted: Any) -> bool:
 
 
 def _form(value: Any) -> tuple[str, Any]:
-    """A value as a pair that is equal for equal values of JSON only."""
+    """Convert a value to a pair that is equal only for equal JSON values (1 is not True)."""
     if isinstance(value, bool) or value is None:
         return "literal", repr(value)
     if isinstance(value, dict):
@@ -164,7 +164,7 @@ class Filtering(Chapter):
             assert await ids(store, filter=filter) == wanted, filter
 
     async def test_a_statement_is_found_and_forgotten_with_its_memory(self, store: Store) -> None:
-        """A statement has no data: a negated condition must not match it, or it would forget the memory."""
+        """A statement has no data. If a negated condition matched it, ``forget`` would delete the memory too."""
         statement = turn("said", "a zebra was told", statement=True)
         change_set = ChangeSet(new=(observation("o", "said", text="a zebra was told", data={"keep": True}),))
         await store.append("alice", [TurnInsert(statement)], change_set)
@@ -185,7 +185,7 @@ class Filtering(Chapter):
         assert await ids(store) == ["said", "o"]
 
     async def test_a_search_with_a_filter_passes_over_any_number_of_others(self, store: Store) -> None:
-        """Better matches that the filter excludes take no places, however many there are."""
+        """Better matches that the filter excludes use up no places in the pool, however many there are."""
         others = [turn(f"o{n}", "zebra zebra", metadata={"kind": "other", "far": {"n": n}}) for n in range(400)]
         match = turn("k", "a zebra among many things", metadata={"kind": "wanted", "far": {"n": -1}})
         await store.append("alice", [TurnInsert(added) for added in (*others, match)])

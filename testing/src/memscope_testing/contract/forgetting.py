@@ -1,4 +1,4 @@
-"""Forgetting removes records and all that is derived from them, and nothing brings them back."""
+"""Forgetting deletes records and everything derived from them, and nothing restores them."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class Forgetting(Chapter):
         assert (await claim_one(store)).change_set is None
 
     async def test_a_late_plan_cannot_bring_it_back(self, store: Store) -> None:
-        """The model is asked before the forget and answers after it, in another batch."""
+        """The model is called before the forget and replies after it, for another batch."""
         await store.append("alice", inserts("a", "b"))
         await store.complete(await claim_one(store, limit=1), ChangeSet(new=(observation("o", "a"),), done=("a",)))
         await forget(store, "a")
@@ -306,7 +306,7 @@ class Forgetting(Chapter):
         assert await store.receipts("alice") == [receipt]
 
     async def test_a_receipt_says_wiped_only_of_bytes_that_are_gone(self, store: Store) -> None:
-        """Bytes of texts, metadata, data, earlier versions and blocks, in every file of the store."""
+        """No file of the store contains bytes of texts, metadata, data, earlier versions or blocks."""
         words = {f"t{n}": f"walnut{n:03}{'q' * (n % 7)}" for n in range(60)}
         turns = [
             turn(key, f"the password is {word} {'.' * 90 * n}", metadata={"door": word})
@@ -366,7 +366,7 @@ class Forgetting(Chapter):
         assert await store.tombstones(user) == sorted(gone)
 
     async def test_an_atomic_store_shows_a_claim_wholly_or_not(self, store: Store) -> None:
-        """Readers beside a worker see the old memory or the new one, never both and never neither."""
+        """Readers concurrent with a worker see the old memory or the new one, never both or neither."""
         if ATOMIC not in store.capabilities:
             pytest.skip("the store is not atomic")
         await store.append("alice", inserts(*(f"k{n}" for n in range(30))))

@@ -1,6 +1,6 @@
-"""Work: pending -> leased -> extracted -> done; failed -> ... -> parked. Every item is dealt with once.
+"""Work: pending -> leased -> extracted -> done; failed -> ... -> parked. Every item is processed once.
 
-The order of batches, completing in part or twice, and the states of every item are in ``machine.py``.
+``machine.py`` tests the order of batches, partial and repeated completion, and the state of every item.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ async def claim_one(store: Store, stage: Stage = CONSOLIDATE, limit: int = EVERY
 
 
 async def expire(store: Store, claim: Claim) -> None:
-    """End the claim's lease now, instead of waiting for the clock."""
+    """Expire the claim's lease now instead of waiting for the clock."""
     await store.extend(claim, 0)
 
 
@@ -64,7 +64,7 @@ class Leases(Chapter):
         assert (await claim_one(store, "reflect")).items == ("p",)
 
     async def test_observations_are_claimed_in_the_order_of_saying(self, store: Store) -> None:
-        """An old conversation that is imported late is reflected on before what was said after it."""
+        """An old conversation that is imported late is reflected on before newer turns."""
         await store.append("alice", inserts("a"))
         minutes = {"today": 900, "noon": 500, "same": 500, "past": -60 * 525_960, "dawn": 300, "night": 950}
         await remember(store, *(observation(id, "a", said=at(minute)) for id, minute in minutes.items()))
@@ -217,7 +217,7 @@ class Leases(Chapter):
             await store.complete(claim, ChangeSet(done=("a",)))
 
     async def test_a_lease_longer_than_any_holds_nobody_off(self, store: Store) -> None:
-        """Such a lease has a wrong clock: respecting it would stop the user's work until it ends."""
+        """Such a lease comes from a wrong clock. Respecting it would block the user's work until it ends."""
         await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         wrong = await claim_one(store, lease_s=timedelta(days=400).total_seconds())

@@ -1,4 +1,4 @@
-"""Random orders of operations, compared with a model of a few Python sets: stored, pending, forgotten."""
+"""Stateful test: random sequences of operations, compared with a model made of a few Python collections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExpectedBatch:
 
 @dataclass
 class ExpectedUser:
-    """Expected contents of one user's store."""
+    """Expected state of one user in the store."""
 
     stored: list[str] = field(default_factory=list)  # turns, in order
     memories: dict[str, str] = field(default_factory=dict)  # observation -> its turn
@@ -52,7 +52,7 @@ class ExpectedUser:
         return next((batch for batch in self.batches if not batch.parked), None)
 
     def held(self) -> tuple[Claim, ExpectedBatch]:
-        """The live claim and its batch."""
+        """Return the live claim and its batch."""
         batch = self.first()
         assert self.owner is not None
         assert batch is not None
@@ -85,7 +85,7 @@ class ExpectedUser:
 
 
 class Operations(RuleBasedStateMachine):
-    """Operations on one store and on the model of it. The rules run in a thread, the operations in the store's loop."""
+    """Run each operation on the store and on its model. Rules run in a thread, operations in the store's event loop."""
 
     store: Store
     loop: asyncio.AbstractEventLoop
@@ -189,7 +189,7 @@ class Operations(RuleBasedStateMachine):
             self.let_go(self.model.owner)
 
     def let_go(self, claim: Claim) -> None:
-        """Forgetting one user's records may end every lease of that user, not only those on them."""
+        """Update the model's claim: forgetting some records may end any lease of their user."""
         try:
             self.wait(self.store.extend(claim, 0))
         except LeaseLost:
@@ -217,7 +217,7 @@ class Operations(RuleBasedStateMachine):
 
 
 class Machine(Chapter):
-    """``machine_examples``: random runs of 30 operations; a slow store may do with fewer."""
+    """``machine_examples``: number of random runs of 30 operations; reduce it for a slow store."""
 
     machine_examples = 25
 

@@ -1,4 +1,4 @@
-"""Memories have sources, are superseded and never overwritten, and keep their history, except for summaries."""
+"""Memories have sources, are superseded instead of overwritten, and keep their history. Summaries are replaced."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Memories(Chapter):
         derived = {handle: {memory.id for memory in memories} for handle, memories in result.derived.items()}
         assert derived == {"a": {"o1", "o2"}, "b": {"o2"}, "o1": {"i"}}
 
-    # ---- the summary of a session: replaced, gone with any of its turns, no hit
+    # ---- the summary of a session: replaced in place, deleted with any of its turns, never a hit
 
     async def test_a_summary_is_found_by_its_name_and_by_no_search(self, store: Store) -> None:
         await store.append("alice", inserts("a", session="s"))

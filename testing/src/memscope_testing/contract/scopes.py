@@ -1,4 +1,4 @@
-"""Isolation of users: a foreign id answers every call as a missing one."""
+"""Isolation of users: every call treats another user's id like an unknown id."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class Scopes(Chapter):
             await store.complete(replace(claim, user="bob"), ChangeSet(done=("k",)))
         assert await ids(store, "bob", pending="consolidate") == ["k"]
 
-    @settings(QUICK, max_examples=10)  # each adds its users to those of the earlier ones
+    @settings(QUICK, max_examples=10)  # few, because the users of all examples accumulate in the store
     @given(data=st.data())
     async def test_twenty_scopes_never_meet(self, store: Store, data: st.DataObject) -> None:
-        """Every result carries the canary of the scope that asked."""
+        """Every result carries the canary of the querying scope."""
         users = [fresh_user() for _ in range(USERS)]
         agents = data.draw(st.lists(st.sampled_from(["x", "y", None]), min_size=3, max_size=3))
         words = data.draw(st.lists(st.sampled_from(["berlin", "tea", "搬家", "cat"]), min_size=1, max_size=3))

@@ -22,7 +22,7 @@ HEADER_TERMS, BODY_TERMS = ([name for name, _ in UNIT_COLUMNS].index(name) for n
 
 
 async def found(store: Store, query: str, user: str = "alice", **conditions: object) -> set[str]:
-    """Texts of the turns and insights in the pool for a query."""
+    """Return the texts of the turns and insights in the pool for a query."""
     search = Search(Scope(user), tuple(dict.fromkeys(terms(query))), **conditions)  # type: ignore[arg-type]
     pool = await store.search(search)
     return {record.text for record in (await store.fetch(user, list(pool.handle))).records.values()}
@@ -77,7 +77,7 @@ class Searching(Chapter):
         for searchable in (False, True):
             assert await found(store, query, required=required) == {texts["a"], texts["b"], texts["d"]}
             pool = await store.search(Search(Scope("alice"), tuple(terms(query)), required=required))
-            if searchable:  # before, a server may count what it last made searchable
+            if searchable:  # until then a server may report an older count
                 assert pool.units == 4
                 assert (pool.document_frequency > 0).tolist() == [True, True, True, True, False]
             fetched = await store.fetch("alice", [*pool.handle])
@@ -187,5 +187,5 @@ def as_local(store: Store) -> LocalSearch:
 
 
 def units(columns: bytes | bytearray) -> list[int]:
-    """Sequence numbers of units, from their columns."""
+    """Read the sequence numbers of units from their columns."""
     return [struct.unpack_from("<q", columns, at)[0] for at in range(0, len(columns), UNIT_STRUCT.size)]

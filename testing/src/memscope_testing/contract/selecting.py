@@ -1,4 +1,4 @@
-"""A ``Select`` finds the same records as a plain Python condition, in the order they were stored."""
+"""A ``Select`` matches the same records as a plain Python condition, in the order they were stored."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Selecting(Chapter):
 
 
 async def fill(store: Store) -> None:
-    """Store records of each kind that differ in every field a ``Select`` looks at."""
+    """Store records of each kind that differ in every field that a ``Select`` compares."""
     shared: dict[str, Any] = {"session": "one", "metadata": {"n": 1}}
     turns = [
         turn("a", "To BERLIN, äh, yes.", agent="x", time=at(0), **shared),

@@ -122,7 +122,7 @@ class Turns(Chapter):
         assert claim.items == ("b",)
 
     async def test_turns_that_are_here_already_wait_on(self, store: Store) -> None:
-        """A stage done in another store is not done here: a forget may have made the turn pending again."""
+        """A stored turn stays pending even if an import marks it as done: a forget may have made it pending again."""
         await store.append("alice", inserts("a", "b"))
         again = await store.append("alice", inserts("a", "b", "c"), ChangeSet(done=("a", "b", "c")))
         assert again.outcomes == ("duplicate", "duplicate", "stored")

@@ -1,4 +1,4 @@
-"""Vectors: filled by the stage embed, of one space at a time, gone with their unit."""
+"""Vectors: filled in by the stage embed, of one space at a time, deleted with their unit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL_SPACE, OTHER_SPACE, WIDE_SPACE = VectorSpace("small", 4), VectorSpace("oth
 
 
 def number(unit: str | int) -> float:
-    """Return a number, unique per unit, that half precision represents exactly."""
+    """Map a unit to a number that half precision represents exactly; units differ modulo 2039."""
     return float(int(unit) % 2039)
 
 
@@ -27,7 +27,7 @@ def vectors(claim: Claim, space: VectorSpace) -> ChangeSet:
 
 
 async def fill(store: Store, space: VectorSpace, user: str | None = None) -> int:
-    """Embed all waiting units; return their number."""
+    """Embed all waiting units and return their number."""
     count = 0
     while claims := await store.claim("embed", 3, 60, user=user):
         for claim in claims:
@@ -136,7 +136,7 @@ class Vectors(Chapter):
             await store.complete(claim, vectors(claim, SMALL_SPACE))
         except EmbeddingError:
             raise
-        except Exception:  # the lease went with the turn: also right
+        except Exception:  # the lease may have ended with the turn, which is fine too
             pass
         await fill(store, SMALL_SPACE)
         assert (await store.stats()).vectors == 1
