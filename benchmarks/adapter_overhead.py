@@ -1,12 +1,12 @@
-"""The cost of an agent's turn with memory: against the same agent without one, and with the framework's own.
+"""Measure an agent's turn with memory, compared with the same agent without memory and with the framework's own.
 
     python benchmarks/adapter_overhead.py --adapter autogen [--blocks]
 
-The model answers at once, so that what is left is the framework and the memory. The user has ``--size`` turns in a
-SQLite file; conversations of ``--turns`` take turns between the variants, in one run. The variants of an adapter are in
-``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` gives a name and a maker of conversations each, "none" and
-"memscope" among them. ``uncached_tokens``: tokens of a request that no prompt cache has from the one before it.
-``--blocks`` adds a user with three blocks of 1,000 characters: ``blocks`` says what these cost. Prints one JSON object.
+The model answers instantly, so the time is that of framework and memory. The user has ``--size`` turns in a SQLite
+file. One run alternates between the variants, with conversations of ``--turns`` turns. The variants of an adapter are
+in ``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` maps names, among them "none" and "memscope", to functions
+that create conversations. ``uncached_tokens``: tokens of a request after its common prefix with the previous one.
+``--blocks`` adds a user with three blocks of 1,000 characters and reports their cost. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def fill_blocks(core: AsyncMemoryScope) -> None:
 
 
 async def converse(talk: Talk, number: int, turns: int) -> list[float]:
-    """Milliseconds a turn."""
+    """Return the milliseconds of each turn."""
     took = []
     for turn in range(turns):
         begin = time.perf_counter()
@@ -78,7 +78,7 @@ async def measure(make: dict[str, Callable[[int], Talk]], repeats: int, turns: i
         for name, variant in make.items():
             talk = variant(number)
             times = await converse(talk, number, turns)
-            if number:  # the first round warms up
+            if number:  # the first round is warm-up
                 took[name] += times
                 shown[name] += talk.shown
                 fresh[name] += [uncached(before, after) for before, after in pairwise(talk.shown)]
@@ -101,13 +101,13 @@ async def measure(make: dict[str, Callable[[int], Talk]], repeats: int, turns: i
 
 
 def uncached(before: str, after: str) -> int:
-    """Tokens of a request behind what it has in common with the beginning of the one before it."""
+    """Count the tokens of a request after its common prefix with the previous request."""
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     return estimate_tokens(after[same:])
 
 
 def injected(request: str) -> int:
-    """Tokens of what memory put into a request."""
+    """Count the tokens of the memory block in a request."""
     return (
         estimate_tokens(request[request.find(OPEN_MARK) : request.find(CLOSE_MARK) + len(CLOSE_MARK)])
         if OPEN_MARK in request

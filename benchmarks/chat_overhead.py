@@ -1,10 +1,10 @@
-"""Time to the first token with memory, against the same chat client without it: ``python benchmarks/chat_overhead.py``.
+"""Measure the time to first token with memory and without: ``python benchmarks/chat_overhead.py``.
 
 The user has ``--size`` turns with vectors in a SQLite file; chat model and embedder are servers on loopback. Answers
-with and without memory take turns, so that both meet the same machine. Prints one JSON object. ``ttft_extra_ms_*`` are
-differences of medians: models that answer at once (0), both after 200 ms (so that the question's vector alone is 200
-of it), only the chat model after 200 ms. ``embedding_calls``: what answers usually waited for, since on a busy machine
-the turn's own embedding may begin before the first piece is read; ``embedding_calls_after`` it, for both its turns.
+with and without memory alternate, so that machine load affects both. Prints one JSON object. ``ttft_extra_ms_*`` are
+differences of medians for models that answer instantly (0), both after 200 ms (of which 200 ms are the question's
+embedding), and only the chat model after 200 ms. ``embedding_calls`` is the usual number of calls before the first
+piece (on a busy machine the turn's own embedding may start early), ``embedding_calls_after`` those for both turns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def fill(memory: AsyncMemoryScope, size: int) -> None:
 
 
 async def first(pieces: AsyncIterator[str], began: float) -> float:
-    """Milliseconds from ``began`` to the first piece; the others are read as well."""
+    """Return the milliseconds from ``began`` to the first piece, and read the rest."""
     await anext(pieces)
     took = (time.perf_counter() - began) * 1000
     async for _ in pieces:
@@ -76,7 +76,7 @@ class Measured:
 
 async def measure(memory: AsyncMemoryScope, chat: OpenAIChat, embeddings: FaultServer, rounds: range) -> Measured:
     found = Measured()
-    for number in rounds:  # no question twice: its vector would be cached
+    for number in rounds:  # every question is new, so that no vector is cached
         text = f"What did I say about the {TOPICS[number % 10]}, remark {number}?"
         began = time.perf_counter()
         found.bare.append(await first(chat.stream([Message(role="user", content=text)]), began))
@@ -103,7 +103,7 @@ async def benchmark(size: int, rounds: int) -> dict[str, float]:
         embedder = OpenAIEmbedder(Endpoint(model="embed", base_url=embedding.base_url))
         async with AsyncMemoryScope(Path(folder, "m.db"), settings={}, chat=chat, embedder=embedder) as memory:
             await fill(memory, size)
-            await measure(memory, chat, embedding, range(3))  # what is loaded on first use
+            await measure(memory, chat, embedding, range(3))  # warm-up: load lazy imports
             at_once = await measure(memory, chat, embedding, range(100, 100 + rounds))
             delay(SLOW_S, talking)
             slow_chat = await measure(memory, chat, embedding, range(300, 300 + rounds))

@@ -1,10 +1,10 @@
-"""The back end's calls of a chat model, counted at a scripted server: ``python benchmarks/consolidation.py``.
+"""Count the back end's chat model calls at a scripted server: ``python benchmarks/consolidation.py``.
 
-Prints one JSON object: calls and prompt characters (schema included) for ten short messages, with a contradiction, for
-a reflect with 50 insights and nothing new, and for one with 20 new observations; and what the background calls for a
-day of talk, 3,000 times as fast as with the default settings: 60 turns in 12 sittings, a fact each
-of the user's 36, two minutes between the turns of a sitting and 75 between sittings (``day_calls``,
-``day_calls_per_turn``, ``day_prompt_characters_per_turn``).
+Prints one JSON object with calls and prompt characters (including schemas) for ten short messages, for a contradiction,
+for a reflect with 50 insights and nothing new, and for one with 20 new observations. ``day_calls``,
+``day_calls_per_turn`` and ``day_prompt_characters_per_turn`` are those of the background for a day of conversation,
+3,000 times faster than with default settings: 60 turns in 12 sessions, a fact in each of the user's 36 turns, two
+minutes between turns and 75 between sessions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FACTS = [
 def noted(
     facts: list[tuple[int, str, str, str]], turns: list[int], known: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return a reply; each fact does to known ones what ``known`` says."""
+    """Build a reply in which every fact has the relations ``known`` to known facts."""
     quoted = [(fact, [{"turn": fact[0], "words": fact[2]}]) for fact in facts]
     return {
         "facts": [
@@ -111,7 +111,7 @@ async def ten_messages(server: FaultServer) -> dict[str, Any]:
 
 
 def seeded(insights: int, observations: int) -> tuple[list[TurnInsert], ChangeSet, ChangeSet]:
-    """Turns, seen observations with an insight each, and observations that nobody reflected on yet."""
+    """Build turns, observations with an insight each, and observations that wait for a reflect."""
     scope, count = Scope(USER), insights + observations
     turns = [
         Turn(f"t{n}", scope, "user", "user", f"Fact number {n}.", START + timedelta(hours=n), START)
@@ -155,7 +155,7 @@ async def timed(opened: AsyncMemoryScope) -> tuple[int, float]:
     return report.calls, 1000 * (time.perf_counter() - began)
 
 
-# ------------------------------------------------------------------------------------------------------- a day of talk
+# ------------------------------------------------------------------------------------------------- a day's conversation
 
 SPEED = 3_000
 SITTINGS, TURNS = 12, 5
@@ -167,7 +167,7 @@ THINGS = (
 
 
 def taking_notes(messages: Any) -> dict[str, Any]:
-    """Note a fact of each of the user's turns; put each fact alone."""
+    """Extract one fact from each of the user's turns, and leave every fact without an insight."""
     shown = data(messages)
     if "facts" in shown:
         return {"sentences": [], "alone": [one["n"] for one in shown["facts"]], "relations": []}

@@ -1,9 +1,9 @@
-"""Damaged files of every format that is imported, and damaged stores: ``python benchmarks/damaged.py --mutations N``.
+"""Fuzz imports and stores with damaged files: ``python benchmarks/damaged.py --mutations N``.
 
-N seeded mutations of small valid files are imported, each into a new memory, which is then read, searched and exported;
-N / 5 damaged stores are restored, recovered, copied, backed up and exported. Each is to be taken, or to be refused by
-one typed error that names the file and says what to do, without a word of what was said. ``faults`` and
-``store_faults`` count other ends; ``slowest_s`` is the longest time that one mutation took.
+Imports N seeded mutations of small valid files of all import formats, each into a new memory, which is then read,
+searched and exported. Restores, recovers, copies, backs up and exports N / 5 damaged stores. Each must be accepted, or
+refused with a typed error that names the file and the remedy without quoting the conversation. ``faults`` and
+``store_faults`` count other outcomes; ``slowest_s`` is the longest time for one mutation.
 """
 
 from __future__ import annotations

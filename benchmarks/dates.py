@@ -1,13 +1,12 @@
-"""Time expressions against sentences with known answers: ``python benchmarks/dates.py DATA [--errors]``.
+"""Evaluate time expressions on labelled sentences: ``python benchmarks/dates.py DATA [--errors]``.
 
-Counted are the mentions of a date, a time or a range of them. A mention is answered by the interval of ours that covers
-most of it; right is an interval equal to any of its ``values``, wrong one that equals none. An interval for a set
-("every Monday"), for a duration, or where nothing is marked is wrong, too. A mention whose value is "not resolved" can
-only be missed.
+Counts labelled mentions of dates, times and ranges. Each is compared with our interval that overlaps it most: right if
+that equals one of its ``values``, else wrong. An interval for a set ("every Monday"), for a duration, or outside any
+label counts as wrong too. A mention labelled "not resolved" can only be missed.
 
-Our intervals are half-open; before they are compared they are written the way of the data: a range between two named
-ends has the first day (month, year) of the last as its end, "until" a day that day, "after" a day that day, and a night
-ends at 23:59:59. A time without a day is compared as a time.
+Our half-open intervals are first converted to the conventions of the data: a range between two named ends ends on the
+first day of the last day, month or year; "until" and "after" a day give that day; a night ends at 23:59:59. A time
+without a day is compared as a time.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def months_back(when: datetime, months: int) -> datetime:
 
 
 def written(mention: Mention) -> tuple[datetime | None, datetime | None]:
-    """Start and end as the data writes them, None for an open one."""
+    """Return start and end in the conventions of the data, None for an open end."""
     start, end = (when.replace(tzinfo=None) for when in (mention.interval.start, mention.interval.end))
     day, shape = mention.grain in ("day", "week"), mention.shape
     if shape == "range":
@@ -45,7 +44,7 @@ def written(mention: Mention) -> tuple[datetime | None, datetime | None]:
 
 
 def moment(text: str | None) -> datetime | None:
-    """A date, a time (of the first of January 1900) or both."""
+    """Parse a date, a time (on January 1, 1900) or both."""
     if text is None or text == "not resolved":
         return None
     if ":" in text and "-" not in text:
@@ -85,7 +84,7 @@ def overlap(mention: Mention, gold: dict[str, Any]) -> int:
 
 
 def judge(row: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(verdict, marked words, our words) of each marked mention, and of each of ours that none is marked for."""
+    """Return (verdict, labelled text, our text) for each labelled mention, and for ours that match no label."""
     reference = datetime.fromisoformat(row["reference"] or "2020-01-01").replace(tzinfo=UTC)
     ours = mentions(row["text"], reference)
     verdicts = []

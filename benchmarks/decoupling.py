@@ -1,7 +1,7 @@
-"""The front end beside a chat model that hangs: ``python benchmarks/decoupling.py [--seconds S] [--rounds N]``.
+"""Time retrieves while the chat model hangs: ``python benchmarks/decoupling.py [--seconds S] [--rounds N]``.
 
-Retrieves are timed alone and while consolidation waits for its model, in turn, on one SQLite file. Prints one JSON
-object: ``ratio`` of the two medians; ``while_waiting`` is how many retrieves the second is of.
+Alternates retrieves on their own with retrieves while consolidation waits for its model, on one SQLite file. Prints one
+JSON object: ``ratio`` of the two medians; ``while_waiting`` is the number of retrieves behind the second.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ async def alone(memory: AsyncMemoryScope, count: int) -> list[float]:
 
 
 async def during(memory: AsyncMemoryScope, server: FaultServer, count: int) -> list[float]:
-    """Timed from when the model was asked until it answers, or enough were."""
+    """Time up to ``count`` retrieves, from the call of the model until it answers."""
     asked = server.counts["chat"]
     work = asyncio.create_task(memory.consolidate(user=USER))
     while server.counts["chat"] == asked:

@@ -1,6 +1,6 @@
-"""Elasticsearch against SQLite on the same data: ``measuring/elasticsearch_speed.py`` under the name it is looked for.
+"""Elasticsearch against SQLite on the same data: an entry point for ``measuring/elasticsearch_speed.py``.
 
-A script's folder is where Python imports from first, and the client has this file's name: so it makes way for it.
+Since Python imports from a script's folder first, this file shadows the client package. So it drops out of the path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OTHERS = [path for path in sys.path if str(Path(path or ".").resolve()) != HERE]
 if __name__ == "__main__":
     sys.path[:] = [*OTHERS, HERE]
     importlib.import_module("measuring.elasticsearch_speed").main()
-else:  # a benchmark beside this file wants the client
+else:  # imported by another benchmark that needs the client package
     del sys.modules[__name__]
     whole, sys.path[:] = sys.path[:], OTHERS
     try:

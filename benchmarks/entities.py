@@ -1,11 +1,11 @@
-"""Names found without a model against labelled sentences: ``python benchmarks/entities.py [FOLDER] [--errors]``.
+"""Evaluate name recognition without a model on labelled data: ``python benchmarks/entities.py [FOLDER] [--errors]``.
 
-A line of ``labelled_en.txt`` and ``labelled_zh.txt`` is a sentence whose names are marked ``[Kim|p]``: p person, l
-place, o organisation, t thing, c topic. The odd lines are the development half, the even ones are held out. A name is
-found if it has the same words; ``kinds`` is the share of those that have the same kind as well.
+Each line of ``labelled_en.txt`` and ``labelled_zh.txt`` is a sentence with names marked as ``[Kim|p]``: p person, l
+place, o organisation, t thing, c topic. Odd lines are for development, even lines are held out. A name counts as found
+if its text is equal; ``kinds`` is the share of found names with the right kind.
 
-Times of ``--turns`` made of these sentences, in one SQLite file: ``scan_ms`` reads them, ``first_ms`` is the first call
-of ``entities(top=20)``, ``changed_ms`` one after a further turn, ``again_ms`` one after no change.
+Also times ``--turns`` turns made of these sentences in a SQLite file: ``scan_ms`` to read them, ``first_ms`` for the
+first ``entities(top=20)``, ``changed_ms`` after another turn, ``again_ms`` without a change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KINDS = {"p": "person", "l": "place", "o": "organisation", "t": "thing", "c": "t
 MARK = re.compile(r"\[([^|\]]+)\|([plotc])\]")
 HALVES = ("development", "held_out")
 
-memscope_register_languages(languages.register)  # the names are read before a memory opens
+memscope_register_languages(languages.register)  # names are read before a memory is opened
 
 
 class Scored(NamedTuple):

@@ -1,24 +1,23 @@
-"""Everyday talk with an assistant, and whether memory shows it when it is asked for.
+"""Evaluate whether memory shows what everyday questions to an assistant ask for.
 
     python benchmarks/everyday.py SCENARIOS [--noise FILE] [--mode turns|facts] [--embedder URL] [--store URL]
 
 SCENARIOS: a short history and one question per line (JSON: ``turns``, ``facts``, ``relations``, ``question``, ``want``,
-``unwanted``), mixed with ``--others`` turns of the noise (by default the 80 turns of ``unseen/noise_*.jsonl``). In mode
-facts a model that notes the scenario's facts, and a passing fact of every third other remark, consolidates after each
-session and reflects before the question. A scenario is right when ``context(question)`` holds one text of each list in
-``want``, and none of ``unwanted`` in a line that is not marked as changed.
+``unwanted``), mixed with ``--others`` turns of noise (by default the 80 turns of ``unseen/noise_*.jsonl``). In mode
+"facts" a scripted model extracts the scenario's facts and a trivial fact from every third noise turn of the user,
+consolidates after each session and reflects before the question. A scenario is right if ``context(question)`` contains
+one text of each list in ``want``, and none of ``unwanted`` outside lines that are marked as changed.
 
-Prints one JSON object: percent right over all, by mode, by mode and category; ``tokens``, the mean of those shown;
-``noise_lines``, the mean percentage of a scenario's lines that show nothing of it but what was mixed in;
-under "dump ..." the same of the newest statements alone; ``nonsense``: lines shown for questions about nothing that
-stands in a full store.
+Prints one JSON object: percentage right in total, by mode, and by mode and category; ``tokens``, the mean number shown;
+``noise_lines``, the mean percentage of a scenario's lines that show only noise; under "dump ..." the same if the newest
+statements are shown instead; ``nonsense``: lines shown for questions that nothing in a full store answers.
 
-``unseen/`` holds scenarios that the rules and weights were not made from, to check against them. Of ``en2`` and ``zh2``
-a half (by a hash of the id) was looked at, the other was only measured until ``en3`` was there: twenty scenarios
-written before any code was read, measured once, at the end. ``en4`` and ``en5`` are the two halves of thirty in
-many kinds of English, written before ``memscope.languages.en.statement_score`` was: its weights were fitted on ``en``,
-``en2`` and ``en4`` beside the development half, ``en5`` was only measured. ``en_lists`` and ``zh_lists`` ask for lists;
-``en_lists2`` and ``zh_lists2`` as well, written before any miss of the others was looked at, and measured once.
+``unseen/`` has scenarios on which rules and weights were not developed. Of ``en2`` and ``zh2`` one half (by a hash of
+the id) was inspected, the other only measured until ``en3`` existed: twenty scenarios that were written before the code
+was read, and measured once at the end. ``en4`` and ``en5`` are two halves of thirty scenarios in many kinds of English,
+written before ``memscope.languages.en.statement_score``, whose weights were fitted on ``en``, ``en2``, ``en4`` and the
+development half; ``en5`` was only measured. ``en_lists`` and ``zh_lists`` ask for lists. So do ``en_lists2`` and
+``zh_lists2``, which were written before errors in the others were inspected, and measured once.
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ from memscope_testing.models import IdealChat
 MARKED = re.compile(r"[(（](changed later|superseded|后来有变)[^()（）]*[)）]\s*$")
 QUESTION = re.compile(r"[?？]\s*$")
 SPACE, HAN = re.compile(r"\s+"), re.compile(r"[\u4e00-\u9fff]")
-TOKENS = 1000  # what context() shows by default
+TOKENS = 1000  # the default of context()
 OWN_NOISE = Path(__file__).parent / "unseen"
 PASSING: Mapping[str, Any] = {"about": "user", "when": "", "level": 2, "keywords": []}
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Noise, how much of it is mixed in, and the memory under test; ``where`` is a store's URL, or None."""
+    """The noise, how many turns of it to mix in, and the memory under test. ``where``: a store's URL or None."""
 
     noise: Sequence[Mapping[str, Any]]
     others: int
@@ -80,7 +79,7 @@ class Answer:
     category: str
     right: bool
     tokens: float
-    noise: float  # share of the lines
+    noise: float  # share of the lines that show only noise
 
 
 Said = tuple[datetime, Mapping[str, Any]]
@@ -90,7 +89,7 @@ Said = tuple[datetime, Mapping[str, Any]]
 
 
 def history(scenario: Mapping[str, Any], setup: Setup) -> tuple[list[Said], datetime]:
-    """The scenario's turns and those of the noise in order of time, and the time of the question."""
+    """Return the scenario's turns mixed with noise in order of time, and the time of the question."""
     zone = ZoneInfo(scenario["zone"])
     asked = _local(scenario["question"]["time"], zone)
     turns: list[Said] = [(_local(turn["time"], zone), turn) for turn in scenario["turns"]]
@@ -108,7 +107,7 @@ def _local(text: str, zone: ZoneInfo) -> datetime:
 
 
 def noting(scenario: Mapping[str, Any], turns: Sequence[Said]) -> IdealChat:
-    """A model that notes the scenario's facts, and a passing one of every third other remark of the user."""
+    """Return a model that extracts the scenario's facts, and a trivial one from every third noise turn of the user."""
     said = [turn for _, turn in turns]
     place = {id(turn): number for number, turn in enumerate(said)}
     own = [id(turn) for turn in scenario["turns"]]
@@ -120,7 +119,7 @@ def noting(scenario: Mapping[str, Any], turns: Sequence[Said]) -> IdealChat:
     return IdealChat(said, facts, scenario.get("relations", []))
 
 
-# ------------------------------------------------------------------------------------------------------- what is shown
+# ------------------------------------------------------------------------------------------------------------- contexts
 
 
 @asynccontextmanager
@@ -145,7 +144,7 @@ async def say(memory: AsyncMemoryScope, turns: Sequence[Said], user: str, clock:
 
 
 async def remembered(scenario: Mapping[str, Any], mode: str, setup: Setup) -> list[str]:
-    """The lines of ``context`` for the scenario's question."""
+    """Return the lines of ``context`` for the scenario's question."""
     turns, asked = history(scenario, setup)
     user, clock = f"{scenario['id']}-{mode}", Clock(turns[0][0])
     chat = noting(scenario, turns) if mode == "facts" else None
@@ -158,7 +157,7 @@ async def remembered(scenario: Mapping[str, Any], mode: str, setup: Setup) -> li
 
 
 async def correct(memory: AsyncMemoryScope, scenario: Mapping[str, Any], user: str) -> None:
-    """The user corrects one memory by hand."""
+    """Correct one memory as the user would."""
     old = scenario["facts"][scenario["update"]["fact"]]["text"]
     for one in await memory.list(user=user, kinds=["observation"]):
         if one.text == old:
@@ -166,7 +165,7 @@ async def correct(memory: AsyncMemoryScope, scenario: Mapping[str, Any], user: s
 
 
 def dumped(scenario: Mapping[str, Any], setup: Setup) -> list[str]:
-    """The newest statements of the user that fit, by nothing but their age."""
+    """Return the user's newest statements that fit into the budget: a baseline without retrieval."""
     lines: list[str] = []
     room = float(TOKENS)
     for time, turn in reversed(history(scenario, setup)[0]):
@@ -178,7 +177,7 @@ def dumped(scenario: Mapping[str, Any], setup: Setup) -> list[str]:
 
 
 async def nonsense(language: str, setup: Setup) -> int:
-    """Hits for questions about nothing that was said, over all of the noise."""
+    """Count hits for nonsense questions in a store with all of the noise."""
     clock = Clock(datetime(2026, 3, 2, 9, tzinfo=UTC))
     turns = [(clock.now + timedelta(minutes=10 * n), {**turn, "session": "s"}) for n, turn in enumerate(setup.noise)]
     async with opened(setup, "UTC", clock, None) as memory:
@@ -208,7 +207,7 @@ def tokens(text: str) -> float:
 
 
 def noise_share(scenario: Mapping[str, Any], setup: Setup, lines: Sequence[str]) -> float:
-    """Return the share of the lines that show only what was mixed in."""
+    """Return the share of the lines that show only noise."""
     own = _runs(scenario["turns"]) | _runs(scenario.get("facts", []))
     mixed_in = _runs([turn for _, turn in history(scenario, setup)[0] if turn not in scenario["turns"]]) - own
     runs = [_runs([{"text": line}]) for line in lines]
@@ -216,7 +215,7 @@ def noise_share(scenario: Mapping[str, Any], setup: Setup, lines: Sequence[str])
 
 
 def _runs(texts: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the runs of characters by which a line is known, five of Chinese, else fourteen."""
+    """Return character n-grams that identify a line: 5 characters in Chinese, else 14."""
     return {run for one in texts for run in _cut(SPACE.sub(" ", one["text"].casefold()))}
 
 

@@ -1,9 +1,9 @@
-"""Every fault of the fault server against every call of a model: ``python benchmarks/faults.py [--seeds N]``.
+"""Run every fault of the fault server against every kind of model call: ``python benchmarks/faults.py [--seeds N]``.
 
-A subject is a public call with items as its result: facts of a chat reply, vectors, scores. Each fault is run at
-ratio 1 and, with N seeds, at 0.5, and then the fault ends. Within its deadline + 3 s a call must give a typed error or
-all its items; when the fault is over, all its items. ``silent_losses`` counts items that were missing or others without
-an error, ``doubled`` items that came twice, ``over_deadline`` calls that took longer.
+A subject is a public call that returns items: facts of a chat reply, vectors, scores. Each fault runs at ratio 1 and,
+with N seeds, at ratio 0.5, and then ends. A call must return all its items or raise a typed error within its deadline
++ 3 s, and return all its items once the fault is over. ``silent_losses`` counts items that are missing or wrong without
+an error, ``doubled`` duplicate items, ``over_deadline`` calls that took too long.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from memscope.models.structured_output import ask
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.faults import FAULTS, MALFORMED, FaultServer, Plan
 
-GRACE_S = 3.0  # for a busy machine; faults outlast it
+GRACE_S = 3.0  # tolerance for a busy machine; faults last longer
 STEADY_S = 30.0
-TRIES = 5  # without a fault, on a busy machine that uses up deadlines
+TRIES = 5  # attempts without a fault, since a busy machine may exceed deadlines
 Items = tuple[str, ...]
 
 
@@ -58,10 +58,10 @@ Call = Callable[[], Awaitable[Items]]
 
 @dataclass(frozen=True)
 class Subject:
-    """A public call under test. ``connect``: (base_url, deadline) -> the call, and closing it again.
+    """A public call under test. ``connect``: (base_url, deadline) -> context manager of the call.
 
-    ``strikes``: the endpoint whose faults it meets. ``changed_by``: faults that give another text in full, which nobody
-    can tell from the right one; they are not run.
+    ``strikes``: the endpoint at which faults occur. ``changed_by``: faults that return a complete but different text,
+    which cannot be detected; these are not run.
     """
 
     strikes: str
@@ -136,7 +136,7 @@ SUBJECTS: Mapping[str, Subject] = {
 
 
 def rules(fault: str, deadline: float) -> Sequence[dict[str, Any]]:
-    """The fault as rules for the server, in its variants, long enough to outlast the deadline."""
+    """Return server rules for all variants of a fault, long enough to exceed the deadline."""
     if fault == "malformed_json":
         return [{"fault": fault, "variant": variant} for variant in MALFORMED]
     longer = {"hang": {"seconds": deadline + 5}, "stall": {"seconds": deadline + 5}, "drip": {"interval": deadline / 5}}
@@ -144,7 +144,7 @@ def rules(fault: str, deadline: float) -> Sequence[dict[str, Any]]:
 
 
 async def timed(call: Call, deadline: float, tally: Counter[str]) -> Items | None:
-    """The items, or None for a typed error; anything else ends the benchmark."""
+    """Return the items, or None for a typed error. Other errors end the benchmark."""
     began = time.monotonic()
     try:
         return await call()
@@ -161,7 +161,7 @@ def compare(got: Items, expected: Items, tally: Counter[str]) -> None:
 
 async def run(subject: Subject, rule: dict[str, Any], seed: int, deadline: float, tally: Counter[str]) -> None:
     with FaultServer(script=subject.script, seed=seed) as server:
-        async with subject.connect(server.base_url, STEADY_S) as call:  # however busy the machine is
+        async with subject.connect(server.base_url, STEADY_S) as call:  # long enough even for a busy machine
             expected = await call()
         async with connected(subject, server.base_url, deadline) as call:
             server.plan = Plan([rule], seed)

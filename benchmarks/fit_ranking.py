@@ -1,13 +1,13 @@
-"""Fit the weights of the ranking's table on conversations with questions and evidence; run it on data of your own.
+"""Fit the ranking's table of weights on conversations with questions and evidence; also usable with your own data.
 
     python benchmarks/fit_ranking.py DATA [DATA ...] [--everyday SCENARIOS NOISE ...] [--embedder URL]
 
-Listwise softmax: the candidates that are evidence share the mass. Features are standardised and weights held near those
-of the present table (ridge; a new feature's near 0). Every data set counts the same, one of fewer than 100 questions by
-their number; with an embedder half of it has vectors and half has none. Scenarios of everyday use (``everyday.py``) are
-half a set per language; their evidence is the turns that hold a wanted text. The loss is convex: Newton's method.
-Prints the table; recall@10 of the present table and of the fitted one on each set; the same with the weights fitted
-without the set, and cross-validated: a fifth of the conversations of every set left out at a time.
+The loss is a listwise softmax in which evidence candidates share the probability mass; it is convex and minimised by
+Newton's method. Features are standardised, and a ridge penalty pulls weights to the current table (new ones to 0). All
+data sets have equal weight, those below 100 questions proportionally less; with an embedder each is half with and half
+without vectors. Scenarios of ``everyday.py`` count as half a set per language; their evidence is the turns with a
+wanted text. Prints the table, and recall@10 per set for the current table, the fitted one, one fitted without the set,
+and 5-fold cross-validation over the conversations of every set.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from memscope.retrieval import Query, search, understand
 from memscope.retrieval.features import FEATURES, RANK_WEIGHTS, FeatureInputs, features
 from memscope.services import Services
 
-L2 = 0.3  # how close to the present table
+L2 = 0.3  # weight of the ridge penalty
 OTHERS = 150  # turns of noise in a scenario
 FOLDS = 5
 PRESENT = np.array([RANK_WEIGHTS.get(column.name, 0.0) for column in FEATURES])
-ROUNDS = 3  # the best unit of a turn depends on the weights: choose, fit, choose again
+ROUNDS = 3  # alternate choosing each turn's best unit, which depends on the weights, and fitting
 Floats = NDArray[np.float64]
 
 
 @dataclass
 class List:
-    """The candidates of one question: features [n, f], the turn of each, whether it is evidence; evidence in all."""
+    """One question's candidates: features [n, f], turns, evidence flags, and the total number of evidence turns."""
 
     values: Floats
     turn: NDArray[np.int64]
     gold: NDArray[np.bool_]
     evidence: int
-    group: int  # questions of one conversation are held out together
+    group: int  # conversation; its questions are held out together
     weight: float = 1.0
 
 
@@ -56,7 +56,7 @@ class List:
 
 
 async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
-    """By the name of the file; with an embedder once more with vectors."""
+    """Return the lists of a file under its name, with an embedder a second time with vectors."""
     name = Path(path).stem
     found: dict[str, list[List]] = {name: []}
     async with AsyncMemoryScope(":memory:", settings=settings(embedder, "en"), clock=lambda: NOW) as memory:
@@ -97,7 +97,7 @@ async def _list(
 
 
 async def everyday_lists(scenarios: str, noise: str) -> dict[str, list[List]]:
-    """Under the name of the scenarios' file; mode turns only, since a note quotes its turn."""
+    """Return the lists of scenarios under their file's name, in mode "turns" only, since facts quote their turns."""
     others = [json.loads(line) for line in Path(noise).read_text("utf-8").splitlines() if line.strip()]
     setup = everyday.Setup(others, OTHERS, {}, None)
     found: list[List] = []
@@ -130,7 +130,7 @@ async def _of_scenario(scenario: Mapping[str, Any], setup: everyday.Setup, group
 
 
 def fit(data: Sequence[List], used: NDArray[np.bool_]) -> Floats:
-    """Weights of all features, 0 where not ``used``."""
+    """Fit the weights of all features, 0 if not ``used``."""
     weights = PRESENT
     for _ in range(ROUNDS):
         kept = [(one, _best_units(one, one.values @ weights)) for one in data]
@@ -141,7 +141,7 @@ def fit(data: Sequence[List], used: NDArray[np.bool_]) -> Floats:
 
 
 def _best_units(one: List, scores: Floats) -> NDArray[np.int64]:
-    """The best row of each turn."""
+    """Return the best row of each turn."""
     order = np.argsort(-scores, kind="stable")
     _, first = np.unique(one.turn[order], return_index=True)
     return order[first]
@@ -194,7 +194,7 @@ def recall_at_10(data: Sequence[List], weights: Floats) -> float:
 
 
 def share(one: List, weights: Floats) -> float:
-    """Return the share of the evidence among the ten best."""
+    """Return recall@10 for one question."""
     scores = one.values @ weights
     rows = _best_units(one, scores)
     top = rows[np.argsort(-scores[rows], kind="stable")[:10]]
@@ -245,7 +245,7 @@ def main(
         sets |= asyncio.run(everyday_lists(*pair))
     used = np.array([column.name not in without for column in FEATURES])
     if not any(one.values[:, -1].any() for found in sets.values() for one in found):
-        used[-1] = False  # no vectors: nothing can be learned of the cosine
+        used[-1] = False  # without vectors the weight of the cosine cannot be fitted
     result = report(sets, used)
     for name, value in result.items():
         print(name, value)

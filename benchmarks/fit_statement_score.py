@@ -1,12 +1,12 @@
-"""Fit the weights of ``languages.en.statement_score`` on everyday scenarios: noted statements against other remarks.
+"""Fit the weights of ``languages.en.statement_score`` on everyday scenarios: durable statements against other remarks.
 
     python benchmarks/fit_statement_score.py SCENARIOS... --noise FILE... [--judge SCENARIOS NOISE] [--write]
 
-Logistic regression with a penalty, over sentences: those that a scenario's facts quote count as telling (not the ones
-for an event or a local day), the user's sentences in the noise as passing. Prints the area under the ROC curve and the
-share found where one sentence in ten of the noise is, cross-validated over scenarios and turns of the noise; with
-``--judge`` on those alone, which the weights have not seen. ``--write`` keeps the weights of all in
-``data/statement_score.json``, those of the vector in ``languages/data/statement_direction.json``.
+Penalised logistic regression over sentences. Positive: sentences that a scenario's facts quote, except facts on an
+event or a local day. Negative: the user's sentences in the noise. Prints the area under the ROC curve and the recall at
+a false positive rate of 10 %, cross-validated over scenarios and noise turns; with ``--judge`` on these unseen
+sentences only. ``--write`` saves the weights fitted on everything in ``data/statement_score.json``, those of the vector
+in ``languages/data/statement_direction.json``.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from memscope.languages.statements import is_question, sentences
 from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 FOLDS = 5
-PASSING = ("event-time", "local-day")  # categories whose facts are about one day
+PASSING = ("event-time", "local-day")  # categories whose facts are about one day only
 PENALTY, OF_MEANING = 6.0, 2.0
-SERIOUS = 2  # level of a fact from which it counts
+SERIOUS = 2  # minimum level of a fact
 
-memscope_register_languages(languages.register)  # sentences are read before a memory opens
+memscope_register_languages(languages.register)  # sentences are read before a memory is opened
 
-Sentence = tuple[str, float, str]  # text, 1 where it tells something lasting, group
+Sentence = tuple[str, float, str]  # text, 1 if it states something durable else 0, group
 
 
 def told(scenarios: Sequence[dict[str, Any]]) -> Iterator[Sentence]:
@@ -64,7 +64,7 @@ def _statements(text: str) -> list[str]:
 
 
 def regression(values: Any, wanted: Any, penalty: Any) -> Any:
-    """[features] by Newton's method."""
+    """Fit weights [features] by Newton's method."""
     weights = np.zeros(values.shape[1])
     for _ in range(20):
         likely = 1 / (1 + np.exp(-values @ weights))
@@ -75,14 +75,14 @@ def regression(values: Any, wanted: Any, penalty: Any) -> Any:
 
 
 def area(scores: Any, wanted: Any) -> float:
-    """Area under the ROC curve: how often a telling sentence stands above a passing one."""
+    """Return the area under the ROC curve: how often a positive sentence scores above a negative one."""
     ranks, positive = np.argsort(np.argsort(scores)), wanted.sum()
     above = ranks[wanted == 1].sum() - positive * (positive - 1) / 2
     return float(above / (positive * (len(wanted) - positive)))
 
 
 def values_of(every: Sequence[str], names: Sequence[str]) -> Any:
-    """[sentences, signs and dimensions of the built-in vector]."""
+    """Return features [sentences, signs + dimensions of the built-in vector]."""
     found = [statement_score.signs(text, kinds(text)) for text in every]
     vectors = (sentence_vector(text) for text in every)
     meaning = np.array([np.zeros(DIMENSIONS) if vector is None else vector for vector in vectors])
@@ -130,7 +130,7 @@ def figures(scores: Any, wanted: Any) -> dict[str, float]:
 def keep(names: Sequence[str], weights: Any) -> None:
     path = Path(statement_score.__file__).parent / "data" / "statement_score.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
-    fitted = zip(names, weights.tolist(), strict=False)  # those of the meaning follow
+    fitted = zip(names, weights.tolist(), strict=False)  # without the weights of the vector, which come last
     stored["weights"] = {name: round(one, 2) for name, one in fitted}
     lines = ",\n".join(f"{json.dumps(key)}: {_laid_out(value)}" for key, value in stored.items())
     path.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
@@ -139,7 +139,7 @@ def keep(names: Sequence[str], weights: Any) -> None:
 
 
 def _laid_out(value: Any) -> str:
-    """Return JSON with a line per entry, a list on one line."""
+    """Format JSON with one line per entry of an object, or a list on one line."""
     return json.dumps(value, indent=1) if isinstance(value, dict) else json.dumps(value)
 
 

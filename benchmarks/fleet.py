@@ -1,19 +1,19 @@
-"""A fleet on one Elasticsearch cluster: writers, ``memscope worker`` processes, many users, one to three nodes.
+"""Run a fleet on one Elasticsearch cluster: writers, ``memscope worker`` processes, many users, one to three nodes.
 
     python benchmarks/fleet.py --users 1000 --seconds 60
-    python benchmarks/fleet.py --users 50 --seconds 10 --url http://127.0.0.1:19200    on a node that is there
+    python benchmarks/fleet.py --users 50 --seconds 10 --url http://127.0.0.1:19200    on a running node
 
-Four processes add (two turns a call) and ask, two workers consolidate and reflect with a model that answers at once. A
-cluster of several nodes loses one and gets it back: ``whole`` is before, ``away`` between, ``back`` after. All nodes
-share the cores of this machine: from one to three nodes the figures show what replicas and coordination cost, not what
-machines of their own would bring. Prints one JSON object:
+Four processes add (two turns per call) and query; two workers consolidate and reflect with a model that answers
+instantly. A cluster of several nodes loses one and gets it back: ``whole`` is before, ``away`` during, ``back`` after
+the outage. All nodes share this machine's cores: the figures for one to three nodes show the cost of replicas and
+coordination, not the gain of more machines. Prints one JSON object:
 
-    adds_per_s, retrieve_ms_p50, retrieve_ms_p95, consolidated_per_s (turns)    of each part, as the clients see it
-    node_cpu_ms, worker_cpu_ms, writer_cpu_ms    of CPU per turn added, with all that was asked and made of it
-    lost (acknowledged and gone, or without a fact), doubled, untyped
-    stuck      pending, and none done for a minute; or never answered
+    adds_per_s, retrieve_ms_p50, retrieve_ms_p95, consolidated_per_s (turns)    per phase, as the clients see it
+    node_cpu_ms, worker_cpu_ms, writer_cpu_ms    CPU per added turn, including queries and background work
+    lost (acknowledged but gone, or without a fact), doubled, untyped
+    stuck      turns pending with no progress for a minute, and calls never answered
     stalls     of a writer's event loop
-    noticed    of a turn that the harness makes up: it is lost
+    noticed    whether the check detects a loss that the harness fakes
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ NODE = HERE.parent / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT = 19283
 WRITERS, WORKERS = 4, 2
 SETTLE_S = 300.0
-STUCK_S = 60.0  # without a single turn consolidated
+STUCK_S = 60.0  # time without a single consolidated turn
 T = TypeVar("T")
 Process = asyncio.subprocess.Process
 
 
 @dataclass
 class WriterReports:
-    """Told by the writers: items acknowledged, and (moment, turns, milliseconds) of each call."""
+    """Reports of the writers: acknowledged items, and (moment, turns, milliseconds) of each call."""
 
-    said: dict[str, str] = field(default_factory=dict)  # user by item
+    said: dict[str, str] = field(default_factory=dict)  # item -> user
     adds: list[tuple[float, int, float]] = field(default_factory=list)
     retrieves: list[tuple[float, int, float]] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
@@ -79,14 +79,14 @@ class WriterReports:
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment between two parts of a run, and how many turns were consolidated until then."""
+    """A moment between two phases of a run, and the number of turns consolidated until then."""
 
     at: float
     consolidated: int
 
 
 async def patiently(call: Callable[[], Awaitable[T]]) -> T:
-    """Call until the cluster, which may have lost a node, answers."""
+    """Retry until the cluster, which may have lost a node, answers."""
     until = time.monotonic() + SETTLE_S
     while True:
         try:
@@ -110,14 +110,14 @@ async def start_writer(location: str, number: int, users: int) -> Process:
     command = [sys.executable, str(HERE / "fleets" / "writer.py"), location, f"p{number}", str(users)]
     writer = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert writer.stdout is not None
-    await writer.stdout.readline()  # it has opened the store
+    await writer.stdout.readline()  # wait until it has opened the store
     return writer
 
 
 async def start_worker(location: str, model: str, home: str) -> Process:
-    """The program as it is deployed, with a home of its own."""
+    """Start the deployed program, with a home folder of its own."""
     settings = {"STORE": location, "CHAT__MODEL": "m", "CHAT__BASE_URL": model, "CHAT__KEY": "k"}
-    settings |= {"IDLE_S": "1"}  # no turn is to wait for others
+    settings |= {"IDLE_S": "1"}  # consolidate without waiting for full batches
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSCOPE_")}
     environment |= {f"MEMSCOPE_{name}": value for name, value in settings.items()}
     environment |= {"XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home}
@@ -133,7 +133,7 @@ async def listen(process: Process, reports: WriterReports) -> None:
 
 @contextmanager
 def ended(processes: list[Process]) -> Iterator[None]:
-    """Leave none of them running, however the block ends."""
+    """Kill all of them at the end of the block, even after an error."""
     try:
         yield
     finally:
@@ -160,7 +160,7 @@ def waiting(stats: Any) -> int:
 
 
 async def load(store: ElasticsearchStore, seconds: float, nodes: int) -> dict[str, tuple[Mark, Mark]]:
-    """The parts of the load, each from a mark to a mark."""
+    """Run the load, and return start and end of each phase."""
     begin = await mark(store)
     await asyncio.sleep(seconds / min(nodes, 2))
     whole = await mark(store)
@@ -189,7 +189,7 @@ def figures(reports: WriterReports, begin: Mark, end: Mark) -> dict[str, float]:
 
 
 async def settled(store: ElasticsearchStore) -> int:
-    """Wait while the workers do what is left, however slow the machine is; how many turns they leave."""
+    """Wait until the workers finish or make no progress, and return the number of turns left."""
     left, until = waiting(await patiently(store.stats)), time.monotonic() + STUCK_S
     while left and time.monotonic() < until:
         await asyncio.sleep(0.5)
@@ -199,7 +199,7 @@ async def settled(store: ElasticsearchStore) -> int:
 
 
 async def compare(store: ElasticsearchStore, said: Mapping[str, str]) -> Counter[str]:
-    """Every acknowledged item is there once, in a turn and in a fact of its user."""
+    """Check that every acknowledged item is stored once, in a turn and in a fact of its user."""
     found: Counter[str] = Counter()
     turns, facts = Counter[str](), Counter[str]()
     for user in set(said.values()):
@@ -234,7 +234,7 @@ async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[s
                 writer.stdin.close()
             await asyncio.gather(*listening)
             left = await settled(store)
-            worker_cpu_s = sum(map(cpu_s, workers))  # a worker that is gone has failed: let it raise
+            worker_cpu_s = sum(map(cpu_s, workers))  # raises if a worker has died
             for worker in workers:
                 worker.send_signal(signal.SIGTERM)
             codes = [await process.wait() for process in (*writers, *workers)]
@@ -246,7 +246,7 @@ async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[s
         **{name: figures(reports, *marks) for name, marks in parts.items()},
         "turns": reports.turns(),
         "model_calls": calls,
-        "node_cpu_ms": round(spent / reports.turns(), 2) if nodes == 1 else None,  # a node that died tells nothing
+        "node_cpu_ms": round(spent / reports.turns(), 2) if nodes == 1 else None,  # unknown for nodes that were killed
         "worker_cpu_ms": round(1000 * worker_cpu_s / reports.turns(), 2),
         "writer_cpu_ms": round(1000 * reports.writer_cpu_s / reports.turns(), 2),
         "lost": found["lost"],

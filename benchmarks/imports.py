@@ -1,9 +1,9 @@
-"""The cost of ``import memscope``, and the distributions an installation brings along.
+"""Measure the cost of ``import memscope``, and count the distributions that it depends on.
 
     python benchmarks/imports.py
 
-``ratio``: CPU of importing asyncio, sqlite3, pluggy and then memscope / of the first three; without the start of the
-interpreter, warm bytecode, median of fifteen fresh processes. ``distributions``: what memscope needs besides numpy.
+``ratio``: CPU time to import asyncio, sqlite3, pluggy and memscope, divided by that of the first three; without
+interpreter start, with cached bytecode, median of fifteen processes. ``distributions``: dependencies besides numpy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BESIDES = {"numpy", "memscope"}
 
 
 def import_ratio(bytecode: str) -> float:
-    """``bytecode``: where it is kept, whatever the environment says of keeping any."""
+    """Measure once. ``bytecode``: folder of the bytecode cache, used even if the environment turns caching off."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = bytecode
     done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True, env=environment)
@@ -39,7 +39,7 @@ def import_ratio(bytecode: str) -> float:
 
 
 def applies(marker: str | None) -> bool:
-    """Return whether a requirement (PEP 508, as installed metadata uses it) holds here; those of extras never do."""
+    """Evaluate the PEP 508 marker of a requirement; requirements of extras never apply."""
     if not marker:
         return True
     from packaging.markers import Marker
@@ -48,7 +48,7 @@ def applies(marker: str | None) -> bool:
 
 
 def closure(name: str) -> set[str]:
-    """The names of all distributions that ``name`` needs, itself included."""
+    """Return the names of all distributions that ``name`` needs, including itself."""
     found: set[str] = set()
     waiting = [name]
     while waiting:
@@ -58,7 +58,7 @@ def closure(name: str) -> set[str]:
         try:
             needs = distribution(name).requires or []
         except PackageNotFoundError:
-            continue  # for another platform
+            continue  # only needed on another platform
         found.add(name)
         parsed = [REQUIREMENT.match(need) for need in needs]
         waiting += [match[1] for match in parsed if match and applies(match[2])]
@@ -75,7 +75,7 @@ def main() -> None:
     needed = closure("memscope") - BESIDES
     print(f"{', '.join(sorted(needed))}: {megabytes(needed)} MB", file=sys.stderr)
     with tempfile.TemporaryDirectory() as bytecode:
-        import_ratio(bytecode)  # writes it
+        import_ratio(bytecode)  # fills the cache
         ratio = statistics.median(import_ratio(bytecode) for _ in range(RUNS))
     print(json.dumps({"ratio": round(ratio, 2), "distributions": len(needed), "megabytes": megabytes(needed)}))
 

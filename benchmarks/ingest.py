@@ -1,16 +1,16 @@
-"""The speed at which turns become durable: a thousand users at once, against the loop that commits each turn.
+"""Measure how fast turns become durable: a thousand concurrent users, compared with a loop that commits each turn.
 
     python benchmarks/ingest.py [DATA] [--sync-ms 3.5] [--import N]
 
-``turns_per_s``: 1,000 concurrent users, each saying one turn after another through ``add_turns``.
-``commit_each_turns_per_s``: one after another, each with its own commit. ``locomo_s``: all conversations of DATA, a
-session a call. The ratio is a matter of the disk, as the loop waits ``sync_ms`` (measured here) for each turn;
-``--sync-ms`` makes every commit take that much longer, as on a slower disk. ``stalls`` of the event loop over 100 ms.
+``turns_per_s``: 1,000 concurrent users, each adding one turn after another with ``add_turns``.
+``commit_each_turns_per_s``: one turn after another, each with its own commit. ``locomo_s``: all conversations of DATA,
+one session per call. The ratio depends on the disk, since the loop waits ``sync_ms`` (measured here) for each turn;
+``--sync-ms`` slows down every commit by that time, as a slower disk would. ``stalls``: event loop stalls over 100 ms.
 
-``--import N`` instead imports N turns, those of DATA again and again, 5,000 a user, while another user adds one turn
-after the other: ``turns_per_s``, ``cpu_us`` a turn in this process and ``makers_cpu_us`` in those that make units,
-``add_ms_p50`` and ``add_ms_max`` of the other user, ``rss_mb``, the most memory of this process; ``left`` of the turns
-after the import was stopped half-way and begun again.
+``--import N`` instead imports N turns (DATA repeated, 5,000 per user) while another user adds turn after turn:
+``turns_per_s``, ``cpu_us`` per turn in this process and ``makers_cpu_us`` in the processes that derive units,
+``add_ms_p50`` and ``add_ms_max`` of the other user, ``rss_mb`` (peak memory of this process), and ``left``, the turns
+missing after the import was stopped half-way and restarted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WORDS = "I moved to a smaller flat near the river last week, and the cat still l
 
 
 class SlowDisk(sqlite3.Connection):
-    """Every commit that has something to sync takes a while longer."""
+    """A connection that delays every commit with changes."""
 
     seconds = 0.0
 
@@ -64,7 +64,7 @@ def connect(path: Path, mode: files.OpenMode) -> sqlite3.Connection:
 
 
 def sync_ms(folder: Path) -> float:
-    """Return milliseconds of a small synced write."""
+    """Measure the milliseconds of a small write with fsync."""
     file, times = os.open(folder / "probe", os.O_RDWR | os.O_CREAT), []
     for number in range(100):
         begin = time.perf_counter()
@@ -115,7 +115,7 @@ async def measure(folder: Path, data: Path | None) -> dict[str, float | None]:
 
 
 def exported(path: Path, number: int, data: Path) -> None:
-    """Write an export of so many turns."""
+    """Write an export of ``number`` turns."""
     told = [
         (turn, to_json(Turn("", Scope(""), turn["role"], turn["speaker"], turn["content"], turn["time"], turn["time"])))
         for conversation in conversations(data)
@@ -156,7 +156,7 @@ async def imported(folder: Path, number: int, data: Path) -> dict[str, float]:
         adding.cancel()
         await asyncio.wait([adding])
         stored = (await memory.admin.runtime.services.store.stats()).turns - len(waits)
-    await asyncio.sleep(2 * IDLE_S)  # the processes end
+    await asyncio.sleep(2 * IDLE_S)  # until idle processes have ended
     makers = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "turns_per_s": round(number / took),

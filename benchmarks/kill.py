@@ -1,17 +1,17 @@
-"""Processes killed with SIGKILL at random moments, several at once on one store: what is lost, doubled, corrupt?
+"""Kill concurrent processes on one store with SIGKILL at random: what is lost, doubled, corrupt?
 
     python benchmarks/kill.py --kills 40                        writers that add turns
     python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
-    python benchmarks/kill.py --kills 60 --stage reflect        workers of reflect, with a model that varies
+    python benchmarks/kill.py --kills 60 --stage reflect        workers of reflect, with nondeterministic replies
     python benchmarks/kill.py --kills 40 --stage transfer       workers, and movers that export and import
     python benchmarks/kill.py --kills 100 --stage migrate       processes that open a store of an older version
     python benchmarks/kill.py --kills 200 --stage blocks        writers that edit one block of core memory
-    python benchmarks/kill.py --kills 60 --stage upkeep         add and forget beside backup, copy, compact, sweep
-    python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
-    python benchmarks/kill.py --store postgres ...              on a server that crashes now and then as well
+    python benchmarks/kill.py --kills 60 --stage upkeep         add and forget during backup, copy, compact, sweep
+    python benchmarks/kill.py --store elasticsearch ...         on a node that is sometimes killed too
+    python benchmarks/kill.py --store postgres ...              on a server that sometimes crashes too
 
-A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
-stores with one promise broken each (``mutants``); it has to catch every one of them, or it proves nothing.
+A client logs each acknowledged turn, and after a crash resends the others. The same harness then runs stores that each
+break one promise (``mutants``); unless it catches all of them, the result proves nothing.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from memscope.transfer import jsonl
 from memscope_testing.records import observation, turn
 
 WRITERS, WORKERS, MOVERS = 4, 2, 2
-TURNS_TO_WARM_UP = 100  # acknowledged before the first kill: a server that has just started is slow
-TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
+TURNS_TO_WARM_UP = 100  # turns acknowledged before the first kill, since a freshly started server is slow
+TURNS_A_ROUND = 40  # turns added per user when nothing is left to consolidate
 
 
 # ---- writers
 
 
 async def write(place: Place, mutant: Mutant, name: str, path: Path) -> None:
-    """Say numbered turns one after another, three at once, going on after the last that was acknowledged."""
+    """Add numbered turns, three users at once, continuing after the last acknowledged turn."""
     mutant.break_promise()
     store = await place.open()
     done = set(acknowledged([path]))
@@ -99,7 +99,7 @@ async def check_turns(place: Place, said: list[str]) -> Found:
 
 
 async def work(place: Place, mutant: Mutant) -> None:
-    """Consolidate what there is; a model's answer takes up to twice as long as a lease and is never the same twice."""
+    """Consolidate pending turns. Model replies take up to twice as long as a lease and differ each time."""
     mutant.break_promise()
     store, chance = await place.open(), random.Random(os.urandom(8))
     while True:
@@ -144,7 +144,7 @@ async def waiting(place: Place) -> int:
 def consolidate_stage(
     place: Place, kills: int, chance: random.Random, mutant: Mutant, movers: Sequence[Main] = ()
 ) -> Found:
-    """Two workers, and the movers beside them."""
+    """Run two workers and the movers."""
     asyncio.run(say_more(place, 0))
     died = kill_at_random(
         place,
@@ -172,7 +172,7 @@ async def check_place(place: Place) -> Found:
 
 
 async def check_facts(store: Store) -> Found:
-    """Every turn has one fact, or waits for it."""
+    """Check that every turn has exactly one fact, or is pending."""
     found = Found()
     for user in USERS:
         records = [record async for page in store.scan(Select(user)) for record in page]
@@ -191,7 +191,7 @@ async def check_facts(store: Store) -> Found:
 
 
 async def move(place: Place, copy: Place, mutant: Mutant, path: Path, times: int = 100_000) -> None:
-    """Export one store, which is in use, and import it into another, over and over."""
+    """Repeatedly export a store that is in use and import it into another one."""
     mutant.break_promise()
     source, target = await place.open(), await copy.open()
     for _ in range(times):
@@ -205,7 +205,7 @@ async def read(store: Store, path: Path) -> None:
 
 
 def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
-    """Two workers and two movers; the exports that are left are read into stores of their own at the end."""
+    """Run two workers and two movers. At the end import the remaining exports into new stores."""
     copy = SQLitePlace(place.folder / "copy")
     copy.folder.mkdir()
     paths = [place.folder / f"{number}.jsonl" for number in range(MOVERS)]
@@ -227,7 +227,7 @@ async def check_copies(found: Found, copy: Place, paths: list[Path]) -> Found:
     return replace(both, done=found.done and exported)
 
 
-# ---- the whole
+# ---- running all stages
 
 STAGES = {
     "add": (add_stage, ADD_MUTANTS),
@@ -258,7 +258,7 @@ def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Fo
 
 
 def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> bool:
-    """Return whether the harness notices within ``kills``, in rounds of a few; a migration needs no kill."""
+    """Check that the harness catches the mutant within ``kills`` kills, in short rounds."""
     few = 1 if stage == "migrate" else 15
     return any(measure(store, stage, few, seed + done, mutant).faults for done in range(0, kills, few))
 
