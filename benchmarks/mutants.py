@@ -1,12 +1,12 @@
-"""Mutants made by machine: whether the tests of a folder notice when a heuristic is changed.
+"""Mutation testing: check that the tests of a folder fail when a heuristic is changed.
 
     python benchmarks/mutants.py --seed 1 [--count 40] [--limit-s 300] [--room dates]
 
-A mutant is one change in a copy of the core: a constant, a comparison, or a branch that is never taken; kinds and rooms
-(``retrieval``, ``dates``, ``languages``, ``reconciliation``) take turns, the place is drawn with the seed. The tests of
-the room run against it until one fails; a mutant at which they take longer than the limit is caught, too. Prints
-a line per mutant and one JSON object: ``mutants``, ``caught`` (``timed_out`` among them), ``share``, ``survivors`` with
-file, line and change.
+A mutant is one change in a copy of the core: another constant, an inverted comparison, or a branch that is never taken.
+Kinds and rooms (``retrieval``, ``dates``, ``languages``, ``reconciliation``) alternate, the place is chosen at random
+by the seed. The tests of the room run until one fails; exceeding the time limit counts as caught too. Prints
+one line per mutant and one JSON object: ``mutants``, ``caught`` (including ``timed_out``), ``share``, ``survivors``
+with file, line and change.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
-FAILED_TESTS = 1  # pytest's exit codes: of tests that failed, and of what could not be imported
+FAILED_TESTS = 1  # pytest's exit code
 INTERRUPTED = 2
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """``start`` and ``end`` bound the bytes of the file that ``after`` stands for."""
+    """A change that replaces the bytes from ``start`` to ``end`` of a file by ``after``."""
 
     file: str
     line: int
@@ -75,7 +75,7 @@ def places(path: Path) -> Iterator[Mutant]:
 
 
 def expressions(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes but those of annotations and f-strings, whose places Python 3.11 does not know."""
+    """Yield all nodes except annotations and f-strings, whose positions Python 3.11 does not record."""
     annotations = ("annotation", "returns")
     for name, value in ast.iter_fields(tree):
         for node in value if isinstance(value, list) else [value]:
@@ -85,7 +85,7 @@ def expressions(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield what may be changed at a node: the kind, the expression, and what stands in its place."""
+    """Yield possible changes at a node: kind, expression, and replacement."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield "constant", node, repr(changed_number(node.value))
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -118,8 +118,8 @@ def drawn(seed: int, count: int, rooms: tuple[str, ...]) -> list[Mutant]:
 
 
 def fails(room: str, copy: Path, limit_s: float) -> str:
-    """Return "caught" or "timed_out" when the room's tests fail against a copy of the core; "" when they pass."""
-    recorded = [*ROOT.glob(f"tests/{room}/test_recorded_*.py")]  # first: they are quick, and catch most
+    """Run the room's tests on a copy of the core. Return "caught" or "timed_out" if they fail, "" if they pass."""
+    recorded = [*ROOT.glob(f"tests/{room}/test_recorded_*.py")]  # run first: fast, and they catch most mutants
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *map(str, recorded), *TESTS[room]]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:

@@ -1,17 +1,17 @@
-"""Retrieval with the notes of a strong model: consolidate and reflect replayed with what it noted and how that relates.
+"""Evaluate retrieval with the facts of a strong model: replay its recorded facts and relations through all stages.
 
     python benchmarks/notes.py DATA NOTES [--embedder URL]
 
-NOTES: a conversation per line (JSON): ``id``, ``levels`` by turn, ``facts`` with quotes, ``relations`` of facts.
-Conversations of DATA that are not in it are left out.
+NOTES: one conversation per line (JSON): ``id``, ``levels`` by turn, ``facts`` with quotes, ``relations`` of facts.
+Conversations of DATA without notes are skipped.
 
-Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, the same from the turns alone;
-``recall_at_10_sources``, where a line that prints facts counts for the turns they rest on, as one that prints an
-insight does (a fact of a question and its answer is one line in the place of two turns); ``answer_words``, the share of
-the gold answers' words in ``context()``, and its ``tokens``, each with ``_turns`` without notes; ``current`` and
-``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
-``relations_shown``: percentage of the recorded relations to a fact of an earlier call whose old fact was among those
-shown to the model. ``calls_per_turn`` and ``characters_per_turn`` (of prompts with their schemas) of both stages.
+Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with facts; ``recall_at_10_sources``, where a line with
+facts or an insight also counts for the turns they rest on (a fact from a question and its answer replaces two turns);
+``answer_words``, the share of the gold answers' words in ``context()``, and its ``tokens``. The suffix ``_turns`` marks
+the same figures without facts. ``current`` and ``superseded`` count facts; ``wrongly_closed`` counts superseded facts
+that no recorded relation ends, repeats or refines. ``relations_shown``: of the recorded relations to a fact of an
+earlier call, the percentage whose old fact was shown to the model. ``calls_per_turn`` and ``characters_per_turn``
+(prompts including schemas) are for both stages.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from memscope.languages.similarity import closeness
 from memscope.records import Observation, Select
 from memscope_testing.models import IdealChat, data
 
-QUOTED = 3  # turns that an insight names
+QUOTED = 3  # turns attributed to an insight
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """Recall before and after the back end worked; the records it made, and its calls."""
+    """Recall before and after consolidation, the records it created, and its calls."""
 
     before: list[Asked]
     after: list[Asked]
@@ -49,11 +49,11 @@ class Replayed:
     calls: int
     characters: int
     turns: int
-    shown: Sequence[bool]  # per recorded relation to a fact of an earlier call
+    shown: Sequence[bool]  # for each recorded relation to a fact of an earlier call: whether that fact was shown
 
 
 def recorded(conversation: Conversation, notes: Mapping[str, Any]) -> IdealChat:
-    """The strong model. A fact has the highest level of its turns; relations and quotes are by text and by turn id."""
+    """Replay the strong model. A fact gets the highest level of its turns; relations refer to texts, quotes to ids."""
     turns = [{"text": turn["content"]} for turn in conversation.turns]
     place_of = {turn["id"]: place for place, turn in enumerate(conversation.turns)}
     facts = [
@@ -92,7 +92,7 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
 def relations_shown(
     chat: IdealChat, conversation: Conversation, notes: Mapping[str, Any], stored: Collection[str]
 ) -> list[bool]:
-    """Return whether the old fact was shown, per relation to one that an earlier call noted and that was not merged."""
+    """For each relation to an unmerged fact of an earlier call, return whether the prompt showed that fact."""
     texts = {turn["id"]: turn["content"].strip() for turn in conversation.turns}
     said = {fact["text"]: {texts[quote["turn"]] for quote in fact["quotes"]} for fact in notes["facts"]}
     calls = [told for prompt in chat.prompts if "turns" in (told := data(prompt))]
@@ -110,19 +110,19 @@ def relations_shown(
 
 
 async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
-    """Return every observation, the superseded ones too."""
+    """Return all observations by id, including superseded ones."""
     pages = memory.admin.runtime.services.store.scan(Select(user, kinds=frozenset({"observation"})))
     return {one.id: one async for page in pages for one in page if isinstance(one, Observation)}
 
 
 def wrongly_closed(facts: Iterable[Observation], relations: Sequence[Mapping[str, str]]) -> int:
-    """Counts superseded facts that stand in no relation of the recorded ones; only "repeats" has no direction."""
+    """Count superseded facts that no recorded relation closes. Only "repeats" may close either fact."""
     over = {one["old"] for one in relations} | {one["new"] for one in relations if one["relation"] == "repeats"}
     return sum(1 for one in facts if one.closed and one.text not in over)
 
 
 def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
-    """An insight names the turns of its facts that are nearest to the question."""
+    """Attribute to each insight the turns of its facts that are closest to the question."""
     named = {}
     for insight in (hit.insight for hit in asked.hits if hit.insight):
         held = [facts[id] for id in insight.sources if id in facts]
@@ -132,7 +132,7 @@ def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
 
 
 def recall_of_sources(asked: Sequence[Asked], k: int = 10) -> float:
-    """Return the recall where a hit names its turn and up to ``QUOTED`` turns of each fact that it prints."""
+    """Return recall if a hit covers its turn and up to ``QUOTED`` turns of each fact that it prints."""
     shares = []
     for one in asked:
         sources = [{key for fact in hit.matched for key in fact.sources[:QUOTED]} for hit in one.hits]

@@ -1,12 +1,12 @@
-"""The code that one warm call passes: files, functions and lines of memscope per operation.
+"""Count the code that one warm call of each operation executes: files, functions and lines of memscope.
 
     python benchmarks/path.py [--names]
 
-A user talks for three sittings in a SQLite file, with a scripted chat model. Every operation runs for the first two to
-warm up, the second of which has the kinds of sentences of the third, whose calls are counted by ``sys.setprofile``, in
-every thread. Prints one JSON object: for each of ``add_turns``, ``retrieve``, ``context``, ``consolidate``, ``reflect``
-and ``forget`` the ``files``, ``functions`` (without lambdas and comprehensions) and ``lines`` (of these functions);
-``--names`` lists the functions as well.
+A user has three sessions in a SQLite file, with a scripted chat model. The first two warm up all operations, the second
+with the kinds of sentences of the third, during which ``sys.setprofile`` counts the calls in all threads. Prints one
+JSON object: for each of ``add_turns``, ``retrieve``, ``context``, ``consolidate``, ``reflect`` and ``forget`` the
+``files``, ``functions`` (without lambdas and comprehensions) and ``lines`` (of these functions). ``--names`` also lists
+the functions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HOME = ("Berlin", "Lisbon", "Porto")  # words of the facts on the user's home
 
 
 class Tracer:
-    """The functions of memscope that were called while it is entered."""
+    """Context manager that collects the functions of memscope called within it."""
 
     def __init__(self) -> None:
         self.codes: set[CodeType] = set()
@@ -67,7 +67,7 @@ class Tracer:
 
 
 def is_function(code: CodeType) -> bool:
-    """Tell functions from lambdas, comprehensions, and the bodies of modules and classes."""
+    """Distinguish functions from lambdas, comprehensions, and bodies of modules and classes."""
     return bool(code.co_flags & inspect.CO_OPTIMIZED) and not code.co_name.startswith("<")
 
 
@@ -80,7 +80,7 @@ def figures(codes: frozenset[CodeType]) -> dict[str, int]:
 
 
 def model() -> ScriptedChat:
-    """Note each turn as a fact; each home ends the one before, and all belong to one insight."""
+    """Extract each turn as a fact. Each home ends the previous one, and all belong to one insight."""
     texts = [text for sitting in SITTINGS for text in sitting]
     facts = [
         {"turns": [at], "quote": text, "text": text, "about": "user", "when": "", "level": 2, "keywords": []}

@@ -1,24 +1,23 @@
-"""memscope beside what a user would pick instead: same turns, same vectors, same machine, in one run.
+"""Compare memscope with alternatives: same turns, same vectors, same machine, in one run.
 
     python benchmarks/peers.py [DATA --embedder URL] [--systems memscope,mem0,langgraph,chroma] > RUN
-    python benchmarks/peers.py --table RUN    a table of that run: multiples of memscope's figures
-    python benchmarks/peers.py --table RUN --picture FILE.svg    its times over the number of turns as a picture
+    python benchmarks/peers.py --table RUN    a table of that run, as multiples of memscope's figures
+    python benchmarks/peers.py --table RUN --picture FILE.svg    a chart of its times over the number of turns
 
 ``memscope-fast`` has the extra ``fast``. ``memscope-postgres``, ``mem0-postgres`` (pgvector) and ``langgraph-postgres``
-(PostgresStore) start a server; the machine has to have PostgreSQL's package, and for the last two the extension
-pgvector.
+(PostgresStore) start a server. They need PostgreSQL's package, and the last two its extension pgvector.
 
-Each system gets an environment of its own with the newest versions that can be installed (``uv``), memscope as it is
-here, and a fresh process for each measurement; the systems take turns. Prints a row a system and one JSON object:
+Each system gets its own environment (``uv``) with the newest installable versions, or memscope from this checkout, and
+a fresh process per measurement; the systems alternate. Prints one row per system and one JSON object:
 
-    recall_at_10      DATA's questions over its turns, vectors of the embedder, no chat model; without DATA left out
-    add_one_ms        one turn per call with the vector asked for over HTTP (made of the text's hash, from a cache)
-    ingest_s          the same turns in batches of 200, as far as the system has batches
-    requests_per_turn of embedding while turns were added one by one
-    retrieve_ms_p50   by size: one user with that many turns, beside 99 others with OTHERS each; CPU in retrieve_cpu_ms
+    recall_at_10      DATA's questions over its turns, with the embedder's vectors, no chat model; needs DATA
+    add_one_ms        one turn per call, with its vector from an HTTP server (derived from the text's hash, cached)
+    ingest_s          the same turns in batches of 200, if the system supports batches
+    requests_per_turn embedding requests while adding turns one by one
+    retrieve_ms_p50   by size: one user with that many turns, plus 99 others with OTHERS each; CPU in retrieve_cpu_ms
     shared_ms_p50     by size: that many turns shared among 100 users
     disk_mb, rss_mb, open_cpu_ms    in ``retrieve`` of the first size
-    acknowledged_lost turns that were acknowledged before ``kill -9`` and are not there, over five kills
+    acknowledged_lost turns that were acknowledged before ``kill -9`` and are missing, over five kills
     import_ms, install_mb
 """
 
@@ -78,7 +77,7 @@ DIMS = 384
 KILLS = 5
 OTHERS = 20
 ONE_AT_A_TIME = ("mem0", "mem0-postgres", "chroma")
-ROWS = (  # of the table: those marked as multiples of memscope's, the others as they are
+ROWS = (  # label, figure, and whether to print it as a multiple of memscope's
     ("recall@10, percent", "recall_at_10", False),
     ("CPU of adding one turn", "add_one_cpu_ms", True),
     ("embedding requests per turn", "requests_per_turn", False),
@@ -95,10 +94,10 @@ ROWS = (  # of the table: those marked as multiples of memscope's, the others as
 
 
 class Vectors(BaseHTTPRequestHandler):
-    """``/real/v1``: the embedder's vectors, kept. ``/made/v1``: a vector made of the text, for what is only timed."""
+    """Embedding server: ``/real/v1`` caches the embedder's vectors, ``/made/v1`` hashes the text, for timing only."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else clients that keep connections wait 40 ms for each answer
+    disable_nagle_algorithm = True  # else clients with persistent connections wait 40 ms for each answer
     embedder = ""
     requests = 0
     lock = threading.Lock()
@@ -149,7 +148,7 @@ def served(embedder: str) -> Iterator[str]:
 
 
 def environment(system: str, folder: Path, base: str) -> tuple[str, dict[str, Any]]:
-    """Make the system's environment. Returns its Python, and what is known of it: versions, size, time to import."""
+    """Create the system's environment, and return its Python and its versions, size and import time."""
     place = folder / system
     python = str(place / "bin" / "python")
     installs = ["uv", "pip", "install", "--quiet", "--python", python]
@@ -177,7 +176,7 @@ def _import_ms(python: str, module: str) -> int:
 
 
 class Runner:
-    """Runs phases of the systems, each in a process and a folder of its own."""
+    """Runs each phase of a system in a new process and folder."""
 
     def __init__(self, pythons: Mapping[str, str], url: str, work: Path, postgres: PostgresServer | None) -> None:
         self.pythons, self.url, self.work, self.postgres, self.made = pythons, url, work, postgres, 0
@@ -206,7 +205,7 @@ class Runner:
         return json.loads(ended.stdout.strip().splitlines()[-1])
 
     def kill(self, system: str, turns: Sequence[Any], after: int) -> int:
-        """Kill the process once ``after`` adds were acknowledged. Returns how many of them are not there."""
+        """Kill the process after ``after`` acknowledged adds, and return how many of these are missing."""
         folder = self.folder()
         command = self.command(system, "acknowledge", turns, folder)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=self.work)
@@ -247,7 +246,7 @@ def writing(runner: Runner, name: str, turns: Sequence[Mapping[str, str]]) -> di
 
 
 def reading(runner: Runner, name: str, turns: Sequence[Any], queries: Sequence[str], result: dict[str, Any]) -> None:
-    """Add the figures of this number of turns to the system's ``result``."""
+    """Measure with this number of turns, and add the figures to the system's ``result``."""
     given = {"size": len(turns), "turns": turns, "queries": queries, "users": 100, "others": OTHERS}
     for key, share in (("retrieve", False), ("shared", True)):
         measured = runner.run(name, "retrieve", {**given, "share": share})
@@ -258,7 +257,7 @@ def reading(runner: Runner, name: str, turns: Sequence[Any], queries: Sequence[s
 
 
 def many(turns: Sequence[Mapping[str, str]], size: int) -> list[dict[str, str]]:
-    """That many turns: repeated with a number in them, so that no two are equal."""
+    """Repeat turns up to ``size``, with a number in each text, so that no two are equal."""
     return [
         {**turn, "key": f"t{number}", "number": str(number), "text": f"{turn['text']} ({number})"}
         for number, turn in enumerate(islice(cycle(turns), size))
@@ -273,7 +272,7 @@ def invented(number: int) -> list[dict[str, str]]:
 
 
 def table(result: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown: a column per system, memscope first."""
+    """Yield the lines of a Markdown table with a column per system, memscope first."""
     names = sorted(result, key=lambda name: name != "memscope")
     heads = ["<br>".join(f"{package} {version}" for package, version in result[n]["versions"].items()) for n in names]
     yield "| | " + " | ".join(heads) + " |"

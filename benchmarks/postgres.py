@@ -1,10 +1,10 @@
-"""PostgreSQL beside SQLite: the same calls on both, by turns, in one run; ratios of the medians.
+"""Compare PostgreSQL with SQLite: the same calls alternate between both in one run; prints ratios of medians.
 
-``undisturbed`` is the ratio of the quickest tenths, for machines that are busy with other work.
+``undisturbed`` is the ratio of the 10th percentiles, for machines that are busy with other work.
 
     python benchmarks/postgres.py [--sizes 1000,10000] [--users 1000]
 
-The server is one of its own (tests/servers/postgres.py), with fsync, reached through its socket.
+Starts its own server (tests/servers/postgres.py), with fsync, and connects to its socket.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.postgres import PostgresServer
 
 WORDS = [f"word{n}" for n in range(3000)]
-FILL_TURNS = 500  # in one call
+FILL_TURNS = 500  # per call
 Call = Callable[[AsyncMemoryScope, int], Awaitable[Any]]
 
 
 class Pair:
-    """Two memories, the same calls to each."""
+    """Two memories that receive the same calls."""
 
     def __init__(self, sqlite: AsyncMemoryScope, postgres: AsyncMemoryScope) -> None:
         self.memories = (sqlite, postgres)
@@ -56,7 +56,7 @@ class Pair:
             count -= FILL_TURNS
 
     async def compare(self, call: Call, times: int, before: Call | None = None) -> dict[str, float]:
-        """Make the call by turns; ``before`` is made first each time, and not counted."""
+        """Time the call on both in alternation. ``before`` runs before each call and is not timed."""
         seconds: tuple[list[float], list[float]] = ([], [])
         for n in range(times):
             for side in (0, 1) if n % 2 else (1, 0):
@@ -117,7 +117,7 @@ async def measure(pair: Pair, sizes: list[int], users: int) -> dict[str, Any]:
     user = f"of {sizes[0]}"
     hot = await pair.compare(lambda memory, n: memory.retrieve(queries[n], user=user), 100)
     figures[f"hot, {sizes[0]} turns, beside {users} users"] = hot
-    alone = figures[f"hot, {sizes[0]} turns"]  # SQLite beside it tells how busy the machine was
+    alone = figures[f"hot, {sizes[0]} turns"]  # SQLite's times show how busy the machine was
     figures["growth with users"] = round(hot["undisturbed"] / alone["undisturbed"], 2)
     return figures
 

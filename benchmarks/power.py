@@ -1,11 +1,11 @@
-"""The power goes out under this store's own statements: what of the acknowledged turns is on the disk afterwards?
+"""Simulate power cuts during the SQLite store's writes: which acknowledged turns survive on disk?
 
     python benchmarks/power.py --cuts 60                        needs apsw
 
-A disk of our own stands under SQLite (an apsw VFS). What was written since the last sync of a file is in its cache; at
-the cut each such write is kept, lost, or torn at 512 bytes, by chance. ``lost`` counts turns acknowledged and gone with
-``synchronous=FULL``, as the store sets it; ``lost_normal`` the same with NORMAL, which has to lose some, or this proves
-nothing. Not modelled: a disk that lies about a sync, lost directory entries.
+SQLite runs on a simulated disk (an apsw VFS) with a write cache. At the cut each write since the last sync of its file
+is randomly kept, lost, or torn at 512 bytes. ``lost`` counts acknowledged turns that are missing with
+``synchronous=FULL``, the store's setting; ``lost_normal`` the same with NORMAL, which must lose some, or the simulation
+proves nothing. Not modelled: disks that ignore syncs, lost directory entries.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from memscope.stores.sqlite import SQLiteStore, files
 from memscope_testing.records import turn
 
 SECTOR = 512
-MOST_WRITES = 400  # before the power goes
-CHECKPOINTS = (16, 64, 1000)  # pages in the WAL; the last is what SQLite does by itself
+MOST_WRITES = 400  # before a cut
+CHECKPOINTS = (16, 64, 1000)  # pages in the WAL; the last is SQLite's default
 USERS = 4
 
 
@@ -40,7 +40,7 @@ USERS = 4
 
 
 class Disk:
-    """Files as they are on the platter, and what still is in the cache. The power goes after ``left`` operations."""
+    """Synced files, and unsynced writes in the cache. The power fails after ``left`` operations."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -90,7 +90,7 @@ class Disk:
 
 
 def torn(offset: int, data: bytes | None, chance: random.Random) -> Iterable[tuple[int, bytes | None]]:
-    """Keep a whole write, nothing, or some of its sectors."""
+    """Randomly keep all of a write, nothing, or some of its sectors."""
     fate = chance.choice(["kept", "lost", "torn"])
     if fate == "kept":
         return [(offset, data)]
@@ -109,7 +109,7 @@ def put(content: bytearray, offset: int, data: bytes | None) -> None:
 
 
 class CachedFile(apsw.VFSFile):
-    """A file of the system, of which the disk notes what is done to it."""
+    """A real file whose writes are recorded by the disk."""
 
     def __init__(self, inherit: str, name: Any, flags: list[int], disk: Disk) -> None:
         super().__init__(inherit, name, flags)
@@ -151,7 +151,7 @@ class Connection:
     def __init__(self, path: Path, vfs: str, change: Callable[[str], str], checkpoint: int) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self._db, self._change = apsw.Connection(str(path), flags=flags, vfs=vfs), change
-        self.execute("PRAGMA locking_mode = EXCLUSIVE")  # a VFS in Python has no shared memory
+        self.execute("PRAGMA locking_mode = EXCLUSIVE")  # a Python VFS has no shared memory
         self.execute(f"PRAGMA wal_autocheckpoint = {checkpoint}")
 
     @property
@@ -191,7 +191,7 @@ def as_sqlite3(error: apsw.Error) -> sqlite3.Error:
 
 
 def on(vfs: str, change: Callable[[str], str], checkpoint: int) -> files.Connect:
-    """Writes go through the disk; what is read on opening comes from the file as it lies there."""
+    """Connect through the simulated disk for writing; read-only connections use the real file."""
 
     def connect(path: Path, mode: files.OpenMode) -> Any:
         return Connection(path, vfs, change, checkpoint) if mode == "rw" else files.connect(path, "immutable")
@@ -203,7 +203,7 @@ def on(vfs: str, change: Callable[[str], str], checkpoint: int) -> files.Connect
 
 
 async def say_until_dark(path: Path, connect: files.Connect) -> list[str]:
-    """Several users say turns until the power goes; those that were acknowledged."""
+    """Add turns for several users until the power fails, and return the acknowledged ones."""
     store, said = SQLiteStore(path, connect=connect), []
 
     async def line(user: str) -> None:
@@ -228,7 +228,7 @@ async def stored(path: Path) -> set[str]:
 
 
 def cut(template: Path, folder: Path, chance: random.Random, change: Callable[[str], str]) -> tuple[int, int, int]:
-    """Turns acknowledged and gone, acknowledged at all, and whether the file is damaged."""
+    """Return the number of lost acknowledged turns, of all acknowledged turns, and whether the file is damaged."""
     path = folder / "memory.db"
     shutil.copy(template, path)
     disk = Disk(chance.randrange(1, MOST_WRITES))

@@ -1,16 +1,16 @@
-"""Measure what is shown beside what is due: PrecisionMemBench, no chat model.
+"""Compare shown with relevant beliefs on PrecisionMemBench, without a chat model.
 
     python benchmarks/precision.py FOLDER [--speak always] [--show]
 
-FOLDER: the ``fixtures`` of github.com/tenurehq/precisionMemBench. Each belief is told by ``add_memory``, as its other
-systems are told it (its name, aliases, content and reason in one text), with its scope as ``data``; one that another
-supersedes is an earlier version of that document. A case's query, and each message of a session, is put to ``retrieve``
-as ``context`` does, narrowed to its scopes; what is pinned is left out, as its harness does. Beliefs made within a
-session are told as well.
+FOLDER: the ``fixtures`` of github.com/tenurehq/precisionMemBench. Each belief is added with ``add_memory`` in the form
+that the benchmark's other systems get (name, aliases, content and reason in one text), with its scope as ``data``. A
+superseded belief becomes an earlier version of the document that supersedes it. Each case's query, and each message of
+a session, is sent to ``retrieve`` as by ``context``, limited to its scopes. Pinned beliefs are skipped, as in the
+benchmark's harness. Beliefs created within a session are added too.
 
-Prints one JSON object: ``precision`` (1 where nothing is due and nothing is shown; "harness" leaves those cases out)
-and ``recall`` over single cases, under ``session`` over the turns of sessions; ``empty_kept``: the percentage of
-messages that are shown nothing among those for which nothing is due; ``lines``: the mean number shown.
+Prints one JSON object: ``precision`` (1 if nothing is relevant and nothing is shown; "harness" skips these cases) and
+``recall`` over single cases, and under ``session`` over the turns of sessions. ``empty_kept``: of the messages for
+which nothing is relevant, the percentage for which nothing is shown. ``lines``: the mean number of lines shown.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ async def shown(memory: AsyncMemoryScope, case: Mapping[str, Any], beliefs: Beli
 
 
 def due(expect: Mapping[str, Any], beliefs: Beliefs) -> frozenset[str] | None:
-    """Return what the case asserts, None where it asserts nothing of what is relevant."""
+    """Return the beliefs that the case declares relevant, None if it declares none."""
     relevant = expect.get("relevantBeliefs", {})
     if "shouldOnlyInclude" in relevant:
         return frozenset(relevant["shouldOnlyInclude"])

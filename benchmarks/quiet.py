@@ -1,15 +1,15 @@
-"""Memory that shows where nothing of the user is needed, and whether it shows what is needed.
+"""Measure how much memory is shown for messages that need none, and whether it is shown for those that do.
 
     python benchmarks/quiet.py [REQUESTS SCENARIOS --noise FILE] [--speak always] [--show]
 
-One user has the history of SCENARIOS and of the noise; each line of REQUESTS is a message ("text") that is put to
-``context()``. Of messages that need nothing ("needs": false): ``tokens_LANGUAGE``, the mean shown, and
-``spoke_LANGUAGE``, the percentage shown anything. Of the others: ``right_LANGUAGE``, the percentage for which "want"
-stands in a line. Without arguments both languages' sets of ``unseen/``, written by somebody who had not read the
-code; the rules were looked at with them since.
+One user has the history of SCENARIOS and of the noise; each line of REQUESTS is a message ("text") for ``context()``.
+For messages that need no memory ("needs": false): ``tokens_LANGUAGE``, the mean number shown, and ``spoke_LANGUAGE``,
+the percentage for which anything is shown. For the others: ``right_LANGUAGE``, the percentage for which a line contains
+"want". The default is the sets of both languages in ``unseen/``, written by somebody who had not read the code; the
+rules have since been checked with them.
 
-``quiet3_en`` and ``quiet3_zh`` are later requests for the histories ``en7`` and ``zh7`` with the noise ``noise3_en``
-and ``noise3_zh``, which holds no wanted word: for the day on which the rules have been fitted to the first ones.
+``quiet3_en`` and ``quiet3_zh`` are newer requests, in case the rules become fitted to the first ones, for the histories
+``en7`` and ``zh7`` with the noise ``noise3_en`` and ``noise3_zh``, which contains no wanted word.
 
 Prints one JSON object.
 """
@@ -37,7 +37,7 @@ NOISE_PER_SCENARIO = 5
 async def figures(
     language: str, requests: Path, scenarios: Path, noise: Path, *, speak: str, show: bool
 ) -> dict[str, float]:
-    """Fill one memory, and put every request to it."""
+    """Fill a memory and send every request to it."""
     told = read(scenarios)
     setup = Setup(noise=read(noise), others=NOISE_PER_SCENARIO, settings={}, where=None)
     turns = sorted((pair for one in told for pair in history(one, setup)[0]), key=lambda pair: pair[0])

@@ -1,8 +1,8 @@
-"""Retrieval with observations: those recorded in the data, replayed as the model's replies through all of consolidate.
+"""Evaluate retrieval with observations, by replaying those in the data as model replies through consolidate.
 
     python benchmarks/replay.py DATA [--embedder URL]
 
-Prints one JSON object: the keys of ``retrieval.py`` with the observations, and ``tokens_at_10_turns`` without them.
+Prints one JSON object with the keys of ``retrieval.py`` for observations, and ``tokens_at_10_turns`` without them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memscope_testing.models import ScriptedChat, data
 
 
 class Recorded:
-    """Says of the turns it is shown what was noted of them when the data was made; all facts stand side by side."""
+    """Replies with the data's observations on the turns in the prompt, and declares all facts unrelated."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._noted = defaultdict(list)
@@ -37,7 +37,7 @@ class Recorded:
     def __call__(self, messages: Sequence[Message]) -> Mapping[str, Any]:
         shown = data(messages)["turns"]
         known = [(self._ids.get((line["by"], line["at"], line["text"])), line) for line in shown]
-        lines = {id: line for id, line in known if id is not None}  # what is only context may be shortened
+        lines = {id: line for id, line in known if id is not None}  # None: a context line, which may be shortened
         heard = {id: line for id, line in lines.items() if not line.get("context")}
         noted = {o["id"]: o for id in heard for o in self._noted[id]}
         levels = [{"turn": line["n"], "level": 3 if self._noted[id] else 0} for id, line in heard.items()]
@@ -60,7 +60,7 @@ def _fact(observation: Mapping[str, Any], lines: Mapping[str, Any]) -> Mapping[s
 
 
 async def measure(path: str, configured: Mapping[str, Any]) -> dict[str, list[Asked]]:
-    """Recall without observations, and with them."""
+    """Measure recall without observations and with them."""
     before, after = [], []
     for conversation in conversations(path):
         chat = ScriptedChat(Recorded(conversation))

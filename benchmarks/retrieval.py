@@ -1,8 +1,8 @@
-"""The share of the evidence among the hits, on conversations with questions: no chat model, one configuration for all.
+"""Measure recall of evidence on conversations with questions, without a chat model, with one configuration for all.
 
     python benchmarks/retrieval.py DATA [DATA ...] [--embedder URL] [--store URL]
 
-Prints a row a file and one JSON object: recall in percent over all questions but adversarial ones; an item is a turn.
+Prints one row per file and one JSON object: recall of turns in percent, over all but adversarial questions.
 """
 
 from __future__ import annotations

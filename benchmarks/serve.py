@@ -1,21 +1,21 @@
-"""The HTTP server against clients who want what is another's, send what nobody should, or want it for themselves.
+"""Attack the HTTP server: clients that request other users' data, send hostile values, or exhaust resources.
 
     python benchmarks/serve.py --requests 4000 --examples 100
 
 Prints one JSON object:
 
-    leaked      requests of a foreign token, or of none, that got the user's words, or another answer than about nobody
-    changed     those that were no refusal
-    failed      answers of 5xx, to these and to hostile values on every route
+    leaked      answers to foreign or missing tokens with the user's words, or unlike those about an unknown user
+    changed     such requests that were not refused
+    failed      5xx answers, to these and to hostile values on every route
     untyped     errors without a code
-    schema      answers of 5xx and untyped errors to what schemathesis makes of the OpenAPI document
+    schema      5xx answers and untyped errors to requests that schemathesis derives from the OpenAPI document
 
-and of attacks on a process of its own, by unknown clients (forms of 8 MB, unfinished bodies and heads, chunks, long
-paths) and by one with a token (JSON of 8 MB, a long history):
+and for attacks on a separate process, by unknown clients (8 MB forms, incomplete bodies and headers, chunks, long
+paths) and by a client with a token (8 MB JSON, a long history):
 
-    wait_unknown_s, wait_known_s        the longest that another client waited for /health meanwhile
-    memory_unknown_mb, memory_known_mb  the memory that it took
-    unanswered, files_left              questions for /health without an answer; connections that stayed
+    wait_unknown_s, wait_known_s        longest time that another client waited for /health meanwhile
+    memory_unknown_mb, memory_known_mb  memory that the server used in addition
+    unanswered, files_left              requests for /health without an answer; connections left open
 """
 
 from __future__ import annotations

@@ -1,23 +1,23 @@
-"""Every operation at once for a long time, and everything that can go wrong: what is lost, doubled, leaked, stuck?
+"""Soak test: run all operations concurrently for a long time, with faults: what is lost, doubled, leaked, stuck?
 
     python benchmarks/soak.py --minutes 60
 
-Four processes on one SQLite file through the public API, 200 users; three are killed at random and begin again. Their
-model, over HTTP, answers, fails and hangs; their disk is full at times and their clock is set. An oracle notes what was
-acknowledged. In the end the model heals, what is left is done, and the store is held against the oracle.
+Four processes use one SQLite file through the public API for 200 users; three of them are killed at random and
+restarted. Their HTTP model answers, fails or hangs; sometimes the disk is full or the clock jumps. An oracle records
+acknowledged operations. At the end the model recovers, pending work is finished, and the store checked by the oracle.
 
-    lost            acknowledged and not there, or no fact was made of it
-    doubled         there twice, as a turn or as a fact
-    leaked          of another user, or forgotten
-    stuck           still pending in the end, or a call of a minute (of consolidate and reflect: without a batch done)
-    untyped         errors that are none of memscope's
-    stalls          one step of a task computed for 100 ms on the event loop
-    busy            passes of the loop, in the process that lives, whose steps took 100 ms together
-    noticed         of two losses that the harness makes up, one of a turn and one of a forget
-    gc_ms           the longest pause of Python's garbage collector on the event loop, in the process that lives
-    fds, memory_mb  growth from a third of the time to its end, in the process that lives: SQLite's page caches (16 MB
-                    for each of six connections) fill meanwhile
-    blocks          Python's objects at the end / at a third: what a leak would show
+    lost            acknowledged but missing, or without a fact
+    doubled         stored twice, as a turn or as a fact
+    leaked          another user's or forgotten
+    stuck           still pending at the end, or a call of a minute (consolidate and reflect: without a finished batch)
+    untyped         errors that are not memscope's
+    stalls          steps of a task that computed for 100 ms on the event loop
+    busy            passes of the event loop that took 100 ms in total, in the surviving process
+    noticed         how many of two faked losses are detected, one of a turn and one of a forget
+    gc_ms           longest garbage collection pause on the event loop, in the surviving process
+    fds, memory_mb  growth in the last two thirds of the run, in the surviving process; SQLite's page caches (16 MB
+                    for each of six connections) fill up in this time
+    blocks          Python's allocated blocks at the end / after a third of the run, to detect leaks
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ PROCESSES = 4
 SETTLE_S = 300.0
 STATES, STAGES = ("pending", "failed", "parked"), ("consolidate", "reflect")
 EVENTS = ("leaked", "doubled", "untyped", "stuck")
-NAMED = 5  # events of a kind that are printed
+NAMED = 5  # events printed per kind
 
 
 class Oracle:
-    """Notes of the processes, line by line."""
+    """The operations that the processes reported, line by line."""
 
     def __init__(self) -> None:
         self.added: set[str] = set()
@@ -72,12 +72,12 @@ class Oracle:
 async def follow(process: asyncio.subprocess.Process, oracle: Oracle) -> None:
     assert process.stdout is not None
     async for line in process.stdout:
-        if line.endswith(b"\n"):  # not the half of one
+        if line.endswith(b"\n"):  # skip an incomplete line
             oracle.hear(json.loads(line))
 
 
 async def run_process(store: Path, url: str, number: int, ends: float, chance: random.Random, oracle: Oracle) -> int:
-    """Run one process to the end, killed and begun again now and then unless it is the first; returns the kills."""
+    """Run one process to the end, with random kills and restarts unless it is the first. Return the number of kills."""
     kills = 0
     while (left := ends - time.monotonic()) > 3:
         name = f"p{number}x{kills}"
@@ -97,7 +97,7 @@ async def run_process(store: Path, url: str, number: int, ends: float, chance: r
 
 
 async def settle(memory: AsyncMemoryScope) -> int:
-    """Do what is left with a model that answers; returns what is still pending."""
+    """Finish pending work with a working model, and return the number of turns still pending."""
     deadline = time.monotonic() + SETTLE_S
     while True:
         await memory.admin.unpark()
@@ -113,7 +113,7 @@ async def settle(memory: AsyncMemoryScope) -> int:
 
 
 async def compare(memory: AsyncMemoryScope, oracle: Oracle) -> Counter[str]:
-    """Hold the store against the oracle."""
+    """Compare the store with the oracle."""
     found: Counter[str] = Counter()
     unlearned: set[str] = set()
     stands: set[str] = set()
@@ -135,7 +135,7 @@ async def compare(memory: AsyncMemoryScope, oracle: Oracle) -> Counter[str]:
 
 
 def tampered(oracle: Oracle) -> Oracle:
-    """An oracle that remembers one item that never was, and one as forgotten that was not."""
+    """Copy the oracle with two faked losses: an item that was never added, and a forget that never happened."""
     made = Oracle()
     made.added, made.forgetting = oracle.added | {"item-0-never-1"}, oracle.forgetting
     made.forgot = oracle.forgot | {min(oracle.added - oracle.forgetting)}

@@ -1,12 +1,12 @@
-"""A cluster of three nodes under load, one of which is killed and comes back, again and again.
+"""Load a cluster of three nodes while nodes are repeatedly killed and restarted.
 
     python benchmarks/soak_elasticsearch.py --seconds 60
 
-Clients add turns, ask, and consolidate with leases. What fails has to be a typed error that is worth a retry, and the
-retry has to work. Prints one JSON object: ``lost`` (acknowledged, but gone; facts of turns included), ``doubled``,
-``stuck`` (calls that never worked, and turns that nobody consolidated), ``untyped`` errors, ``refused``: typed ones
-that no retry mends; ``stalls`` of the event loop. ``failed`` calls worked on retry; ``longest_s`` is the longest way of
-one call to its success.
+Clients add turns, query, and consolidate with leases. Calls may only fail with retryable typed errors, and a retry must
+succeed. Prints one JSON object: ``lost`` (acknowledged turns and their facts that are missing), ``doubled``, ``stuck``
+(calls that never succeeded, and turns never consolidated), ``untyped`` errors, ``refused`` (typed errors that are not
+retryable), ``stalls`` of the event loop, ``failed`` (calls that succeeded on retry), and ``longest_s``, the longest
+time from a first attempt to success.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ PORT, NODES = 19270, 3
 USERS = [f"user-{number}" for number in range(20)]
 WRITERS, ASKERS, WORKERS = 8, 4, 2
 LEASE_S = 30.0
-PATIENCE_S = 120.0  # of one call, and of the consolidation at the end
-QUIET_S = (2.0, 6.0)  # before a kill, and before the node comes back
+PATIENCE_S = 120.0  # for one call with its retries, and for the consolidation at the end
+QUIET_S = (2.0, 6.0)  # range of the pauses before a kill and before a restart
 T = TypeVar("T")
 
 
@@ -57,10 +57,10 @@ class Seen:
     turns: int = 0
     questions: int = 0
     longest_s: float = 0.0
-    said: dict[str, str] = field(default_factory=dict, repr=False)  # text by user, as it was acknowledged
+    said: dict[str, str] = field(default_factory=dict, repr=False)  # acknowledged text -> user
 
     async def patiently(self, call: Callable[[], Awaitable[T]]) -> T | None:
-        """Call until it works, as a client would; None where it is stuck or refused."""
+        """Retry until the call succeeds, as a client would. Return None if it is stuck or refused."""
         clock = asyncio.get_running_loop().time
         begin = clock()
         while clock() - begin < PATIENCE_S:
@@ -123,7 +123,7 @@ async def complete(store: Store, claim: Claim, plan: ChangeSet) -> bool:
     return True
 
 
-# ---- the trouble
+# ---- faults
 
 
 async def node(*what: str) -> None:
@@ -133,7 +133,7 @@ async def node(*what: str) -> None:
 
 
 async def trouble(seen: Seen, seconds: float) -> None:
-    """Kill a node and bring it back, until the time is over; the last one is back at the end."""
+    """Repeatedly kill a node and restart it, until the time is over."""
     clock = asyncio.get_running_loop().time
     until = clock() + seconds
     while clock() < until:
@@ -145,11 +145,11 @@ async def trouble(seen: Seen, seconds: float) -> None:
         await node("revive", "--port", victim)
 
 
-# ---- the whole
+# ---- running it
 
 
 async def checked(store: Store, seen: Seen) -> None:
-    """Every acknowledged turn is there once, and has one fact."""
+    """Check that every acknowledged turn is stored once and has one fact."""
     for user in USERS:
         records = [record async for page in store.scan(Select(user)) for record in page]
         texts = Counter(record.text for record in records if isinstance(record, Turn))
@@ -189,7 +189,7 @@ async def soak(seconds: float) -> Seen:
 
 
 async def ended(tasks: Sequence[asyncio.Task[None]], seen: Seen) -> None:
-    """Stop the load; a part of it that ended by itself broke."""
+    """Stop the load, and count tasks that failed before."""
     for task in tasks:
         task.cancel()
     for error in await asyncio.gather(*tasks, return_exceptions=True):

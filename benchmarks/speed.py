@@ -1,10 +1,10 @@
-"""The cost of a retrieve beside the least it could be: everything measured in one run, one user unless ``--users``.
+"""Compare the cost of a retrieve with a lower bound, in one run, for one user unless ``--users`` is set.
 
     python benchmarks/speed.py --size 10000 [--users 1000] [--texts DATA] [--dims 384]
 
-``floor`` is the least that exact search in arrays does (look the terms up, slice their postings, one concatenate, one
-matrix times the query's vector); ``fts5`` the best 150 of SQLite's own full-text search, before any ranking.
-``fts5_ratio``: CPU of a retrieve / CPU of ``fts5`` for the same query, medians; a busy machine changes neither much.
+``floor`` is the minimum work of exact search in arrays (look up the terms, slice their postings, one concatenation, one
+matrix-vector product). ``fts5`` gets the best 150 rows of SQLite's full-text search, without further ranking.
+``fts5_ratio``: median CPU time of a retrieve / of ``fts5`` for the same queries, robust on a busy machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BATCH = 5000
 
 
 class RandomVectors:
-    """An embedder that costs nothing: a unit vector of its own for every text, those of queries cached."""
+    """An embedder without cost: a random unit vector for every text, cached for queries."""
 
     languages = None
 
@@ -66,7 +66,7 @@ class RandomVectors:
 
 
 def generated(seed: int = 0) -> Iterator[str]:
-    """Texts of made-up words, frequent and rare ones as in a language (Zipf), short and long, each one unit."""
+    """Yield short and long texts of invented, Zipf-distributed words, each text one unit."""
     chance = random.Random(seed)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     vocabulary = ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(30_000)]
@@ -77,7 +77,7 @@ def generated(seed: int = 0) -> Iterator[str]:
 
 
 def material(path: str | None) -> tuple[Iterator[str], Callable[[Sequence[str]], list[str]]]:
-    """Endless texts, and queries to ask about them."""
+    """Return an endless iterator of texts, and a function that derives queries from texts."""
     if path is None:
         return generated(), _some_words
     told = [conversation for part in path.split(",") for conversation in conversations(part)]
@@ -96,7 +96,7 @@ def _some_words(texts: Sequence[str]) -> list[str]:
 
 
 def turns(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Two people, sessions of twenty turns, four sessions a day."""
+    """Build turns of two people: sessions of twenty turns, four sessions per day."""
     return [
         {
             "id": str(i),
@@ -141,7 +141,7 @@ async def hot(memory: AsyncMemoryScope, queries: Sequence[str], user: str) -> li
 
 
 async def cold(path: Path, dims: int, queries: Sequence[str], users: Sequence[str]) -> float:
-    """The first question of a process that has just opened the file."""
+    """Time the first query after opening the file."""
     spent = []
     for query, user in zip(queries[:COLD], cycle(users), strict=False):
         async with AsyncMemoryScope(path, embedder=RandomVectors(dims)) as memory:
@@ -183,9 +183,9 @@ def floor(texts: Sequence[str], dims: int) -> Probe:
 
 
 def fts5(texts: Sequence[str], path: Path) -> Probe:
-    """Contentless, two columns (the words, and those of the neighbours), stemmed, one scope in the file.
+    """Build a contentless FTS5 table with two stemmed columns: the text, and the neighbouring texts.
 
-    A contentless table can tell users apart by a word of their own in the text only, so there is one.
+    The word "scope1" stands for the user, since a contentless table has no other way to filter by user.
     """
     connection = sqlite3.connect(path)
     connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, around, content='', tokenize='porter unicode61')")
@@ -210,7 +210,7 @@ def fts5(texts: Sequence[str], path: Path) -> Probe:
 async def beside(
     memory: AsyncMemoryScope, queries: Sequence[str], user: str, probe: Probe, clock: Clock = time.perf_counter
 ) -> tuple[list[float], list[float]]:
-    """A retrieve and the probe in turn: neither finds in the processor's caches what only it needs."""
+    """Time retrieve and probe in alternation, so that neither has the CPU caches to itself."""
     retrieves, probes = [], []
     for query in queries:
         retrieves += await timed(memory, [query], user, clock)
@@ -257,7 +257,7 @@ async def measure(size: int, users: int, texts: str | None, dims: int, folder: P
 
 
 async def growth(path: Path, users: int, told: Sequence[str], queries: Sequence[str], dims: int) -> dict[str, float]:
-    """Hot and cold with many users in the file, against one: the larger of the two is the growth."""
+    """Measure hot and cold retrieves with many users in the file, relative to one user. Return the larger ratio."""
     alone = await _hot_and_cold(path, queries, dims)
     async with AsyncMemoryScope(path) as memory:
         for user in range(1, users):

@@ -1,14 +1,14 @@
-"""Measure memory on requests inside tasks, beside plain words: no chat model, one configuration for all.
+"""Measure retrieval for requests within tasks against keyword search, without a chat model, in one configuration.
 
     python benchmarks/task_requests.py DATA
 
-DATA: conversations as of ``measuring.datasets``; a question with ``before`` is asked before that session is said, so
-that memory holds what was said until then, one without at the end. Plain words are SQLite's FTS5 (Porter; Chinese by
-single characters) with the neighbouring turns as a second column.
+DATA: conversations in the format of ``measuring.datasets``. A question with ``before`` is asked before that session is
+added, others are asked at the end. Keyword search is SQLite's FTS5 (Porter stemmer; Chinese by single characters), with
+the neighbouring turns as a second column.
 
-Prints one JSON object: ``recall_at_10`` and ``hit_at_10`` in percent, ``all``, by category and by person; under
-``words`` the same of plain words; ``below_words``: how far memory's recall is below that of plain words where it is
-worst, over all categories and persons of at least 10 questions, 0 where it is nowhere below.
+Prints one JSON object: ``recall_at_10`` and ``hit_at_10`` in percent, in total (``all``), by category and by person;
+the same for keyword search under ``words``; and ``below_words``, the largest deficit of memory's recall against keyword
+search in any category or person with at least 10 questions, 0 if there is none.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ import click
 from memscope import AsyncMemoryScope
 
 K = 10
-MIN_QUESTIONS = 10  # of a group that is compared
+MIN_QUESTIONS = 10  # smallest group that is compared
 WORDS_OF_A_REQUEST = 60
-SAID_FROM = timedelta(hours=9)  # sessions have a day at most
+SAID_FROM = timedelta(hours=9)  # start of sessions, which have at most a date
 BETWEEN_TURNS = timedelta(seconds=20)
 HAN = re.compile(r"([\u4e00-\u9fff])")
 
@@ -39,7 +39,7 @@ Shares = dict[str, list[float]]
 
 
 class Words:
-    """Find by plain words, without a memory system."""
+    """Keyword search, the baseline."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -66,7 +66,7 @@ def _spaced(text: str) -> str:
 
 
 class Memory:
-    """Find by memscope; every turn is said "now", in its session."""
+    """Search with memscope. Turns are added with the current time of the clock, in their session."""
 
     def __init__(self, zone: str) -> None:
         self.now = datetime(2000, 1, 1, tzinfo=UTC)
@@ -110,8 +110,8 @@ async def measure(path: str) -> dict[str, Any]:
 
 
 def read(path: str) -> Iterator[dict[str, Any]]:
-    """Yield each conversation with its ``course``: pairs of the questions before a session and the session."""
-    for line in Path(path).read_text(encoding="utf-8").split("\n"):  # the texts may hold other line breaks
+    """Yield each conversation with its ``course``: pairs of a session and the questions asked before it."""
+    for line in Path(path).read_text(encoding="utf-8").split("\n"):  # texts may contain other line separators
         if line.strip():
             person = json.loads(line)
             asked = [(question, _evidence(question)) for question in person["questions"]]
@@ -123,7 +123,7 @@ def read(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _evidence(question: Mapping[str, Any]) -> set[str]:
-    """Return the turns that answer a question, as far as they were said before it; their ids begin "D" and session."""
+    """Return the evidence turns that precede a question. Turn ids begin with "D" and the session's number."""
     before = question.get("before")
     return {one for one in question["evidence"] if before is None or int(re.findall(r"\d+", one)[0]) < int(before)}
 
