@@ -92,7 +92,7 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
 def relations_shown(
     chat: IdealChat, conversation: Conversation, notes: Mapping[str, Any], stored: Collection[str]
 ) -> list[bool]:
-    """For each relation to an unmerged fact of an earlier call, return whether the prompt showed that fact."""
+    """Return whether the prompt showed the old fact, for each relation to an unmerged fact of an earlier call."""
     texts = {turn["id"]: turn["content"].strip() for turn in conversation.turns}
     said = {fact["text"]: {texts[quote["turn"]] for quote in fact["quotes"]} for fact in notes["facts"]}
     calls = [told for prompt in chat.prompts if "turns" in (told := data(prompt))]

@@ -25,7 +25,7 @@ from memscope_testing.models import ScriptedChat, data
 
 
 class Recorded:
-    """Replies with the data's observations on the turns in the prompt, and declares all facts unrelated."""
+    """Replies with the data's observations on the turns in the prompt, without relations between them."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._noted = defaultdict(list)

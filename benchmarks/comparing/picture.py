@@ -1,4 +1,4 @@
-"""The picture of ``peers.py``: CPU time of a search over the number of turns, axes logarithmic, a line a system."""
+"""The chart of ``peers.py``: CPU time per search over the number of turns, log-log axes, one line per system."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator, Mapping
 
 WIDTH, HEIGHT = 720, 400
-LEFT, RIGHT, TOP, BOTTOM = 60, 190, 40, 45  # margins in pixels; the names of the lines stand in the right one
+LEFT, RIGHT, TOP, BOTTOM = 60, 190, 40, 45  # margins in pixels; the right one has the names of the lines
 COLOURS = ("#0b5fff", "#00a3a3", "#c2410c", "#7c3aed", "#15803d", "#b91c1c", "#475569")
-MIN_GAP = 15  # pixels between two names
+MIN_GAP = 15  # vertical pixels between two names
 
 
 def picture(times: Mapping[str, Mapping[str, float]]) -> str:
-    """Draw the times of some systems.
+    """Draw the search times of several systems.
 
     Args:
-        times: By system and number of turns: milliseconds.
+        times: Milliseconds by system and number of turns.
 
     Returns:
         An SVG that reads well on light and dark pages.

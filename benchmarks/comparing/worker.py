@@ -1,9 +1,9 @@
-"""One system of ``peers.py`` in an environment of its own: it imports nothing of ours unless it is memscope.
+"""Run one system of ``peers.py`` in its own environment, which has memscope only for memscope itself.
 
     python comparing/worker.py SYSTEM PHASE INPUT FOLDER URL
 
-INPUT is JSON as the phase wants it, FOLDER holds the data, URL is an OpenAI-compatible endpoint for embeddings (…/v1).
-Prints one JSON object; phase ``acknowledge`` prints a line per add instead, until it is killed.
+INPUT is the phase's JSON, FOLDER holds the data, URL is an OpenAI-compatible embedding endpoint (…/v1). Prints one JSON
+object; phase ``acknowledge`` prints one line per add instead, until it is killed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Turn = Mapping[str, str]  # key, speaker, text
 
 
 def embed(url: str, texts: Sequence[str]) -> list[list[float]]:
-    """Vectors for systems that take a function; the others have a client of their own."""
+    """Embed texts for systems that take an embedding function; the others have their own client."""
     body = json.dumps({"input": list(texts), "model": "embedder", "encoding_format": "float"}).encode()
     request = urllib.request.Request(f"{url}/embeddings", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as answer:
@@ -93,7 +93,7 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 
 class Mem0:
-    """mem0 as its quick start has it, but for ``infer=False``: no chat model in any system here."""
+    """mem0 as in its quick start, but with ``infer=False``: no system here uses a chat model."""
 
     def store(self, folder: Path) -> dict[str, Any]:
         config = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": DIMS}
@@ -118,7 +118,7 @@ class Mem0:
     async def open(self) -> None: ...
 
     async def add(self, user: str, turns: Sequence[Turn]) -> None:
-        for turn in turns:  # a list of messages is stored without keys of their own
+        for turn in turns:  # a list of messages would share one key
             self.memory.add(spoken(turn), user_id=user, metadata={"key": turn["key"]}, infer=False)
 
     async def settle(self) -> None: ...
@@ -135,7 +135,7 @@ class Mem0:
 
 
 class Mem0Postgres(Mem0):
-    """The same with its pgvector."""
+    """mem0 with its pgvector store."""
 
     def store(self, folder: Path) -> dict[str, Any]:
         config = {"connection_string": database(folder), "embedding_model_dims": DIMS}
@@ -176,7 +176,7 @@ class LangGraph:
 
 
 class LangGraphPostgres(LangGraph):
-    """The same in its ``PostgresStore``, whose index is pgvector's HNSW."""
+    """LangGraph's ``PostgresStore``, whose index is pgvector's HNSW."""
 
     def make(self, folder: Path, index: Any) -> Any:
         from langgraph.store.postgres import PostgresStore
@@ -185,7 +185,7 @@ class LangGraphPostgres(LangGraph):
 
 
 class Chroma:
-    """AutoGen's ``ChromaDBVectorMemory``. Its queries take no filter, so a user is a collection."""
+    """AutoGen's ``ChromaDBVectorMemory``. Its queries take no filter, so each user has a collection."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url, self.opened = folder, url, {}
@@ -214,7 +214,7 @@ class Chroma:
     async def add(self, user: str, turns: Sequence[Turn]) -> None:
         from autogen_core.memory import MemoryContent, MemoryMimeType
 
-        for turn in turns:  # one at a time is all it has
+        for turn in turns:  # it has no batches
             content = MemoryContent(content=spoken(turn), mime_type=MemoryMimeType.TEXT, metadata={"key": turn["key"]})
             await self.of(user).add(content)
 
@@ -259,7 +259,7 @@ SYSTEMS: dict[str, Any] = {
 
 
 async def recall(system: Any, given: Any, folder: Path) -> dict[str, Any]:
-    """Recall@10 in percent over the questions of all conversations."""
+    """Measure recall@10 in percent over the questions of all conversations."""
     shares = []
     for conversation in given:
         for start in range(0, len(conversation["turns"]), 200):
@@ -272,7 +272,7 @@ async def recall(system: Any, given: Any, folder: Path) -> dict[str, Any]:
 
 
 async def ingest(system: Any, given: Any, folder: Path) -> dict[str, Any]:
-    """Adds of one turn each, then of batches of 200."""
+    """Time adds of one turn, then of batches of 200."""
     one, many = given["one"], given["many"]
     await system.add("warm", one[:1])
     wall, cpu = time.perf_counter(), time.process_time()
@@ -292,7 +292,7 @@ async def ingest(system: Any, given: Any, folder: Path) -> dict[str, Any]:
 
 
 async def retrieve(system: Any, given: Any, folder: Path) -> dict[str, Any]:
-    """Median of a search among all turns of the first user; ``users`` shares the turns out."""
+    """Time searches of the first user, who has all turns; with ``share`` the turns are divided among all users."""
     users = [f"user{number}" for number in range(given["users"])]
     turns = given["turns"]
     for number, user in enumerate(users):

@@ -1,7 +1,7 @@
-"""The stages of the back end as subjects of ``faults.py``: what a user's memory holds, whatever the model did.
+"""The stages of the back end as subjects of ``faults.py``: the items are the contents of a user's memory.
 
-The first call is of a user who meets no fault, all further ones are of a second user with the same words: under the
-fault it may end with a typed error and everything pending, after it with the memory of the first, no more and no less.
+The first call is for a user without faults, all others for a second user with the same turns. During the fault a call
+may end with a typed error and all turns pending; afterwards the second user's memory must equal the first one's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from servers.faults import Script
 from servers.faults.replies import Reply
 
-BACKGROUND_S = 1.5  # that a call waits for the background
+BACKGROUND_S = 1.5  # maximum wait for the background in a call
 Call = Callable[[], Awaitable[tuple[str, ...]]]
 SAID = ["I moved to Munich and share a flat with Bo.", "I quit smoking.", "My cat Ada has diabetes."]
 FACTS = [
@@ -55,7 +55,7 @@ SCRIPT = [
 
 
 class Clock:
-    """A clock that is moved by hand."""
+    """A clock that only moves when told."""
 
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -69,7 +69,7 @@ def at(url: str, deadline: float) -> Endpoint:
 
 @asynccontextmanager
 async def remembering(clock: Clock, **models: Any) -> AsyncIterator[AsyncMemoryScope]:
-    settings = {"idle_s": 0.02, "retry_s": 0.1, "reflection": {"batch": len(FACTS)}}  # no fact is to wait for others
+    settings = {"idle_s": 0.02, "retry_s": 0.1, "reflection": {"batch": len(FACTS)}}  # reflect on all facts at once
     async with AsyncMemoryScope(InMemoryStore(clock=clock), settings=settings, clock=clock, **models) as memory:
         yield memory
 
@@ -86,7 +86,7 @@ def turns_of(user: Callable[[], str], memory: AsyncMemoryScope, clock: Clock, wo
 
 
 def users() -> Callable[[], str]:
-    """The first call is of one user, all others are of a second one."""
+    """Return a function that names one user on its first call, and a second one afterwards."""
     calls = count()
     return lambda: "first" if next(calls) == 0 else "second"
 
@@ -106,7 +106,7 @@ async def reflected(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
 
 
 async def by_itself(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
-    """Facts that the background of an adapter makes: nobody asks for them."""
+    """Wait for the facts that an adapter's background work extracts, without calling consolidate."""
     memory.admin.runtime.work.work_for(user)
     report, until = WorkReport("consolidate", "m", pending=1), time.monotonic() + BACKGROUND_S
     while report.pending and time.monotonic() < until:
@@ -142,7 +142,7 @@ async def embedding(url: str, deadline: float) -> AsyncIterator[Call]:
 
 
 class ByLine(Script):
-    """A model that reads the turns it is shown, so that the halves of a batch that was cut are answered as such."""
+    """A script that replies to the turns in the prompt, so that halves of a split batch get their own facts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class ByLine(Script):
         return super().answer(body)
 
 
-#: Per subject: the endpoint whose faults it meets, how to connect, what the model says.
+#: Per subject: the endpoint with the faults, how to connect, and the model's replies.
 ROWS: dict[str, tuple[str, Any, Any]] = {
     "consolidate": ("chat", chatting(consolidated), SCRIPT),
     "reflect": ("chat", chatting(reflected), SCRIPT),

@@ -1,7 +1,7 @@
 """Chat with memory, and retrieve with a rerank model, as subjects of ``faults.py``.
 
-A fault of the chat model may end an answer with a typed error. One of the embedder or of the rerank model may not: the
-answer, and the hits, have to come all the same.
+A fault of the chat model may end an answer with a typed error. A fault of the embedder or the rerank model may not:
+answer and hits must arrive all the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANOTHER_TEXT = frozenset({"malformed_json", "wrong_schema", "wrong_language", "f
 
 
 class Broken(Exception):
-    """A step that must not fail has failed: no typed error, so that the benchmark ends with it."""
+    """A step that must not fail has failed. Not a ``MemscopeError``, so that it ends the benchmark."""
 
 
 def at(url: str, deadline: float) -> Endpoint:
@@ -58,7 +58,7 @@ async def chatting(url: str, deadline: float) -> AsyncIterator[Call]:
 
 @asynccontextmanager
 async def chatting_by_vectors(url: str, deadline: float) -> AsyncIterator[Call]:
-    """Faults strike the embedder alone; each question is another one, so that no vector is cached."""
+    """Chat with faults of the embedder only. Every question is new, so that no vector is cached."""
     asked, embedder = count(), OpenAIEmbedder(at(url, deadline))
     with FaultServer(script={".": ANSWER}) as talking:
         async with remembering(chat=OpenAIChat(at(talking.base_url, deadline)), embedder=embedder) as memory:
@@ -91,7 +91,7 @@ async def unfailing(work: Awaitable[Any]) -> Any:
         raise Broken(f"it failed with {type(error).__name__}") from error
 
 
-#: Per subject: the endpoint whose faults it meets, how to connect, what the model says, faults that give another text.
+#: Per subject: the endpoint with the faults, how to connect, the model's replies, and undetectable faults.
 ROWS: dict[str, tuple[str, Any, Any, frozenset[str]]] = {
     "memory.chat": ("chat", chatting, {".": ANSWER}, ANOTHER_TEXT),
     "chat+vectors": ("embeddings", chatting_by_vectors, None, frozenset()),

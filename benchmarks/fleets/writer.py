@@ -1,6 +1,6 @@
-"""One writer of ``fleet.py``: clients that add what was said and ask, until standard input is closed.
+"""One writer of ``fleet.py``: clients that add turns and query until standard input is closed.
 
-Every call is told on stdout, as a line of JSON, once it was acknowledged.
+Every acknowledged call is reported on stdout as a line of JSON.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring.stalls import Stalls
 
 CLIENTS = 4
-RETRIEVES = 0.3  # of the calls
-PATIENCE_S = 120.0  # of a call with its repetitions
+RETRIEVES = 0.3  # share of the calls
+PATIENCE_S = 120.0  # for a call with its retries
 PAUSE_S = (0.05, 0.2)
 TOWNS = ("Berlin", "Munich", "Lisbon", "Kyoto", "Oslo")
 
@@ -60,7 +60,7 @@ class Writer:
         await self.told("retrieve", partial(self.memory.retrieve, f"What did I buy in {town}?", user=f"user-{user}"))
 
     async def told(self, op: str, call: Callable[[], Awaitable[Any]], **more: Any) -> None:
-        """Call until it works, as a client would, and tell how long that took."""
+        """Retry until the call succeeds, as a client would, and report how long that took."""
         began = time.monotonic()
         while time.monotonic() < began + PATIENCE_S:
             try:

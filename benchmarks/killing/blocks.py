@@ -1,7 +1,7 @@
-"""Stage ``blocks`` of ``kill.py``: writers count in one block, each its own number, and are killed.
+"""Stage ``blocks`` of ``kill.py``: writers each increment their own counter in one block, and are killed.
 
-A writer notes a count once its edit was acknowledged. At the end the block has every noted count, and each version is
-the one before with one number higher by one: else an edit was lost, doubled or half done.
+A writer logs its count after each acknowledged edit. At the end the block must have all logged counts, and each version
+must increment one counter of the previous version by one: else an edit was lost, doubled or half done.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WRITERS, USER = 4, "alice"
 
 
 async def count(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> None:
-    """Raise the writer's number in the block, again and again."""
+    """Repeatedly increment the writer's counter in the block."""
     mutant.break_promise()
     store = await place.open()
     log = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -80,18 +80,18 @@ async def _check(place: Place, noted: dict[str, list[str]]) -> Found:
 
 
 def half_done(versions: Sequence[Block]) -> int:
-    """Versions that are not the one before with one number higher by one."""
+    """Count versions that do not increment one counter of the previous version by one."""
     values = [json.loads(one.value) for one in versions]
     steps = [sum(after.values()) - sum(before.values()) for before, after in pairwise(values)]
     gaps = sum(after.version != before.version + 1 for before, after in pairwise(versions))
     return gaps + sum(step != 1 for step in steps)
 
 
-# ---- stores with a promise broken
+# ---- stores that break one promise
 
 
 def _overwrites() -> None:
-    """Takes every version as the next one: no compare-and-swap."""
+    """Accept every version as the next one, without compare-and-swap."""
     BlockTable.put_block = _put_last(BlockTable.put_block)  # type: ignore[method-assign]
     block_rules.check_next = lambda *_: None
 

@@ -1,6 +1,6 @@
-"""``kill.py`` on a real Elasticsearch node, which is killed too: same data, started again.
+"""``kill.py`` on a real Elasticsearch node, which is also killed and restarted with its data.
 
-One node serves a whole run; each store in it has indices of its own.
+One node serves the whole run; each store on it has its own indices.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import BulkOperation
 
 NODE = Path(__file__).parents[2] / "tests" / "servers" / "elasticsearch" / "node.py"
-PORT = 19_300 + os.getpid() % 600  # several of these run at once, each with a node; connections go out from other ports
+PORT = 19_300 + os.getpid() % 600  # several runs may be concurrent, each with a node; below the ephemeral ports
 URL = f"http://127.0.0.1:{PORT}"
-NODE_EVERY = 25  # kills of a process to one of the node
+NODE_EVERY = 25  # kills of processes per kill of the node
 _started: list[tempfile.TemporaryDirectory[str]] = []
 
 
@@ -57,7 +57,7 @@ def start_node() -> None:
 
 class ElasticsearchPlace:
     lease_s = 0.5
-    pauses = (0.2, 1.0)  # a process needs half a second to begin
+    pauses = (0.2, 1.0)  # a process needs half a second to start
     migrations = (0.3, 3.0)
     old_turns = 150
 
@@ -80,13 +80,13 @@ class ElasticsearchPlace:
             module.DERIVED = "older"  # type: ignore[attr-defined]
 
     def trouble(self, number: int) -> None:
-        """After so many kills of processes, the node's turn."""
+        """Kill and restart the node after every ``NODE_EVERY`` kills of processes."""
         if number % NODE_EVERY == NODE_EVERY - 1:
             node("kill")
             start_node()
 
     async def damage(self) -> int:
-        """Records without all their units, units without their record, numbers given twice; counted over plain HTTP."""
+        """Count records with missing units, units without a record, and duplicate numbers, over plain HTTP."""
         post(f"/{self.options.prefix}-mem/_refresh", None)
         found = units(f"{self.options.prefix}-mem")
         records = {(unit["scope"], unit["rid"]): unit for unit in found if unit["part"] == 0}
@@ -118,11 +118,11 @@ def post(path: str, body: Mapping[str, Any] | None) -> Any:
         return json.load(reply)
 
 
-# ---- stores with one promise broken
+# ---- stores that break one promise
 
 
 def answer_first() -> None:
-    """Acknowledges what it has not written."""
+    """Acknowledge turns before they are written."""
 
     async def write(self: GroupCommitter, group: list[append.AppendRequest]) -> None:
         for request in group:
@@ -134,7 +134,7 @@ def answer_first() -> None:
 
 
 def drop_what_was_begun() -> None:
-    """Nobody finishes what a dead writer began; who comes next begins again."""
+    """Discard a dead writer's unfinished write instead of completing it."""
 
     async def redo(session: Any, user: str, intent: user_lock.WriteIntent) -> None:
         await user_lock.clear(session, user, intent, lambda state: None)
@@ -143,12 +143,12 @@ def drop_what_was_begun() -> None:
 
 
 def renewed_in_name() -> None:
-    """Says that units are of this version, and leaves their terms as they are."""
+    """Mark units as being of the current version without deriving their terms."""
     migrate.FIELDS = ("terms",)
 
 
 def edit_later() -> None:
-    """Acknowledges an edit of a block before it is written."""
+    """Acknowledge an edit of a block before it is written."""
     put, writing = blocks.put, set[asyncio.Task[None]]()
 
     async def put_later(session: Any, user: str, versions: Any) -> None:
@@ -158,7 +158,7 @@ def edit_later() -> None:
 
 
 def overwrite_blocks() -> None:
-    """Writes a user's blocks whatever was written since they were read."""
+    """Write a user's blocks without checking for concurrent edits."""
 
     def whatever_is_there(action: str, *place: Any) -> BulkOperation:
         return BulkOperation("index" if action == "create" else action, *place[:4])

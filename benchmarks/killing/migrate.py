@@ -1,7 +1,7 @@
-"""``kill.py --stage migrate``: processes killed while they derive the units of an older store again.
+"""``kill.py --stage migrate``: kill processes while they migrate the units of an older store.
 
-A process of an older version, with other terms, leaves a store. Two of the present version open it, search, add turns
-and are killed: before, during and after the migration. Each search has to find the one turn that it asks for.
+A process simulates an older version, with other terms, and leaves a store. Two processes of the current version open
+it, search, add turns and are killed before, during and after the migration. Each search must find exactly one turn.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from memscope.text.terms import terms
 from memscope_testing.records import turn
 
 MIGRATORS = 2
-ASKED = 5  # turns that a process asks for, one after another, before it adds one
-AGED_EVERY = 4  # kills
+ASKED = 5  # searches of a process before it adds a turn
+AGED_EVERY = 4  # kills between two returns to the older version
 
 
 def word(key: str) -> str:
-    """A word that only this turn has, of letters."""
+    """Return a word of letters that only this turn contains."""
     return "zq" + "".join(chr(ord("a") + ord(char) % 26) + "q" for char in key)
 
 
 def older(place: Place) -> None:
-    """This process is of an older version: its stemmer makes other terms."""
+    """Make this process an older version, whose stemmer gives other terms."""
     present = terms(word(""))
     add_rules(replace(usual_rules("latin"), stem=lambda known: known[::-1]))
     assert terms(word("")) != present
@@ -44,7 +44,7 @@ def older(place: Place) -> None:
 
 
 async def age(place: Place, keys: list[str]) -> None:
-    """Write what is missing, and leave every unit as the older version makes it."""
+    """Add missing turns, and derive every unit as the older version does."""
     older(place)
     store = await place.open()
     for user in USERS:
@@ -57,14 +57,14 @@ async def age(place: Place, keys: list[str]) -> None:
 
 
 async def answers(store: Store, user: str, key: str) -> list[str]:
-    """The keys of the turns that have the word, not those beside them."""
+    """Return the keys of the turns that contain the word, without their neighbours."""
     found = await store.search(Search(Scope(user), tuple(terms(word(f"{user}{key}")))))
     handles = [found.handle[row] for row in found.tf.any(axis=1).nonzero()[0]]
     return [record.key for record in (await store.fetch(user, handles)).records.values() if isinstance(record, Turn)]
 
 
 async def migrate(place: Place, mutant: Mutant, name: str, keys: list[str], notes: Path, times: int = 100_000) -> None:
-    """Search and add; note wrong answers, and turns that were acknowledged."""
+    """Search and add turns. Log wrong answers and acknowledged turns."""
     mutant.break_promise()
     store, chance = await place.open(), random.Random(name)
     log = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -90,7 +90,7 @@ def migrate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutan
                 time.sleep(chance.uniform(*place.migrations))
                 died += kill(child)
             place.trouble(number)
-    last = start(lambda: migrate(place, mutant, "last", keys, notes, times=1))  # not killed: it asks of every user
+    last = start(lambda: migrate(place, mutant, "last", keys, notes, times=1))  # not killed: searches for every user
     died += os.waitpid(last, 0)[1] != 0
     return replace(asyncio.run(_check(place, keys, notes)), died=died)
 

@@ -1,4 +1,4 @@
-"""Stores with one promise broken each, which ``kill.py`` must catch."""
+"""Stores that each break one promise, which ``kill.py`` must catch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def _complete(store: Store, claim: Claim, change_set: ChangeSet) -> None:
 
 @dataclass(frozen=True)
 class Mutant:
-    """``break_promise`` is called in the process that will be killed; the others stand for steps of a client."""
+    """``break_promise`` runs in the process that will be killed. The other fields replace steps of a client."""
 
     name: str
     break_promise: Callable[[], None] = lambda: None
@@ -43,7 +43,7 @@ sound = Mutant("none")
 
 
 class AnswersFirst(Engine):
-    """Acknowledges what it has not committed."""
+    """Acknowledges writes before they are committed."""
 
     def _together(self, group: list[WriteRequest]) -> None:
         db = self._writing()
@@ -68,7 +68,7 @@ def use(engine: type[Engine]) -> Callable[[], None]:
 
 
 def keyless(draft: TurnInsert) -> TurnInsert:
-    """A turn said again is another turn."""
+    """Give a resent turn a new key, so that it becomes another turn."""
     return replace(draft, turn=replace(draft.turn, key=turn().key + str(time.monotonic_ns())))
 
 
@@ -114,7 +114,7 @@ CONSOLIDATE_MUTANTS = (
 
 
 def ask_once() -> None:
-    """Pending items are asked for before the records are read, not after."""
+    """Read the pending items before the records instead of after them."""
     known: dict[tuple[str, str], set[str]] = {}
     asked = jsonl.waiting
 
@@ -127,7 +127,7 @@ def ask_once() -> None:
 
 
 def settle_nothing_here() -> None:
-    """A newer export does not settle what an older one left waiting."""
+    """Skip the step in which a newer export completes the pending state of an older one."""
 
     async def settle(writer: jsonl.ImportWriter) -> None:
         return
@@ -144,7 +144,7 @@ TRANSFER_MUTANTS = (
 
 
 def renewed_in_name() -> None:
-    """Says that units are of this version, and leaves their terms as they are."""
+    """Mark units as being of the current version without deriving their terms."""
 
     def derive_units(tx: UserTransaction) -> None:
         tx.terms = units_version

@@ -1,6 +1,6 @@
 """``kill.py`` on a real PostgreSQL server, which is ended without a checkpoint now and then and started again.
 
-One server serves a whole run; each store in it has a schema of its own.
+One server serves the whole run; each store on it has its own schema.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from servers.postgres import PostgresServer
 
-KILLS_PER_RESTART = 10  # kills of a process to one of the server
+KILLS_PER_RESTART = 10  # kills of processes per crash of the server
 _servers: list[PostgresServer] = []
 
 
@@ -58,13 +58,13 @@ class PostgresPlace:
             module.units_version = "older"  # type: ignore[attr-defined]
 
     def trouble(self, number: int) -> None:
-        """After so many kills of processes, the server's turn."""
+        """Crash and restart the server after every ``KILLS_PER_RESTART`` kills of processes."""
         if number % KILLS_PER_RESTART == KILLS_PER_RESTART - 1:
             server().stop(signal.SIGQUIT)
             server().start()
 
     async def damage(self) -> int:
-        """Count rows that do not fit together, as the superuser, who sees those of all users."""
+        """Count inconsistent rows as the superuser, who sees the rows of all users."""
         query = re.sub(r"\buser\b", "user_id", TORN.replace("user > 0", "user IS NOT NULL"))
         with psycopg.connect(server().url(role="admin")) as db:
             db.execute(f"SET search_path = {self.options.schema_name}")  # type: ignore[arg-type]

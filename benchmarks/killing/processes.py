@@ -1,4 +1,4 @@
-"""Processes of ``kill.py`` that are killed, and the findings about what they left."""
+"""The processes that ``kill.py`` kills, and the faults in the stores that they leave."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ PATIENCE_S = 300.0
 
 @dataclass
 class Found:
-    """Faults of a store after the kills."""
+    """Numbers of faults in a store after the kills."""
 
     lost: int = 0
     doubled: int = 0
     corrupt: int = 0
     unconsolidated: int = 0
-    wrong: int = 0  # answers of searches
-    leaked: int = 0  # forgotten, and still there or in the bytes
-    unfinished: int = 0  # copies left beside the store
+    wrong: int = 0  # wrong search results
+    leaked: int = 0  # forgotten turns that are still stored, or whose bytes are
+    unfinished: int = 0  # temporary copies left next to the store
     turns: int = 0
-    done: int = 0  # acknowledged by processes that were killed; 0 measured nothing
-    died: int = 0  # processes that ended with an error instead of by the kill
+    done: int = 0  # operations acknowledged by killed processes; with 0 nothing was measured
+    died: int = 0  # processes that failed before they were killed
 
     @property
     def faults(self) -> int:
@@ -49,7 +49,7 @@ class Found:
 
 
 def start(main: Main) -> int:
-    """A child that runs ``main``; its id. Nothing of the parent's is open when it forks."""
+    """Fork a child that runs ``main``, and return its process id. The parent must have no open store."""
     child = os.fork()
     if child:
         return child
@@ -64,7 +64,7 @@ def start(main: Main) -> int:
 
 
 def kill(child: int) -> bool:
-    """Return whether it had died of an error of its own before."""
+    """Kill a child. Return True if it had already failed by itself."""
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
     return not os.WIFSIGNALED(os.waitpid(child, 0)[1])
@@ -80,10 +80,10 @@ def kill_at_random(
     between: Callable[[int], None] | None = None,
     settle: Callable[[], None] | None = None,
 ) -> int:
-    """Run all of ``run`` as children, kill one of them ``kills`` times and start it again; the number that had died.
+    """Run children, ``kills`` times kill a random one and restart it. Return the number that failed by themselves.
 
-    The first kill waits until ``begun``, or ``PATIENCE_S``. ``between`` is called with the number of each kill,
-    ``settle`` before the last ones are killed.
+    The first kill waits for ``begun``, at most ``PATIENCE_S``. ``between`` is called with the number of each kill, and
+    ``settle`` before the remaining children are killed.
     """
     children, died = [start(main) for main in run], 0
     deadline = time.monotonic() + PATIENCE_S
@@ -103,7 +103,7 @@ def kill_at_random(
 
 
 def check_done(done: int) -> None:
-    """Fail where the processes were killed before they did anything: zeros would mean nothing."""
+    """Exit if the processes were killed before they did anything, because then zero faults mean nothing."""
     if not done:
         raise SystemExit("no process did anything before it was killed: nothing was measured; is the machine busy?")
 

@@ -1,7 +1,7 @@
-"""Stage ``reflect`` of ``kill.py``: workers that place facts under one subject per user, and are killed.
+"""Stage ``reflect`` of ``kill.py``: kill workers that place facts under one subject per user.
 
-The real workers of reflect run; a model in the process says something else each time, sometimes for longer than a
-lease. At the end every fact rests under the one current insight of its user, or waits.
+The real workers of reflect run with an in-process model that replies differently each time, sometimes later than the
+lease allows. At the end every fact must be a source of its user's only current insight, or pending.
 """
 
 from __future__ import annotations
@@ -129,11 +129,11 @@ async def check(place: Place) -> Found:
     return found
 
 
-# ---- stores with a promise broken; ids follow from the batch, so that repeating one does no harm
+# ---- stores that break one promise. Normally ids are derived from the batch, so that repeating it is idempotent.
 
 
 async def complete_with_own_ids(store: Store, claim: Claim, change_set: ChangeSet) -> None:
-    """Each attempt has ids of its own, so that the lease alone keeps two workers from writing one batch."""
+    """Give each attempt random ids, so that only the lease prevents two workers from writing the same batch."""
     own = {memory.id: os.urandom(8).hex() for memory in change_set.new}
     new = tuple(replace(memory, id=own[memory.id]) for memory in change_set.new)
     closed = tuple(replace(one, by=own.get(one.by or "", one.by)) for one in change_set.closed)
@@ -141,17 +141,17 @@ async def complete_with_own_ids(store: Store, claim: Claim, change_set: ChangeSe
 
 
 async def drop_earlier_facts(store: Store, claim: Claim, change_set: ChangeSet) -> None:
-    """An insight that takes the place of another rests on the new facts only."""
+    """Drop the sources of the superseded insight, so that the new one only has the new facts."""
     new = tuple(replace(memory, sources=memory.sources[-len(change_set.done) :]) for memory in change_set.new)
     await store.complete(claim, replace(change_set, new=new))
 
 
 async def leave_the_old_one(store: Store, claim: Claim, change_set: ChangeSet) -> None:
-    """The old insight is not closed."""
+    """Do not close the old insight."""
     await store.complete(claim, replace(change_set, closed=()))
 
 
-OWN_IDS = Mutant("none", save=no_reply_kept, complete=complete_with_own_ids)  # sound, as long as leases are checked
+OWN_IDS = Mutant("none", save=no_reply_kept, complete=complete_with_own_ids)  # correct as long as leases are checked
 REFLECT_MUTANTS = (
     replace(OWN_IDS, name="nobody checks the lease", break_promise=ignore_tokens),
     Mutant("done, then memories", save=no_reply_kept, complete=done_then_memories),

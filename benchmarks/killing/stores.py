@@ -1,4 +1,4 @@
-"""The stores of ``kill.py``: their places, and checks for damage from outside."""
+"""The stores that ``kill.py`` runs on: their locations, and external checks for damage."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from memscope.stores.sqlite import SQLiteStore, schema, transaction
 
 
 class Place(Protocol):
-    """A store that outlives its processes. ``folder`` is for the notes of the harness."""
+    """The location of a store that outlives its processes. ``folder`` holds the logs of the harness."""
 
     folder: Path
     lease_s: float
-    pauses: tuple[float, float]  # seconds between two kills, from and to
-    migrations: tuple[float, float]  # the same, of processes that migrate
-    old_turns: int  # of each user, to be migrated
+    pauses: tuple[float, float]  # range of seconds between two kills
+    migrations: tuple[float, float]  # the same for processes that migrate
+    old_turns: int  # turns per user to migrate
 
     async def create(self) -> None:
-        """Make an empty store."""
+        """Create an empty store."""
 
     async def open(self) -> Store:
-        """Open it in this process."""
+        """Open the store in this process."""
 
     def older(self) -> None:
-        """Let this process be of an older version, for which units are derived otherwise."""
+        """Make this process an older version, which derives units differently."""
 
     def trouble(self, number: int) -> None:
-        """Further harm to the store at kill ``number``."""
+        """Do further harm to the store at kill ``number``."""
 
     async def damage(self) -> int:
-        """Count the things that do not fit together, looked at without the store's own code."""
+        """Count inconsistencies without using the store's own code."""
 
 
-# A record whose units, counters or work are not all there was written by halves. A turn has an item, unless somebody
-# consolidates: then kill.py compares turns and memories.
+# Finds records with missing units, counters or work, which were written only in part. A turn has a work item unless it
+# was consolidated; then kill.py compares turns and memories.
 TORN = """
 SELECT (SELECT count(*) FROM record r
         WHERE r.units != (SELECT count(*) FROM unit u WHERE u.user = r.user AND u.number = r.number))

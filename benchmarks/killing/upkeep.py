@@ -1,9 +1,9 @@
-"""Stage ``upkeep`` of ``kill.py``: clients that add and forget beside keepers of the store.
+"""Stage ``upkeep`` of ``kill.py``: clients add and forget while other processes maintain the store.
 
-Keepers back up, copy, compact, unpark and sweep. A client notes a turn that was acknowledged, and a forget before it
-begins and when its receipt says "wiped". When all are dead, what was added must be there (``lost``, ``doubled``), what
-was forgotten neither there nor in the bytes of the file (``leaked``), every backup whole (``corrupt``), and after
-``compact`` nothing unfinished beside the store.
+The latter back up, copy, compact, unpark and sweep. A client logs each acknowledged turn, and each forget before it
+starts and when its receipt says "wiped". When all are dead, added turns must be stored once (``lost``, ``doubled``),
+forgotten ones must be gone from the store and from the bytes of its file (``leaked``), every backup must be intact
+(``corrupt``), and after ``compact`` no temporary files may remain.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from memscope.stores.sqlite import SQLiteStore, secure_erase
 from memscope.transfer.copy import copy
 
 CLIENTS, KEEPERS = 3, 2
-FORGETS = 0.4  # of the turns
+FORGETS = 0.4  # share of the turns
 
 
 async def client(place: Place, mutant: Mutant, log: int) -> None:
-    """Add turns and forget some of them, three users at once."""
+    """Add turns for three users at once, and forget some of them."""
     mutant.break_promise()
     name = os.urandom(6).hex()
     store, chance = await place.open(), random.Random(name)
@@ -122,7 +122,7 @@ async def _is_broken(path: Path) -> bool:
     return False
 
 
-# ---- stores with a promise broken
+# ---- stores that break one promise
 
 
 def wipe_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The share of a gold answer's words in a context: a check of what lines show, not of what a reader makes of them."""
+"""Measure the share of a gold answer's words in a context. This rates the lines shown, not a reader's conclusions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHINESE = re.compile(r"(?:(\d{4})年)(\d{1,2})月(?:(\d{1,2})日)?")
 
 
 def answer_words(answer: str, context: str) -> float:
-    """Return the share of the answer's words and dates that the context has; 1 for an answer without any."""
+    """Return the share of the answer's words and dates that the context contains; 1 if the answer has none."""
     wanted, shown = _items(answer), _items(context)
     dates = [item for item in shown if _ISO.fullmatch(item)]
     known = {*shown, *(part for item in dates for part in (item[:4], item[:7], item[5:]))}
@@ -25,7 +25,7 @@ def answer_words(answer: str, context: str) -> float:
 
 
 def _items(text: str) -> set[str]:
-    """Return the stemmed words of a text and its dates, each as far as it is one: "2023-05-07", "2023-05", "05-07"."""
+    """Return the stemmed words of a text, and its full or partial dates: "2023-05-07", "2023-05", "05-07"."""
     dates = dict(_dates(text))
     for written in sorted(dates, key=len, reverse=True):
         text = text.replace(written, " ")

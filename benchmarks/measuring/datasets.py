@@ -1,4 +1,4 @@
-"""The neutral format of conversations with questions and evidence: one conversation a line.
+"""The benchmarks' common format of conversations with questions and evidence: one JSON conversation per line.
 
 id, lang?, speakers[], sessions[] {id, date_time, turns[] {id, speaker, text, image_caption?}, observations[]},
 questions[] {id, question, category_name, evidence[] turn ids}
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-ADVERSARIAL = "adversarial"  # the speaker is swapped: reported, never averaged in
+ADVERSARIAL = "adversarial"  # questions with swapped speakers: reported, but not part of averages
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Conversation:
-    """``turns`` as ``add_turns`` takes them, with their ids; ``observations`` as the data has them."""
+    """A conversation: ``turns`` in the format of ``add_turns``, with ids; ``observations`` as in the data."""
 
     id: str
     turns: tuple[Mapping[str, Any], ...]
@@ -41,7 +41,7 @@ def conversations(path: str | Path) -> Iterator[Conversation]:
 
 
 def read(path: str | Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines."""
+    """Read the objects in a file of JSON lines."""
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -71,6 +71,6 @@ def _turn(turn: Mapping[str, Any], session: Mapping[str, Any]) -> Mapping[str, A
 
 
 def recall(found: Sequence[Iterable[str]], evidence: frozenset[str], k: int) -> float:
-    """The share of the evidence that the first ``k`` items cover; an item is the ids of the turns it names."""
+    """Return the share of the evidence in the first ``k`` items, each of which is a set of turn ids."""
     covered = {turn for item in found[:k] for turn in item}
     return len(covered & evidence) / len(evidence)

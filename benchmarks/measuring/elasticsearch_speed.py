@@ -1,13 +1,13 @@
-"""Elasticsearch against SQLite on the same data: what a retrieve costs, how that grows, how fast turns come in.
+"""Compare Elasticsearch with SQLite on the same data: cost and growth of a retrieve, speed of adding turns.
 
     MEMSCOPE_TEST_ES_URL=http://127.0.0.1:19200 python benchmarks/elasticsearch.py --size 100000
-    ... --users 1                  one scope of that size
-    ... --dims 384                 with vectors of random directions; --vectors flat for another type of field
+    ... --users 1                  one user with all turns
+    ... --dims 384                 with random vectors; --vectors flat for another field type
 
-``growth`` is a retrieve of ``--size`` over one of 10,000: these and SQLite are asked in turn, pages warm, merges done.
-``grouped`` is how many turns a second 1,000 users add at once, over one user's who waits for each. ``cpu_ms`` is CPU of
-the node and of this process, per turn added (by 1,000 users at once, and in batches), and per retrieve. ``forgotten``
-are the turns of one user, by one call. Prints one JSON object.
+``growth``: time of a retrieve with ``--size`` turns relative to 10,000 turns. Queries alternate between these and
+SQLite, with warm caches and after merges. ``grouped``: turns per second added by 1,000 concurrent users, relative to
+one user who waits for each. ``cpu_ms``: CPU of the node and of this process per added turn (by 1,000 concurrent users,
+and in batches) and per retrieve. ``forgotten``: one user's turns, by one call. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ADD_SECONDS = 8.0
 
 @dataclass
 class Said:
-    """Texts by a seed: the same for every store. Words are Zipf-distributed, a question has six of one text."""
+    """Seeded texts, the same for every store. Words are Zipf-distributed; a question has six words of one text."""
 
     size: int
     users: int
@@ -65,13 +65,13 @@ class Said:
         return f"user-{number % self.users}"
 
     def questions(self) -> list[tuple[str, str]]:
-        """One for each of some users, who stay the same; others each time."""
+        """Return new questions, one for each of a fixed selection of users."""
         numbers = [n + self.users * self.chance.randrange(self.size // self.users) for n in self.queries]
         return [(self.user(n), " ".join(self.chance.sample(self.text(n).split(), 6))) for n in numbers]
 
 
 class Directions:
-    """An embedder that answers at once: a direction by the text's hash."""
+    """An instant embedder: unit vectors seeded by the text's hash."""
 
     def __init__(self, dims: int) -> None:
         self.space = VectorSpace("directions", dims)
@@ -89,7 +89,7 @@ class Directions:
 
 
 async def fill(store: Store, said: Said, dims: int | None) -> float:
-    """Turns of each user in sessions of twenty; how many a second."""
+    """Add turns of each user in sessions of twenty, and return turns per second."""
     begin = time.perf_counter()
     per_user = said.size // said.users
     numbers = [[n * said.users + user for n in range(per_user)] for user in range(said.users)]
@@ -124,7 +124,7 @@ async def embed(store: Store, dims: int) -> None:
 
 
 class Spent:
-    """CPU of a store's node and of this process since it was made."""
+    """Measures the CPU time of a store's node and of this process since its creation."""
 
     def __init__(self, store: ElasticsearchStore, node_ms: float) -> None:
         self._store, self._node_ms, self._own_s = store, node_ms, time.process_time()
@@ -134,7 +134,7 @@ class Spent:
         return cls(store, await node_cpu_ms(store))
 
     async def each(self, count: int) -> dict[str, float]:
-        """Milliseconds for each of so many."""
+        """Return the milliseconds per operation, for ``count`` operations."""
         own_ms = 1000 * (time.process_time() - self._own_s)
         node_ms = await node_cpu_ms(self._store) - self._node_ms
         return {"node": round(node_ms / count, 3), "client": round(own_ms / count, 3)}
@@ -146,7 +146,7 @@ async def node_cpu_ms(store: ElasticsearchStore) -> float:
 
 
 async def adds(store: Store, users: int = 1000) -> tuple[int, float]:
-    """Return the turns that so many users add, each the next once the last was acknowledged, and the seconds."""
+    """Add turns by concurrent users, each waiting for acknowledgement. Return the number of turns and the seconds."""
     count, until = 0, time.perf_counter() + ADD_SECONDS
     said = Said(1, 1)
     text = said.text(1)
@@ -164,7 +164,7 @@ async def adds(store: Store, users: int = 1000) -> tuple[int, float]:
 
 @dataclass
 class Weighed:
-    """Bytes of the answers to searches."""
+    """Records the sizes of search responses."""
 
     kilobytes: list[float] = field(default_factory=list)
 
@@ -180,13 +180,13 @@ class Weighed:
         store.cluster.searches = searches  # type: ignore[method-assign]
 
     def pairs(self) -> list[float]:
-        """Of both answers together."""
+        """Add up the two responses of each search."""
         return [first + second for first, second in zip(self.kilobytes[::2], self.kilobytes[1::2], strict=False)]
 
 
 @asynccontextmanager
 async def store_of(chosen: Options) -> AsyncIterator[ElasticsearchStore]:
-    """A store with indices of its own, which go in the end."""
+    """Open a store with indices of its own, which are deleted at the end."""
     store = ElasticsearchStore(replace(chosen, prefix=f"bench-{uuid4().hex[:8]}"))
     try:
         await store.open()
@@ -198,7 +198,7 @@ async def store_of(chosen: Options) -> AsyncIterator[ElasticsearchStore]:
 
 
 async def settled(store: ElasticsearchStore) -> None:
-    """Until the merges of the filling are done, and nothing is too new to be found by a search alone."""
+    """Wait until merges are done and all turns are searchable."""
     for _ in range(300):
         await asyncio.sleep(3)
         found = await store.cluster.request("GET", f"/{store.options.prefix}-mem/_stats/merge")
@@ -208,7 +208,7 @@ async def settled(store: ElasticsearchStore) -> None:
 
 
 class Asked:
-    """A filled store, its questions, and how many milliseconds each took."""
+    """A filled store, its questions, and the milliseconds that each took."""
 
     def __init__(self, store: Store, said: Said, dims: int | None) -> None:
         self.store, self.said = store, said
@@ -231,7 +231,7 @@ class Asked:
 
 
 async def timed(stores: Sequence[Asked]) -> None:
-    """In turn, so that what else the machine does meets all of them; the first round warms the pages of the users."""
+    """Query the stores in alternation, so that machine load affects all of them. The first round warms the caches."""
     for number in range(ROUNDS + 1):
         for asked in stores:
             await asked.round()
@@ -240,7 +240,7 @@ async def timed(stores: Sequence[Asked]) -> None:
 
 
 async def forget(asked: Asked) -> tuple[int, float]:
-    """Return the turns of one user that one call adds, and the seconds it takes."""
+    """Forget one user's turns with one call. Return their number and the seconds."""
     begin = time.perf_counter()
     report = await asked.store.forget(Select(asked.said.user(0)))
     return report.turns, time.perf_counter() - begin

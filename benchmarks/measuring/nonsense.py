@@ -1,4 +1,4 @@
-"""Questions that nothing in an everyday history answers: words that no language has, and subjects far from it."""
+"""Questions that no everyday history answers: invented words, and remote subjects."""
 
 from __future__ import annotations
 

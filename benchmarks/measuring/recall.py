@@ -1,4 +1,4 @@
-"""Ingest conversations, ask their questions, and count how much of the evidence the hits hold."""
+"""Ingest conversations, ask their questions, and measure how much of the evidence is in the hits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, its hits and the context. ``named``: the turns that an insight names, by its id."""
+    """A question with its hits and context. ``named``: the turns attributed to each insight, by its id."""
 
     question: Query
     hits: Retrieval
@@ -44,7 +44,7 @@ def settings(embedder: str | None, languages: str) -> dict[str, Any]:
 
 @contextmanager
 def place(store: str | None) -> Iterator[str]:
-    """The store asked for, or a file that goes away."""
+    """Yield the store's location, by default a temporary file."""
     with tempfile.TemporaryDirectory() as folder:
         yield store or str(Path(folder) / "memory.db")
 
@@ -57,7 +57,7 @@ async def ingest(memory: AsyncMemoryScope, conversation: Conversation, batch: in
 
 
 async def ask(memory: AsyncMemoryScope, conversation: Conversation, *, contexts: bool = False) -> list[Asked]:
-    """Ask every question; with ``contexts`` also for the lines that a model would get."""
+    """Ask all questions. With ``contexts`` also get the context that a model would see."""
     asked = []
     for question in conversation.questions:
         start = time.perf_counter()

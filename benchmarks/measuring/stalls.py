@@ -1,8 +1,8 @@
-"""Stalls of the event loop: one step of a task or callback computed for 100 ms (asyncio calls it a slow callback).
+"""Detect stalls of the event loop: steps of a task or callback that compute for 100 ms (asyncio's slow callbacks).
 
-It is the CPU time of the loop's thread: on a busy machine the loop is late without a fault. On a slower core the limit
-is longer in proportion. ``busy`` counts passes of the loop in which all steps together computed for as long: many tasks
-that were ready at once. Pauses of Python's garbage collector, which fall on any step, are told apart.
+CPU time of the loop's thread is measured, since on a busy machine the loop is late through no fault of its own. The
+limit scales with the speed of the core. ``busy`` counts passes of the loop whose steps took as long in total, because
+many tasks were ready at once. Garbage collector pauses, which can hit any step, are counted separately.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 
 TICK_S, STALL_S = 0.01, 0.1
-SAMPLE_S = 0.005  # of CPU for the sample below, where the limit of 100 ms was chosen
+SAMPLE_S = 0.005  # CPU time of ``_sample`` on the machine for which 100 ms was chosen
 FRAMES, PLACES = 12, 3
 CALL = re.compile(r'^  File "(.*)", line (\d+) in', re.MULTILINE)
 
 
 @functools.cache
 def stall_s() -> float:
-    """CPU seconds of a stall on this machine."""
+    """Return the CPU seconds that count as a stall on this machine."""
     return STALL_S * max(1.0, min(_sample() for _ in range(5)) / SAMPLE_S)
 
 
@@ -43,9 +43,9 @@ def _sample() -> float:
 
 @dataclass
 class Stalls:
-    """``report`` gets the milliseconds of a stall and the places where the loop was seen meanwhile.
+    """Detects stalls. ``report`` gets the milliseconds of each, and where the loop's thread was observed meanwhile.
 
-    ``late`` is the longest delay in seconds, whoever caused it.
+    ``late`` is the longest delay of the loop in seconds, whatever its cause.
     """
 
     report: Callable[[int, list[str]], object] = lambda ms, seen: None
@@ -53,7 +53,7 @@ class Stalls:
     busy: int = 0
     late: float = 0.0
     over: bool = False
-    collected: float = 0.0  # seconds of this step that Python's garbage collector took
+    collected: float = 0.0  # seconds of garbage collection in this step
     longest_collection: float = 0.0
     ticked: float = field(default_factory=time.monotonic)
     seen: Counter[str] = field(default_factory=Counter)
@@ -82,7 +82,7 @@ class Stalls:
             self.longest_collection = max(self.longest_collection, self.collected)
             if spent > limit and threading.get_ident() == self.loop_thread:
                 self.number += 1
-                seen = Counter(dict(list(self.seen.items())))  # a copy made at once: the other thread may add to it
+                seen = Counter(dict(list(self.seen.items())))  # an atomic copy, since the other thread may add entries
                 places = [place for place, _ in seen.most_common(PLACES)]
                 self.report(round(spent * 1000), [repr(handle), *places])
 
@@ -94,7 +94,7 @@ class Stalls:
             self.collected += time.thread_time() * (1 if phase == "stop" else -1)
 
     def _look(self) -> None:
-        """Keep where the loop's thread is while it computes."""
+        """Sample the position of the loop's thread while it computes."""
         while not self.over:
             time.sleep(TICK_S)
             if time.monotonic() - self.ticked > TICK_S:
@@ -104,7 +104,7 @@ class Stalls:
 def _where(thread: int) -> str:
     """Return the innermost calls of a thread, outermost first.
 
-    faulthandler reads all frames at once: following ``f_back`` of a thread that runs on crashes Python 3.11 at times.
+    Uses faulthandler, which reads all frames at once; following ``f_back`` of a running thread can crash Python 3.11.
     """
     with tempfile.TemporaryFile("w+") as file:
         faulthandler.dump_traceback(file)
@@ -115,7 +115,7 @@ def _where(thread: int) -> str:
 
 
 async def counted(work: Awaitable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the result of a benchmark with ``stalls`` of its event loop; where they were goes to stderr."""
+    """Await a benchmark and add the number of ``stalls`` to its result. Print their positions to stderr."""
     stalls = Stalls(lambda ms, seen: print(f"stall of {ms} ms at {seen}", file=sys.stderr))
     ticking = asyncio.create_task(stalls.tick())
     try:

@@ -1,4 +1,4 @@
-"""Agent Framework's agent with no memory, with a provider as one would write it over a list, and with ours."""
+"""Agent Framework's agent without memory, with a simple list-based provider, and with memscope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memscope_agent_framework import MemoryScopeContextProvider
 
 
 class Client(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
-    """Answers at once, and keeps what it was shown."""
+    """Replies instantly and records requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Client(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatCli
 
 
 class ListProvider(ContextProvider):
-    """Ten remarks for every question, if finding them cost nothing."""
+    """Adds ten remarks to every question, without search costs."""
 
     async def before_run(self, *, context: SessionContext, **_: Any) -> None:
         remarks = "\n".join(f"Remark {number}." for number in range(10))

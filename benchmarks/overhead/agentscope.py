@@ -1,4 +1,4 @@
-"""AgentScope's Agent with no memory, with its own mem0 middleware over a client that answers at once, and with ours."""
+"""AgentScope's Agent without memory, with its mem0 middleware over an instant client, and with memscope."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memscope_agentscope import MemoryScopeMiddleware
 
 
 class Model(ChatModelBase):
-    """Answers at once, and keeps what it was shown."""
+    """Replies instantly and records requests."""
 
     def __init__(self) -> None:
         super().__init__(OpenAICredential(api_key="none"), "echo", ChatModelBase.Parameters(), False, max_retries=0)
@@ -36,7 +36,7 @@ class Model(ChatModelBase):
 
 
 class Client:
-    """mem0 if it cost nothing: ten memories for every question."""
+    """A mem0 client without cost, which returns ten memories for every question."""
 
     async def search(self, query: str, **_: Any) -> dict[str, Any]:
         return {"results": [{"memory": f"Remark {number}."} for number in range(10)]}
@@ -60,7 +60,7 @@ class Talk:
 
 
 def variants(core: AsyncMemoryScope) -> dict[str, Callable[[int], Talk]]:
-    logging.getLogger("as").setLevel(logging.WARNING)  # or its middleware is timed writing lines
+    logging.getLogger("as").setLevel(logging.WARNING)  # else the times of its middleware include logging
     return {
         "none": lambda number: Talk(number, []),
         "mem0_middleware": lambda number: Talk(number, [Mem0Middleware(user_id="alice", client=Client(), top_k=10)]),

@@ -1,4 +1,4 @@
-"""AutoGen's AssistantAgent with no memory, with its own ListMemory of ten entries, and with ours."""
+"""AutoGen's AssistantAgent without memory, with its ListMemory of ten entries, and with memscope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ADK's runner with no memory, and with ours."""
+"""ADK's runner without memory, and with memscope."""
 
 from __future__ import annotations
 

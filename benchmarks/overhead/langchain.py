@@ -1,4 +1,4 @@
-"""``create_agent`` with no memory, with a search of LangGraph's own store in the same place, and with ours."""
+"""``create_agent`` without memory, with a middleware over LangGraph's store, and with memscope."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTES = ("alice", "notes")
 
 
 class Model(BaseChatModel):
-    """Answers at once, and keeps what it was shown."""
+    """Replies instantly and records requests."""
 
     shown: list[str]
 
@@ -40,7 +40,7 @@ class Model(BaseChatModel):
 
 
 class StoreMiddleware(AgentMiddleware[Any, Any]):
-    """Memory as one would write it with LangGraph's store: search, extend the system message, put."""
+    """A simple memory with LangGraph's store: search, extend the system message, put."""
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         said = state["messages"][-1]

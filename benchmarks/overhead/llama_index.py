@@ -1,4 +1,4 @@
-"""LlamaIndex's memory in an agent's run with no block, and with ours."""
+"""An agent with LlamaIndex's memory without memory blocks, and with memscope's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK with the SDK's session, and with ours."""
+"""An agent of the OpenAI Agents SDK with the SDK's session, and with memscope's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUIET = RunConfig(tracing_disabled=True)
 
 
 class AtOnce(Model):
-    """Answers at once, and keeps what it was shown."""
+    """Replies instantly and records requests."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []

@@ -1,4 +1,4 @@
-"""Pydantic AI's agent with no memory, and with ours."""
+"""Pydantic AI's agent without memory, and with memscope."""
 
 from __future__ import annotations
 

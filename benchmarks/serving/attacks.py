@@ -1,4 +1,4 @@
-"""Clients that want the server for themselves, against ``memscope serve`` in a process of its own."""
+"""Denial-of-service attacks on ``memscope serve`` in a separate process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TURNS = "POST /api/v1/users/alice/turns"
 
 @dataclass
 class Attacked:
-    """A running server: its port, its process and two tokens."""
+    """A running server with its port, process and two tokens."""
 
     process: subprocess.Popen[str]
     port: int
@@ -39,7 +39,7 @@ class Attacked:
         return connection
 
     def ask(self, head: str, body: bytes = b"", *headers: str, secret: str = "") -> int:
-        """Return the status of the answer; 0 where there is none."""
+        """Send a request and return the status of the answer, 0 if there is none."""
         with self.opened(head, f"Content-Length: {len(body)}", *headers, secret=secret) as connection:
             with suppress(OSError):
                 connection.sendall(body)
@@ -57,7 +57,7 @@ class Attacked:
 
 @dataclass
 class Watch:
-    """Asks for /health on a new connection again and again, beside what happens: the longest wait, the most memory."""
+    """Polls /health on new connections during an attack, and records the longest wait and peak memory."""
 
     server: Attacked
     longest_s: float = 0.0
@@ -78,7 +78,7 @@ class Watch:
 
 @contextmanager
 def attacked() -> Iterator[Attacked]:
-    """Start a server over a new store."""
+    """Start a server with a new store."""
     with tempfile.TemporaryDirectory() as home:
         environ = os.environ | {"XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home, "MEMSCOPE_STORE": f"{home}/memory.db"}
         program = [sys.executable, "-m", "memscope"]
@@ -101,7 +101,7 @@ def attacked() -> Iterator[Attacked]:
 
 
 def port_of(process: subprocess.Popen[str]) -> int:
-    """Read what the server says before it waits for requests."""
+    """Read the port from the server's startup messages."""
     port = 0
     for line in process.stdout or ():
         port = int((re.findall(r"127\.0\.0\.1:(\d+)/", line) or [port])[0])
@@ -126,13 +126,13 @@ def watched(server: Attacked) -> Iterator[Watch]:
 
 
 def fields(server: Attacked) -> None:
-    """A form of four million fields."""
+    """Send a form of four million fields."""
     for head in ("POST /login", "POST /u/alice/forget"):
         server.ask(head, b"a&" * (4 * 2**20 - 1), FORM)
 
 
 def bodies(server: Attacked) -> None:
-    """60 bodies of 8 MB that lack their end."""
+    """Send 60 incomplete bodies of 8 MB."""
     held = []
     for _ in range(60):
         connection = server.opened(TURNS, f"Content-Length: {8 * 2**20}")
@@ -143,7 +143,7 @@ def bodies(server: Attacked) -> None:
 
 
 def chunks(server: Attacked) -> None:
-    """A body of 400,000 chunks."""
+    """Send a body of 400,000 chunks."""
     connection = server.opened("POST /login", "Transfer-Encoding: chunked")
     with suppress(OSError):
         connection.sendall(b"1\r\nx\r\n" * 400_000 + b"0\r\n\r\n")
@@ -152,7 +152,7 @@ def chunks(server: Attacked) -> None:
 
 
 def heads(server: Attacked) -> None:
-    """1,500 requests without the end of their heads, longer than the server waits for them."""
+    """Send 1,500 requests with incomplete headers, and keep them open beyond the server's timeout."""
     held = []
     for _ in range(1500):
         with suppress(OSError):
@@ -163,7 +163,7 @@ def heads(server: Attacked) -> None:
 
 
 def paths(server: Attacked) -> None:
-    """Paths of 60 kB that fit a route in many ways, and 60,000 headers."""
+    """Send paths of 60 kB that match a route in many ways, and 60,000 headers."""
     for path in ("/api/v1/users/" + "/memories/x" * 5000, "/u/" + "/review/a" * 6000 + "/"):
         for method in ("GET", "POST"):
             server.ask(f"{method} {path}")
@@ -180,7 +180,7 @@ def close(connections: list[socket.socket]) -> None:
 
 
 def numbers(server: Attacked) -> None:
-    """JSON of 8 MB that is one value after another, where a few are meant."""
+    """Send 8 MB of JSON with a huge number of values."""
     for body in (
         b'{"query": "x", "exclude": [' + b"1," * 3_900_000 + b"1]}",
         b"{" + b",".join(b'"%d":1' % number for number in range(700_000)) + b"}",
@@ -191,7 +191,7 @@ def numbers(server: Attacked) -> None:
 
 
 def history(server: Attacked) -> None:
-    """The page of a block with 7 versions of 11,500 characters."""
+    """Request the page of a block with 7 versions of 11,500 characters."""
     rng, words = random.Random(1), [f"word{number}" for number in range(400)]
     blocks, kind = "POST /api/v1/users/alice/blocks", "Content-Type: application/json"
     server.ask(blocks, json.dumps({"label": "notes", "limit": 11_900}).encode(), kind, secret=server.alice)
@@ -206,7 +206,7 @@ UNKNOWN, KNOWN = (fields, bodies, chunks, heads, paths), (numbers, history)
 
 
 def run() -> dict[str, float]:
-    """Return the longest waits of others and the memory that the attacks took."""
+    """Run all attacks. Return the longest waits of other clients, and the memory used."""
     with attacked() as server:
         server.ask("GET /health")
         first_mb, first_files, result = server.megabytes(), server.files(), dict[str, float]()

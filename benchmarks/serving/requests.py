@@ -1,4 +1,4 @@
-"""Requests for ``serve.py`` and the tests: hostile values on every route, and requests for what is another's."""
+"""Requests for ``serve.py`` and the tests: hostile values on every route, and requests for other users' data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memscope import AsyncMemoryScope
 from memscope_server import create_app, pages
 from memscope_server.tokens import TokenFile
 
-MARK = "Zanzibar"  # stands in the user's turns and memories, and in no request
+MARK = "Zanzibar"  # in the user's turns and memories, but in no request
 SHARED = "Kerguelen"  # in blocks, which all agents of the user share
 ALICE = "/api/v1/users/alice"
 TEXTS = [
@@ -69,7 +69,7 @@ TOKENS: Mapping[str, tuple[Any, ...]] = {
 
 @dataclass
 class Sent:
-    """One request; ``query`` and the body as they are sent."""
+    """A request, with query and body as sent."""
 
     method: str
     path: str
@@ -83,7 +83,7 @@ class Sent:
 
 
 def routes(app: FastAPI) -> list[tuple[str, str]]:
-    """Return method and path of every operation, and of the pages of the inspector."""
+    """Return method and path of every API operation and every inspector page."""
     described = {(method.upper(), path) for path, methods in app.openapi()["paths"].items() for method in methods}
     parts = [part.router for part in vars(pages).values() if isinstance(part, ModuleType) and hasattr(part, "router")]
     shown = {(method, one.path.replace(":path", "")) for part in parts for one in part.routes for method in one.methods}
@@ -94,7 +94,7 @@ def routes(app: FastAPI) -> list[tuple[str, str]]:
 
 
 def hostile(app: FastAPI, rng: random.Random) -> Iterator[Sent]:
-    """Yield requests without end: known values, and others in their places."""
+    """Yield endless requests with valid and hostile values."""
     described, known = app.openapi(), routes(app)
     while True:
         method, path = rng.choice(known)
@@ -175,7 +175,7 @@ def fault(sent: Sent, reply: httpx2.Response) -> str:
 
 
 async def fill(alice: httpx2.AsyncClient) -> None:
-    """Let the user tell, correct and write what nobody else may see."""
+    """Create the user's turns, corrections and blocks, which nobody else may see."""
     turns = [
         {"role": "user", "content": f"I live in {MARK} with my sister Kim.", "id": "home", "session": "one"},
         {"role": "user", "content": "I moved from Berlin two weeks ago.", "session": "one", "speaker": f"Ann {MARK}"},
@@ -200,10 +200,10 @@ BODIES: list[dict[str, Any]] = [
 async def foreign(
     app: FastAPI, clients: Mapping[str, httpx2.AsyncClient], requests: int, seed: int = 1
 ) -> Counter[str]:
-    """Send requests for the user ``alice`` as others, and as her agent who was told nothing; count what is wrong.
+    """Request data of the user ``alice`` as other users, and as an agent of hers without data. Count wrong answers.
 
-    leaked    has the user's words, or differs from the answer about a user who does not exist
-    changed   no refusal
+    leaked    contains the user's words, or differs from the answer about an unknown user
+    changed   not refused
     failed    5xx
     """
     rng, wrong = random.Random(seed), Counter[str]()
@@ -236,7 +236,7 @@ async def _answer(client: httpx2.AsyncClient, method: str, path: str, body: byte
 
 
 async def ask(folder: Path, settings: Mapping[str, Any], requests: int, seed: int = 1) -> dict[str, int]:
-    """Send as many foreign requests as hostile ones; return what was wrong with the answers."""
+    """Send equal numbers of foreign and hostile requests, and count wrong answers."""
     tokens = TokenFile(folder / "tokens.json")
     secrets = {name: tokens.add(*one)[1] for name, one in TOKENS.items()} | {"nobody": ""}
     async with AsyncMemoryScope(folder / "memory.db", settings=settings) as memory, AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""The model of ``soak.py`` behind a real endpoint: one fact per item that is named; it answers, fails and hangs."""
+"""The model of ``soak.py`` behind an HTTP endpoint: it extracts one fact per item, and at times fails or hangs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from servers.faults import FaultServer, Plan
 from servers.faults.replies import Reply
 
 ITEM = re.compile(r"item-\d+-\w+-\d+")
-SHOWN = 10  # items that an insight names at most
+SHOWN = 10  # maximum number of items in an insight
 FAULTS: list[dict[str, Any]] = [
     {"fault": fault, "endpoint": endpoint, "ratio": ratio}
     for endpoint, ratios in {
@@ -26,7 +26,7 @@ FAULTS: list[dict[str, Any]] = [
 
 
 class Notes:
-    """Replies made from the prompt, in the place of the server's script."""
+    """Replies computed from the prompt, in place of the server's script."""
 
     def answer(self, body: Mapping[str, Any]) -> Reply | None:
         lines = str(body["messages"][-1]["content"]).split("\n")
@@ -43,7 +43,7 @@ def server() -> FaultServer:
 
 
 def heal(running: FaultServer) -> None:
-    """From now on the model answers."""
+    """Stop all faults of the model."""
     running.plan = Plan([])
 
 
@@ -62,7 +62,7 @@ def _extraction(lines: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _reflection(shown: Mapping[str, Any]) -> Any:
-    """One insight, "things", of a sentence that names the latest items; it takes the place of those before."""
+    """Reply with one insight, "things", whose sentence names the latest items and replaces earlier sentences."""
     facts = [one["n"] for one in shown["facts"]]
     known = next((one for one in shown["insights"] if one["subject"] == "things"), {})
     items = list(dict.fromkeys(ITEM.findall(json.dumps(shown["facts"]))))[-SHOWN:]

@@ -1,6 +1,6 @@
-"""One process of ``soak.py``: every operation of the public API at once on a shared store, told line by line on stdout.
+"""One process of ``soak.py``: run all operations of the public API concurrently on a shared store.
 
-A line is JSON. What is promised is told once it was acknowledged, what removes is told before it begins as well.
+Each operation is reported as a line of JSON on stdout once it is acknowledged; deletions also before they start.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from measuring.stalls import Stalls
 from soaking.model import ITEM
 
 USERS = 200
-LINES = 6  # operations at once
+LINES = 6  # concurrent operations
 CALL_S = 60.0  # longer than any deadline
-CACHE_MB = 16  # full within the first third, so that what grows afterwards is no cache
+CACHE_MB = 16  # small enough to fill up in the first third, so that later growth is not the cache
 STEPS = tuple(timedelta(hours=hours) for hours in (0, 0, 0, 2, -2, 24, -24))
 
 
 def tell(**line: Any) -> None:
-    """Write a line at once: it is read though this process may be killed the next moment."""
+    """Write a line unbuffered, so that it survives if this process is killed."""
     os.write(1, (json.dumps(line) + "\n").encode())
 
 
@@ -56,7 +56,7 @@ def settings(url: str) -> dict[str, Any]:
 
 
 class Batches:
-    """A plugin that keeps when a batch of a user was last done."""
+    """A plugin that records when a batch of each user was last finished."""
 
     def __init__(self) -> None:
         self.done: dict[str, float] = {}
@@ -68,7 +68,7 @@ class Batches:
 
 
 class Process:
-    """State of a process: its memory, and the items it knows of each user."""
+    """State of a process: its memory, and the known items of each user."""
 
     def __init__(self, memory: AsyncMemoryScope, batches: Batches, name: str, folder: Path) -> None:
         self.memory, self.batches, self.name, self.folder = memory, batches, name, folder
@@ -84,10 +84,10 @@ class Process:
         return f"item-{user}-{self.name}-{self.made}"
 
     def any_user(self) -> int:
-        return min(int(self.chance.expovariate(1 / 30)), USERS - 1)  # some have much, most little
+        return min(int(self.chance.expovariate(1 / 30)), USERS - 1)  # a few users get most operations
 
     def check(self, user: int, records: list[Record]) -> None:
-        """Tell of foreign records, and of items that this process saw forgotten before the call began."""
+        """Report other users' records, and items that this process knew to be forgotten before the call."""
         for record in records:
             for item in ITEM.findall(record.text):
                 if record.scope.user != f"user-{user}" or not item.startswith(f"item-{user}-"):
@@ -100,7 +100,7 @@ class Process:
         items = [self.item(user) for _ in range(self.chance.choice([1, 1, 2, 8]))]
         turns = [{"role": "user", "content": f"I keep {item} at home.", "id": f"id-{item}"} for item in items]
         turns.append({"role": "assistant", "content": None})
-        for _ in range(20):  # a turn with an id may be said again until it is acknowledged
+        for _ in range(20):  # a turn with an id can be resent until it is acknowledged
             try:
                 report = await self.memory.add_turns(turns, user=f"user-{user}", session=f"s{self.chance.randrange(3)}")
             except MemscopeError as error:
@@ -160,7 +160,7 @@ class Process:
         await self._work_off(self.memory.reflect)
 
     async def _work_off(self, call: Callable[..., Awaitable[WorkReport]]) -> None:
-        """Work off what waits of a user, however much: the call is stuck once no batch was done for ``CALL_S``."""
+        """Process all pending work of a user. The call counts as stuck if no batch finishes within ``CALL_S``."""
         user = f"user-{self.any_user()}"
         work = asyncio.ensure_future(call(user=user))
         try:
@@ -173,7 +173,7 @@ class Process:
             work.cancel()
 
     async def move(self) -> None:
-        """Export and import: what was forgotten in between stays so."""
+        """Export and import. Records forgotten in between must stay forgotten."""
         path, user = self.folder / f"{self.item(0)}.jsonl", f"user-{self.any_user()}"
         try:
             await self.memory.admin.export(path, user=user)
@@ -232,7 +232,7 @@ class Process:
 
 
 class SteppingClock:
-    """A clock that somebody sets, ahead and back."""
+    """A clock that jumps ahead and back."""
 
     step = STEPS[0]
 
@@ -240,7 +240,7 @@ class SteppingClock:
         return datetime.now(UTC) + self.step
 
 
-# ---- what befalls a process
+# ---- faults
 
 
 async def trouble(process: Process, clock: SteppingClock, store: Path) -> None:
@@ -252,7 +252,7 @@ async def trouble(process: Process, clock: SteppingClock, store: Path) -> None:
 
 
 async def full_disk(wal: Path, seconds: float) -> None:
-    """No file of this process grows beyond the present size of the WAL for a while."""
+    """Prevent files of this process from growing beyond the current size of the WAL for some seconds."""
     size, hard = wal.stat().st_size if wal.exists() else 0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -96,7 +96,7 @@ class Section(BaseModel):
 
 
 class PluginSettings(Section):
-    """Which plugins to load: all or those in ``allow``, minus those in ``block``; those in ``require`` must load."""
+    """The plugins to load: all or those in ``allow``, minus those in ``block``; those in ``require`` must load."""
 
     allow: Names | None = None
     block: Names = ()
@@ -115,7 +115,7 @@ class PipelineSettings(Section):
 
 
 class ConsolidationSettings(Section):
-    """Which observations to store: ``levels`` of importance from 0 to 3, and ``roles`` of the speaker.
+    """The observations to store: ``levels`` of importance from 0 to 3, and ``roles`` of the speaker.
 
     ``instructions``: the operator's own rules on what to note, added to the prompt.
     """
