@@ -257,7 +257,7 @@ async def measure(size: int, users: int, texts: str | None, dims: int, folder: P
 
 
 async def growth(path: Path, users: int, told: Sequence[str], queries: Sequence[str], dims: int) -> dict[str, float]:
-    """Measure hot and cold retrieves with many users in the file, relative to one user. "growth" is the larger ratio."""
+    """Measure hot and cold retrieves with many users in the file, relative to one user; "growth" is the larger."""
     alone = await _hot_and_cold(path, queries, dims)
     async with AsyncMemoryScope(path) as memory:
         for user in range(1, users):
