@@ -160,13 +160,13 @@ def test_settings_of_a_server_are_refused(section, said):
 async def test_a_query_does_not_wait_for_a_model_that_is_being_loaded(folder, monkeypatch):
     from memscope.models import local
 
-    loaded, was_asked = local._loaded, threading.Event()
+    loaded, was_asked = local._create_model, threading.Event()
 
     def slow(*given):
         was_asked.wait(60)
         return loaded(*given)
 
-    monkeypatch.setattr(local, "_loaded", slow)
+    monkeypatch.setattr(local, "_create_model", slow)
     embedder = FastEmbedder(NAME, parameters={"specific_model_path": str(folder)}, query_deadline_s=0.05)
     with pytest.raises(ModelUnavailable):
         await embedder.embed_query("pet")

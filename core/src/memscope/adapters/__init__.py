@@ -17,7 +17,7 @@ from types import ModuleType
 
 from memscope.errors import DISTRIBUTIONS, install_hint
 
-OWN = frozenset(path.stem for path in Path(__file__).parent.glob("*.py"))
+SHARED_MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("*.py"))
 
 
 class _Alias(Loader, MetaPathFinder):
@@ -25,7 +25,7 @@ class _Alias(Loader, MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         name = fullname.removeprefix(f"{__name__}.")
-        if name == fullname or name in OWN:
+        if name == fullname or name in SHARED_MODULES:
             return None
         if find_spec(f"memscope_{name.partition('.')[0]}") is None:
             adapter = name.partition(".")[0]

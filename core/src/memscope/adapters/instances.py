@@ -60,17 +60,17 @@ _lock = threading.Lock()
 _shared: list[SharedMemory] = []
 
 
-def acquire(asked: MemoryLike) -> SharedMemory:
+def acquire(source: MemoryLike) -> SharedMemory:
     """Resolve an adapter's ``memory`` argument: an object, settings, a store's path or URL, or None for the default.
 
     Equal settings share one memory. Call ``release`` when done; the last release closes it. A process may also just
     exit: acknowledged writes are durable, and pending work stays in the store.
     """
-    if isinstance(asked, AsyncMemoryScope):
-        return SharedMemory(asked)
-    if isinstance(asked, MemoryScope):
-        return SharedMemory(asked.memory, portal=True)
-    settings = _settings(asked)
+    if isinstance(source, AsyncMemoryScope):
+        return SharedMemory(source)
+    if isinstance(source, MemoryScope):
+        return SharedMemory(source.memory, portal=True)
+    settings = _settings(source)
     with _lock:
         shared = next((one for one in _shared if one.pid == os.getpid() and one.settings == settings), None)
         if shared is None:
@@ -82,11 +82,11 @@ def acquire(asked: MemoryLike) -> SharedMemory:
         return shared
 
 
-def check_settings(asked: MemoryLike) -> MemoryLike:
+def check_settings(source: MemoryLike) -> MemoryLike:
     """Load the settings. Raise ``ConfigError`` or ``PluginError`` if a memory cannot be created from them."""
-    if isinstance(asked, AsyncMemoryScope | MemoryScope):
-        return asked
-    settings = _settings(asked)
+    if isinstance(source, AsyncMemoryScope | MemoryScope):
+        return source
+    settings = _settings(source)
     if not any(one.settings == settings for one in _shared):
         memory = AsyncMemoryScope(settings=settings)  # opens nothing
         path = getattr(memory.admin.runtime.services.store, "path", None)
@@ -96,11 +96,11 @@ def check_settings(asked: MemoryLike) -> MemoryLike:
 
 
 async def release(shared: SharedMemory) -> None:
-    if _last(shared):
+    if _release_reference(shared):
         await shared.do(lambda memory: memory.close())
 
 
-def _last(shared: SharedMemory) -> bool:
+def _release_reference(shared: SharedMemory) -> bool:
     with _lock:
         shared.references -= 1
         if shared.references or shared not in _shared:
@@ -115,20 +115,20 @@ class MemoryHandle:
 
     memory: MemoryLike = None
     failing: set[str] = field(default_factory=set)
-    _checked: MemoryLike = None
+    _settings_source: MemoryLike = None
     _shared: SharedMemory | None = None
 
     def __post_init__(self) -> None:
-        self._checked = checked_now(check_settings, self.memory)
+        self._settings_source = check_early(check_settings, self.memory)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the settings only. Raise ``ConfigError`` if the memory was passed as an object."""
-        return {"memory": to_config(self.memory), "failing": set(), "_checked": None, "_shared": None}
+        return {"memory": to_config(self.memory), "failing": set(), "_settings_source": None, "_shared": None}
 
     async def shared(self) -> SharedMemory:
         if self._shared is None:
-            asked = self.memory if self._checked is None else self._checked
-            shared = await asyncio.to_thread(acquire, asked)  # reads settings, imports plugins
+            source = self.memory if self._settings_source is None else self._settings_source
+            shared = await asyncio.to_thread(acquire, source)  # reads settings, imports plugins
             if self._shared is not None:  # another task opened it meanwhile
                 await release(shared)  # type: ignore[unreachable]
             else:
@@ -145,13 +145,13 @@ class MemoryHandle:
 # ------------------------------------------------------------------------------------------------------------- settings
 
 
-def _settings(asked: Settings | Mapping[str, Any] | str | Path | None) -> Settings:
+def _settings(source: Settings | Mapping[str, Any] | str | Path | None) -> Settings:
     from memscope.config.settings import load
 
-    return load({"store": str(asked)} if isinstance(asked, str | Path) else asked)
+    return load({"store": str(source)} if isinstance(source, str | Path) else source)
 
 
-def checked_now(check: Callable[[T], R], value: T) -> R | None:
+def check_early(check: Callable[[T], R], value: T) -> R | None:
     """Check settings early. If the event loop forbids blocking reads, leave the check to the first use (None)."""
     try:
         return check(value)
@@ -162,26 +162,26 @@ def checked_now(check: Callable[[T], R], value: T) -> R | None:
         return None
 
 
-def to_config(asked: MemoryLike) -> dict[str, Any] | None:
+def to_config(source: MemoryLike) -> dict[str, Any] | None:
     """Serialize the argument to JSON without keys, passwords or settings from the environment.
 
     Raise ``ConfigError`` for a memory passed as an object, which only its owner can recreate.
     """
-    if asked is None:
+    if source is None:
         return None
-    if isinstance(asked, AsyncMemoryScope | MemoryScope):
+    if isinstance(source, AsyncMemoryScope | MemoryScope):
         raise ConfigError("a memory given as an object cannot be written down", hint="give settings or a path instead")
-    if isinstance(asked, str | Path):
-        return {"store": _without_password(str(asked))}
-    settings = asked if isinstance(asked, Mapping) else asked.model_dump(exclude_unset=True)
+    if isinstance(source, str | Path):
+        return {"store": _without_password(str(source))}
+    settings = source if isinstance(source, Mapping) else source.model_dump(exclude_unset=True)
     return _public(settings)
 
 
-def identity(asked: MemoryLike) -> str:
+def identity(source: MemoryLike) -> str:
     """Return a key that is equal for arguments that refer to the same memory in this process."""
-    if isinstance(asked, AsyncMemoryScope | MemoryScope):
-        return f"object {id(asked.memory if isinstance(asked, MemoryScope) else asked)}"
-    return json.dumps(to_config(asked), sort_keys=True)
+    if isinstance(source, AsyncMemoryScope | MemoryScope):
+        return f"object {id(source.memory if isinstance(source, MemoryScope) else source)}"
+    return json.dumps(to_config(source), sort_keys=True)
 
 
 def _public(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,10 +99,10 @@ async def archival_insert(session: MemorySession, text: str) -> str:
 
 async def archival_search(session: MemorySession, query: str, page: int = 0) -> str:
     """Search everything remembered about this user by meaning, best first, a page at a time."""
-    first = _first(page)
+    first = _page_start(page)
     hits = await session.search(query, k=min(first + RESULTS_PER_PAGE + 1, 100))
     shown = format_hits(hits.hits[first : first + RESULTS_PER_PAGE])
-    return f"{shown}\n{_more(page)}" if len(hits) > first + RESULTS_PER_PAGE else shown
+    return f"{shown}\n{_next_page_note(page)}" if len(hits) > first + RESULTS_PER_PAGE else shown
 
 
 # ---- the conversation
@@ -123,10 +123,10 @@ async def conversation_search(
     unknown = set(roles or ()) - set(ROLES)
     if unknown:
         raise InputError(f"there is no role {min(unknown)!r}", hint=f"roles are {', '.join(ROLES)}")
-    first, whose = _first(page), {"user": session.user, "agent": session.agent}
+    first, owner = _page_start(page), {"user": session.user, "agent": session.agent}
     zone = await session.local_zone()
     period = days(start, end, zone)
-    turns = await session.do(lambda memory: memory.list(**whose, kinds=["turn"], text=text, period=period))  # type: ignore[arg-type]
+    turns = await session.do(lambda memory: memory.list(**owner, kinds=["turn"], text=text, period=period))  # type: ignore[arg-type]
     fitting = [turn for turn in turns if isinstance(turn, Turn) and not turn.statement]
     fitting = [turn for turn in fitting if not roles or turn.role in roles]
     fitting.sort(key=lambda turn: turn.time, reverse=True)
@@ -134,7 +134,7 @@ async def conversation_search(
     if not shown:
         return "Nothing was said that fits."
     counted = f"{first + 1}-{first + len(shown)} of {len(fitting)}"
-    more = f" {_more(page)}" if first + RESULTS_PER_PAGE < len(fitting) else ""
+    more = f" {_next_page_note(page)}" if first + RESULTS_PER_PAGE < len(fitting) else ""
     return f"{block(chr(10).join(_line(turn, zone) for turn in shown))}\nShown: {counted}.{more}"
 
 
@@ -148,13 +148,13 @@ def _line(turn: Turn, zone: tzinfo | None) -> str:
     return f"[id {turn.key}] [{moment:%Y-%m-%d %H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
 
 
-def _first(page: int) -> int:
+def _page_start(page: int) -> int:
     if not 0 <= page < 20:
         raise InputError(f"there is no page {page}", hint="pages go from 0 to 19")
     return page * RESULTS_PER_PAGE
 
 
-def _more(page: int) -> str:
+def _next_page_note(page: int) -> str:
     return f"More on page {page + 1}."
 
 
@@ -173,13 +173,13 @@ def tool_set(name: str) -> dict[str, Tool]:
     Raises:
         ConfigError: There is no such set or tool.
     """
-    further = model_tools()
-    if name in further:
-        return {name: further[name]}
+    plugin_tools = model_tools()
+    if name in plugin_tools:
+        return {name: plugin_tools[name]}
     if name not in _SETS:
-        raise ConfigError(f"there is no set of tools {name!r}", hint=f"there are {', '.join((*_SETS, *further))}")
+        raise ConfigError(f"there is no set of tools {name!r}", hint=f"there are {', '.join((*_SETS, *plugin_tools))}")
     tools = {tool.__name__: tool for tool in _SETS[name]}
-    return {**further, **tools} if name == "all" else tools
+    return {**plugin_tools, **tools} if name == "all" else tools
 
 
 def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
-from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, checked_now, to_config
+from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, check_early, to_config
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
@@ -99,11 +99,11 @@ class MemorySession:
         validation.scope(self.user, self.agent, self.session)
         validation.count("k", self.k, validation.Limits().k)
         validation.count("tokens", self.tokens, 1_000_000)
-        _one_of("recall", self.recall_from, ("user", "session"))
-        _one_of("speak", self.speak or "always", ("when_needed", "always"))
-        _one_of("record", self.record_who, ("both", "user", "assistant", "none"))
+        _check_choice("recall", self.recall_from, ("user", "session"))
+        _check_choice("speak", self.speak or "always", ("when_needed", "always"))
+        _check_choice("record", self.record_who, ("both", "user", "assistant", "none"))
         validation.kinds(self.kinds)
-        checked_now(validation.zone, self.zone)
+        check_early(validation.zone, self.zone)
         if self.recall_from == "session" and self.session is None:
             raise InputError('recall="session" needs a session', hint="give session=")
 
@@ -118,11 +118,11 @@ class MemorySession:
 
     async def record(self, turns: Sequence[TurnInput], *, replay: bool = False) -> tuple[str, ...]:
         """Add turns and return their keys, "" for those not recorded. ``replay``: the turns are resent history."""
-        recorded = [turn for turn in turns if self._keeps(turn)]
+        recorded = [turn for turn in turns if self._is_recorded(turn)]
         if not recorded:
             return ("",) * len(turns)
-        keys = iter(await self._open("add_turns", self._add(recorded, replay), ("",) * len(recorded)))
-        return tuple(next(keys) if self._keeps(turn) else "" for turn in turns)
+        keys = iter(await self._fail_open("add_turns", self._add(recorded, replay), ("",) * len(recorded)))
+        return tuple(next(keys) if self._is_recorded(turn) else "" for turn in turns)
 
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
         zone = await self._zone()
@@ -130,7 +130,7 @@ class MemorySession:
         report = await self.do(lambda memory: memory.add_turns(placed, **self._scope, replay=replay, zone=zone))
         return report.keys
 
-    def _keeps(self, turn: TurnInput) -> bool:
+    def _is_recorded(self, turn: TurnInput) -> bool:
         side = "assistant" if turn["role"] == "assistant" else "user"
         return self.record_who in ("both", side) and bool(turn["content"].strip())
 
@@ -149,12 +149,12 @@ class MemorySession:
         the block stays in the conversation, so it leaves out parts that change with every turn.
         """
         work = self._recall(query, exclude, frozenset(shown), tokens, permanent)
-        return await self._open("retrieve", work, Recalled())
+        return await self._fail_open("retrieve", work, Recalled())
 
     async def _recall(
         self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int | None, permanent: bool
     ) -> Recalled:
-        core, room = await self.do(lambda memory: self._lead(memory, exclude, tokens, permanent))
+        core, room = await self.do(lambda memory: self._preface(memory, exclude, tokens, permanent))
         fresh = "" if core in shown else core
         if not query.strip():
             return Recalled(block("", fresh) if fresh else "", core=core)
@@ -168,7 +168,7 @@ class MemorySession:
         """Return the blocks of core memory as text, "" if all are empty."""
         return await self.do(lambda memory: memory.blocks(self.user, agent=self.agent).text())
 
-    async def _lead(
+    async def _preface(
         self, memory: AsyncMemoryScope, exclude: Collection[str], tokens: int | None, permanent: bool
     ) -> tuple[str, int]:
         """Return the text that precedes the hits, and the number of tokens left for the hits.
@@ -188,14 +188,14 @@ class MemorySession:
         self, *, tokens: int | None = None, limit: int | None = None, exclude: Collection[str] = ()
     ) -> tuple[Turn, ...]:
         """Return the last turns of this session, oldest first: at most ``limit``, within ``tokens``."""
-        turns = [turn for turn in await self._open("list", self.list_turns(), ()) if turn.key not in exclude]
+        turns = [turn for turn in await self._fail_open("list", self.list_turns(), ()) if turn.key not in exclude]
         first = 0 if limit is None else max(0, len(turns) - limit)
         if tokens is not None:
             costs = [estimate_tokens(f"{turn.speaker}: {turn.text}\n") for turn in turns]
             first = max(first, first_shown(costs, tokens))
         return tuple(turns[first:])
 
-    async def _open(self, what: str, work: Coroutine[Any, Any, R], otherwise: R) -> R:
+    async def _fail_open(self, what: str, work: Coroutine[Any, Any, R], otherwise: R) -> R:
         try:
             async with asyncio.timeout(self.deadline_s):
                 result = await work
@@ -226,10 +226,10 @@ class MemorySession:
         **more: Any,
     ) -> Retrieval:
         """Retrieve in this scope. ``kinds`` overrides the session's; ``more``: as_of, filter, zone."""
-        asked = {"k": k or self.k, "kinds": self.kinds if kinds is None else kinds, "zone": await self._zone(), **more}
+        args = {"k": k or self.k, "kinds": self.kinds if kinds is None else kinds, "zone": await self._zone(), **more}
         session = self.session if self.recall_from == "session" else None
         where = {**self._scope, "session": session, "exclude": tuple(exclude)}
-        return await self.do(lambda memory: memory.retrieve(query, **where, **asked))
+        return await self.do(lambda memory: memory.retrieve(query, **where, **args))
 
     async def list_turns(self) -> tuple[Turn, ...]:
         """List the turns of this session, without statements."""
@@ -243,13 +243,13 @@ class MemorySession:
 
     async def forget(self, ids: Sequence[str]) -> tuple[ForgetReport | None, list[str]]:
         """Forget these ids. Return the receipt (None if no id is known) and the unknown ids."""
-        known = {id: await self._knows(id) for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)}
-        there, missing = [id for id in known if known[id]], [id for id in known if not known[id]]
-        if not there:
+        known = {id: await self._exists(id) for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)}
+        known_ids, missing = [id for id in known if known[id]], [id for id in known if not known[id]]
+        if not known_ids:
             return None, missing
-        return await self.do(lambda memory: memory.forget(user=self.user, agent=self.agent, ids=there)), missing
+        return await self.do(lambda memory: memory.forget(user=self.user, agent=self.agent, ids=known_ids)), missing
 
-    async def _knows(self, id: str) -> bool:
+    async def _exists(self, id: str) -> bool:
         try:
             await self.do(lambda memory: memory.get(id, user=self.user, agent=self.agent))
         except NotFound:
@@ -348,6 +348,6 @@ def _in_zone(turn: TurnInput, zone: tzinfo | None) -> TurnInput:
     return {**turn, "time": validation.when("time", time, zone).astimezone(zone)}
 
 
-def _one_of(what: str, value: object, allowed: tuple[str, ...]) -> None:
+def _check_choice(what: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ConfigError(f"{what} must be one of {', '.join(allowed)}, got {value!r}")

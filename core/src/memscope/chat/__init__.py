@@ -71,13 +71,13 @@ def start(runtime: Runtime, request: ChatRequest) -> Answer:
 
 
 async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
-    persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, []))
-    least = AssembledContext(render(core, runtime.services.settings.blocks.tokens), left=request.tokens)
-    whole = await answer.spare("recent turns", _assembled(runtime, request, persona, core, least), least)
-    report = await answer.spare("recording", _record(runtime, request.scope, "user", request.text), AddReport())
+    persona, core = await answer.guard("core memory", _persona_and_blocks(runtime, request), (request.persona, []))
+    minimal = AssembledContext(render(core, runtime.services.settings.blocks.tokens), left=request.tokens)
+    whole = await answer.guard("recent turns", _assemble_parts(runtime, request, persona, core, minimal), minimal)
+    report = await answer.guard("recording", _record(runtime, request.scope, "user", request.text), AddReport())
     stored = report.stored
     try:
-        retrieval = await answer.spare("memories", _recall(runtime, request, (*report.keys, *whole.keys)), Retrieval())
+        retrieval = await answer.guard("memories", _recall(runtime, request, (*report.keys, *whole.keys)), Retrieval())
         answer.notes += retrieval.notes
         answer.memories, lines = fit_hits(retrieval, whole.left)
         messages = build_prompt(
@@ -88,23 +88,23 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
             async for piece in pieces:
                 yield piece
         work = _record(runtime, request.scope, "assistant", answer.text)
-        stored += (await answer.spare("recording", work, AddReport())).stored
+        stored += (await answer.guard("recording", work, AddReport())).stored
     finally:  # embed both turns together, after streaming, so that the user does not wait for it
         runtime.work.wake()
         if stored:
             runtime.work.work_for(request.scope.user, stored)
 
 
-async def _assembled(
-    runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], least: AssembledContext
+async def _assemble_parts(
+    runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], minimal: AssembledContext
 ) -> AssembledContext:
-    """Assemble all parts within ``context.budget``; without a budget only add the recent turns to ``least``."""
+    """Assemble all parts within ``context.budget``; without a budget only add the recent turns to ``minimal``."""
     budget, where = runtime.services.settings.context.budget, request.scope
     async with runtime.operation("list"):
         if budget is not None:
             return await assemble(runtime, where, max(1, budget - estimate_tokens(persona or "")), blocks=core)
         recent = await recent_turns(runtime.services.store, where, runtime.services.clock(), request.window)
-        return replace(least, recent=tuple(recent))
+        return replace(minimal, recent=tuple(recent))
 
 
 async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddReport:
@@ -112,7 +112,7 @@ async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddRe
         return await runtime.store_turns([{"role": role, "content": text}], scope)
 
 
-async def _core(runtime: Runtime, request: ChatRequest) -> tuple[str | None, list[Block]]:
+async def _persona_and_blocks(runtime: Runtime, request: ChatRequest) -> tuple[str | None, list[Block]]:
     """Return the persona (by default the block "persona") and the other blocks."""
     blocks = await AsyncBlocks(runtime, request.scope.user, request.scope.agent).list()
     written = {block.label: block.value for block in blocks}.get(PERSONA)

@@ -29,14 +29,14 @@ class Answer:
     ) -> None:
         self.memories: tuple[Hit, ...] = ()
         self.notes: list[str] = []
-        self._said: list[str] = []
+        self._received: list[str] = []
         self._pieces = begin(self)
         self._counting = counting
 
     @property
     def text(self) -> str:
         """The text received so far."""
-        return "".join(self._said)
+        return "".join(self._received)
 
     def __aiter__(self) -> Answer:
         return self
@@ -44,7 +44,7 @@ class Answer:
     async def __anext__(self) -> str:
         with self._counting():
             piece = await anext(self._pieces)
-        self._said.append(piece)
+        self._received.append(piece)
         return piece
 
     def __await__(self) -> Generator[object, None, str]:
@@ -60,11 +60,11 @@ class Answer:
         with self._counting():
             await self._pieces.aclose()
 
-    async def spare(self, what: str, work: Awaitable[T], otherwise: T) -> T:
-        """Await a memory step. If it fails, add a note and return ``otherwise``: the assistant still answers."""
+    async def guard(self, what: str, work: Awaitable[T], fallback: T) -> T:
+        """Await a memory step. If it fails, add a note and return ``fallback``: the assistant still answers."""
         try:
             async with asyncio.timeout(STEP_DEADLINE_S):
                 return await work
         except Exception as error:
             self.notes.append(f"{what}: {error.code if isinstance(error, MemscopeError) else type(error).__name__}")
-            return otherwise
+            return fallback

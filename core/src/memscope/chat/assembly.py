@@ -86,12 +86,12 @@ async def assemble(
         recent = fit_turns([turn for turn in turns if as_of is None or turn.time <= as_of], int(tokens * shares.recent))
         shown = [turn.key for turn in recent]
     summary = await summary_of(runtime.services.store, where)
-    earlier = summary_text(summary, int(tokens * shares.summary)) if _is_news(summary, shown, as_of) else ""
+    earlier = summary_text(summary, int(tokens * shares.summary)) if _adds_turns(summary, shown, as_of) else ""
     used = sum(map(estimate_tokens, (core, named, earlier, _conversation(recent))))
     return AssembledContext(core, named, earlier, tuple(recent), max(0, tokens - used))
 
 
-def _is_news(summary: Insight | None, shown: Collection[str], as_of: datetime | None) -> TypeGuard[Insight]:
+def _adds_turns(summary: Insight | None, shown: Collection[str], as_of: datetime | None) -> TypeGuard[Insight]:
     """Check that the summary covers a turn that is not shown, and no turn after ``as_of``."""
     if summary is None or (as_of is not None and summary.said > as_of):
         return False

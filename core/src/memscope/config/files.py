@@ -87,7 +87,7 @@ def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str
 def _construct(text: str, name: str) -> tuple[object, dict[tuple[str, ...], str]]:
     loader = yaml.SafeLoader(text)
     node = loader.get_single_node()
-    _count(node, name, {})
+    _check_size(node, name, {})
     places = dict(_places(node, name))  # before merge keys (<<) are resolved
     return (loader.construct_document(node) if node else {}), places
 
@@ -100,7 +100,7 @@ def _hint(error: yaml.MarkedYAMLError) -> str:
     return ""
 
 
-def _count(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
+def _check_size(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
     """Count a node and its descendants. Raise ``ConfigError`` for exploding or recursive aliases, and for numbers too
     long to parse."""
     if isinstance(node, yaml.ScalarNode) and node.tag in YAML_NUMBER_TAGS and len(node.value) > MAX_NUMBER_CHARS:
@@ -111,7 +111,7 @@ def _count(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
     if id(node) not in counts:
         counts[id(node)] = MAX_YAML_VALUES + 1  # so that a node inside itself exceeds the limit
         below = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
-        counts[id(node)] = 1 + sum(_count(part, name, counts) for part in below)
+        counts[id(node)] = 1 + sum(_check_size(part, name, counts) for part in below)
     if counts[id(node)] > MAX_YAML_VALUES:
         hint = "aliases (*name) that multiply or contain themselves are refused"
         raise ConfigError(f"{name} stands for more than {MAX_YAML_VALUES:,} values", hint=hint)

@@ -40,17 +40,17 @@ def find_sections(unknown: Collection[str], models: Mapping[str, Model]) -> dict
         return {}
     names = sorted(section_names(models))
     wanted = [name for name in names if any(entry == name or entry.startswith(f"{name.lower()}_") for entry in unknown)]
-    return {name: models.get(name) or _installed(name) for name in wanted}
+    return {name: models.get(name) or _section_model(name) for name in wanted}
 
 
-def _installed(name: str) -> Model:
+def _section_model(name: str) -> Model:
     entries = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
     if len(entries) > 1:
         raise PluginError(f"two plugins bring the section {name!r} of the settings: {', '.join(sorted(entries))}")
-    return next(map(_loaded, entries.values()), UnreadSection)
+    return next(map(_load_model, entries.values()), UnreadSection)
 
 
-def _loaded(entry: EntryPoint) -> Model:
+def _load_model(entry: EntryPoint) -> Model:
     try:
         model = entry.load()
     except (Exception, SystemExit):

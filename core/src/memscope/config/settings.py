@@ -39,7 +39,7 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, SettingsSources, meant, merged, origins, place_of, section
+from memscope.config.sources import Layers, SettingsSources, merged, name_hint, origins, place_of, section
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, MAX_WAIT_S, Speak
@@ -47,28 +47,28 @@ from memscope.text.secrets import SECRET_PATTERNS
 from memscope.validation import Limits, json_object
 
 
-def _listed(value: object) -> object:
+def _parse_list(value: object) -> object:
     """Parse lists in environment variables: "a, b" or '["a", "b"]'."""
     if not isinstance(value, str):
         return value
-    return (
-        _json(value) if value.lstrip().startswith("[") else [part for part in map(str.strip, value.split(",")) if part]
-    )
+    if value.lstrip().startswith("["):
+        return _parse_json(value)
+    return [part for part in map(str.strip, value.split(",")) if part]
 
 
-def _mapping(value: object) -> object:
-    return _json(value) if isinstance(value, str) else value
+def _parse_mapping(value: object) -> object:
+    return _parse_json(value) if isinstance(value, str) else value
 
 
-def _json(value: str) -> object:
+def _parse_json(value: str) -> object:
     try:
         return json.loads(value)
     except RecursionError:
         raise ValueError("is nested too deep") from None
 
 
-def _parameters(value: object) -> object:
-    parameters = _mapping(value)
+def _parse_parameters(value: object) -> object:
+    parameters = _parse_mapping(value)
     return json_object("it", parameters, Limits()) if isinstance(parameters, Mapping) else parameters
 
 
@@ -76,9 +76,9 @@ MAX_REPR_CHARS = 4000
 UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
 log = logging.getLogger("memscope")
 SectionModel = TypeVar("SectionModel", bound=BaseModel)
-Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
-JsonObject: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
+Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
+Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_parse_list)]
+JsonObject: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parse_parameters)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=366 * 24 * 3600)]
 Label: TypeAlias = Annotated[str, Field(pattern=BLOCK_LABEL)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -140,8 +140,8 @@ class BlockSettings(Section):
     """
 
     tokens: Count = 4000
-    shared: Annotated[dict[Label, str], BeforeValidator(_mapping)] = {}
-    maintain: Annotated[tuple[Label, ...], BeforeValidator(_listed)] = ()
+    shared: Annotated[dict[Label, str], BeforeValidator(_parse_mapping)] = {}
+    maintain: Annotated[tuple[Label, ...], BeforeValidator(_parse_list)] = ()
 
 
 class ContextSettings(Section):
@@ -176,7 +176,7 @@ class LimitSettings(Section):
 class RedactionSettings(Section):
     """``mask``: kinds of secrets to mask in everything that is stored (``text/secrets.py``)."""
 
-    mask: Annotated[frozenset[str], BeforeValidator(_listed)] = frozenset()
+    mask: Annotated[frozenset[str], BeforeValidator(_parse_list)] = frozenset()
 
     @field_validator("mask")
     @classmethod
@@ -195,12 +195,12 @@ class ModelSettings(Section):
     base_url: str | None = None
     key: SecretStr | None = None
     key_header: str | None = None
-    headers: Annotated[dict[str, SecretStr], BeforeValidator(_mapping)] | None = None
+    headers: Annotated[dict[str, SecretStr], BeforeValidator(_parse_mapping)] | None = None
     parameters: JsonObject | None = None
     path: str | None = None
     shape: Literal["flat", "dashscope"] | None = None
     structured: Format | None = None
-    languages: Annotated[frozenset[str], BeforeValidator(_listed)] | None = None
+    languages: Annotated[frozenset[str], BeforeValidator(_parse_list)] | None = None
     query_prefix: str | None = None
     deadline_s: Seconds | None = None
     query_deadline_s: Seconds | None = None
@@ -365,12 +365,12 @@ def load(
         return source
     sources, more = SettingsSources.read(source, environ), sections or {}
     unknown = sources.unknown(Settings)
-    schema = _extended(tuple(find_sections(unknown, more).items()))
+    schema = _with_sections(tuple(find_sections(unknown, more).items()))
     layers = sources.layers(schema)
     try:
         settings = schema.model_validate(merged(layers))
     except ValidationError as error:
-        raise _explained(error, layers, schema, section_names(more)) from None
+        raise _config_error(error, layers, schema, section_names(more)) from None
     for file, layer in sources.files:
         trust.check(file, layer)
         log.info("settings are read from %s", trust.describe(file))
@@ -379,22 +379,22 @@ def load(
 
 
 @cache
-def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Settings]:
+def _with_sections(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Settings]:
     """Extend ``Settings`` with these sections. Cached because settings of different classes are never equal."""
     fields: dict[str, Any] = {name: (model, ...) for name, model in sections}
     return create_model("Settings", __base__=Settings, **fields) if fields else Settings
 
 
-def _explained(
+def _config_error(
     error: ValidationError, layers: Layers, schema: type[BaseModel], sections: Collection[str]
 ) -> ConfigError:
     """Convert the first error, unknown names before wrong values, with its place but never with its value."""
     complaints = error.errors(include_url=False, include_input=False, include_context=False)
     first = min(complaints, key=lambda complaint: complaint["type"] not in UNKNOWN_NAME_ERRORS)
     path = tuple(str(part) for part in first["loc"])
-    name = ".".join(path)
+    name, place = ".".join(path), place_of(path, *layers)
     if first["type"] in UNKNOWN_NAME_ERRORS:
         known = {*section(schema, path[:-1]).model_fields, *(sections if len(path) == 1 else ())}
-        return ConfigError(f"{place_of(path, *layers)}: there is no setting {name[:80]!r}", hint=meant(path[-1], known))
+        return ConfigError(f"{place}: there is no setting {name[:80]!r}", hint=name_hint(path[-1], known))
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return ConfigError(f"{place_of(path, *layers)}: {name} {message}")
+    return ConfigError(f"{place}: {name} {message}")

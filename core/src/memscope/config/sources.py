@@ -76,28 +76,28 @@ class SettingsSources:
 
     files: tuple[tuple[SettingsFile, Layer], ...]  # weakest first
     environ: Mapping[str, str]
-    given: Layer
+    arguments: Layer
 
     @classmethod
     def read(cls, source: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> SettingsSources:
         files = find(source if isinstance(source, str | Path) else None, environ)
-        arguments: Mapping[Any, Any] = source if isinstance(source, Mapping) else {}
-        if odd := [type(name).__name__ for name in arguments if not isinstance(name, str)]:
+        mapping_source: Mapping[Any, Any] = source if isinstance(source, Mapping) else {}
+        if odd := [type(name).__name__ for name in mapping_source if not isinstance(name, str)]:
             raise ConfigError(f"settings argument: the name of a setting is text, not {odd[0]}")
-        places: dict[Path_, str] = {(name,): "settings argument" for name in arguments}
+        places: dict[Path_, str] = {(name,): "settings argument" for name in mapping_source}
         layers = tuple((file, Layer(*parse(file))) for file in files)
-        return cls(layers, environ, Layer(dict(arguments), places))
+        return cls(layers, environ, Layer(dict(mapping_source), places))
 
     def unknown(self, schema: type[BaseModel]) -> set[str]:
         """Return the names and variables that ``schema`` lacks; variables in lower case without prefix."""
         variables = {name for name, _, _ in _variables(self.environ) if variable_path(name, schema) is None}
         named = {str(name) for _, layer in self.files for name in layer.values}
-        return {*named, *self.given.values, *variables} - schema.model_fields.keys()
+        return {*named, *self.arguments.values, *variables} - schema.model_fields.keys()
 
     def layers(self, schema: type[BaseModel]) -> Layers:
         files = [layer for _, layer in self.files]
         files[:-1] = [_keep_keys_apart(layer, files[-1]) for layer in files[:-1]]
-        return *files, _environment(self.environ, schema), self.given
+        return *files, _environment(self.environ, schema), self.arguments
 
 
 def _keep_keys_apart(weak: Layer, strong: Layer) -> Layer:
@@ -138,7 +138,7 @@ def _holds(values: Any, path: Path_) -> bool:
     return True
 
 
-def meant(name: str, known: Collection[str]) -> str:
+def name_hint(name: str, known: Collection[str]) -> str:
     """Return a hint for an unknown name: the successor of a MemoryScope 0.1 setting, else the nearest known name."""
     successor = _successors().get(name.removeprefix(ENVIRONMENT_PREFIX).lower())
     return f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
@@ -173,7 +173,7 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
         path = variable_path(name, schema)
         if path is None:
             known = [ENVIRONMENT_PREFIX + "__".join(path).upper() for path in fields(schema)]
-            raise ConfigError(f"{variable} is no setting", hint=meant(variable, known))
+            raise ConfigError(f"{variable} is no setting", hint=name_hint(variable, known))
         layer.put(path, value, variable)
     if environ.get("MEMSCOPE_NO_PLUGINS", "") not in ("", "0", "false"):
         layer.put(("plugins", "allow"), (), "MEMSCOPE_NO_PLUGINS")

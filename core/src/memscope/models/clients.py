@@ -22,7 +22,7 @@ from memscope.models.endpoint import PATHS, Endpoint, Format
 from memscope.models.http import Http, NotUnderstood
 from memscope.models.retry import Caller
 from memscope.models.structured_output import (
-    EMPTY,
+    EMPTY_REPLY,
     TRY_ANOTHER,
     check_finish,
     first_choice,
@@ -91,7 +91,7 @@ class OpenAIChat(_Client):
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         self._format = endpoint.structured
-        self._sure = False
+        self._format_confirmed = False
 
     async def chat(
         self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
@@ -122,14 +122,14 @@ class OpenAIChat(_Client):
             except NotUnderstood as error:
                 refused = refused or error
                 continue
-            self._format, self._sure = format_, True
+            self._format, self._format_confirmed = format_, True
             return self._read(payload, spent, schema, format_)
         assert refused is not None
         raise refused
 
     def _formats(self) -> Sequence[Format]:
         """Return the formats to try. Once a format worked, only that one: else any bad request is sent three times."""
-        return (self._format,) if self._sure else OUTPUT_FORMATS[OUTPUT_FORMATS.index(self._format) :]
+        return (self._format,) if self._format_confirmed else OUTPUT_FORMATS[OUTPUT_FORMATS.index(self._format) :]
 
     def _request(
         self, messages: Sequence[Message], schema: type[BaseModel], format_: Format
@@ -152,7 +152,7 @@ class OpenAIChat(_Client):
             return Reply(text, parse(text, schema), finish, spent)
         except ModelReplyError:
             if format_ == "json_schema":  # accepted but not obeyed: put the schema into the prompt from now on
-                self._format, self._sure = "json_object", False
+                self._format, self._format_confirmed = "json_object", False
             raise
 
     async def _pieces(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
@@ -213,10 +213,10 @@ class OpenAIEmbedder(_Client):
     async def _batch(self, texts: list[str]) -> NDArray[np.float32]:
         payload, _ = await self._post({"input": texts, **self.endpoint.parameters}, sum(map(len, texts)))
         rows = read_vectors(payload, len(texts))
-        self._fit(rows.shape[1])
+        self._check_dims(rows.shape[1])
         return rows
 
-    def _fit(self, dims: int) -> None:
+    def _check_dims(self, dims: int) -> None:
         if not self._space.dims:
             self._space = VectorSpace(self.endpoint.model, dims)
         if dims != self._space.dims:
@@ -259,7 +259,7 @@ def _counted(characters: int) -> Iterator[Usage]:
 
 async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
     """Yield the text of a stream's events. Raise ``ModelReplyError`` at the end if the reply is incomplete."""
-    finish, refusal, said_nothing = None, None, True
+    finish, refusal, is_empty = None, None, True
     async for event in events:
         _add_tokens(spent, event.get("usage"))
         if not event.get("choices"):
@@ -269,11 +269,11 @@ async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIt
         refusal = refusal or message.get("refusal")
         finish = choice.get("finish_reason") or finish
         if text := text_of(message.get("content")):
-            said_nothing = said_nothing and not text.strip()
+            is_empty = is_empty and not text.strip()
             yield text
     check_finish(finish, refusal)
-    if said_nothing:
-        raise ModelReplyError(EMPTY, hint=TRY_ANOTHER)
+    if is_empty:
+        raise ModelReplyError(EMPTY_REPLY, hint=TRY_ANOTHER)
 
 
 def _add_tokens(spent: Usage, usage: Any) -> None:

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def batches(texts: Sequence[str], most: int, tokens: int) -> Iterator[list[str]]:
-    """Split ``texts`` into batches of at most ``most`` texts and about ``tokens``; a longer text is sent alone."""
+def batches(texts: Sequence[str], max_texts: int, tokens: int) -> Iterator[list[str]]:
+    """Split ``texts`` into batches of ``max_texts`` texts and about ``tokens``; a longer text is sent alone."""
     batch: list[str] = []
-    held = 0
+    batch_tokens = 0
     for text in texts:
         size = estimate_tokens(text)
-        if batch and (len(batch) == most or held + size > tokens):
+        if batch and (len(batch) == max_texts or batch_tokens + size > tokens):
             yield batch
-            batch, held = [], 0
+            batch, batch_tokens = [], 0
         batch.append(text)
-        held += size
+        batch_tokens += size
     if batch:
         yield batch
 

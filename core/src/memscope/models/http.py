@@ -101,7 +101,7 @@ class Http:
             async for event in _library().EventSource(answer, max_event_size=self.endpoint.reply_bytes):
                 if event.data.strip() == "[DONE]":
                     return
-                yield self._sound(_loads(event.data))
+                yield self._check_object(_loads(event.data))
 
     async def close(self) -> None:
         """Close the connections of all running event loops."""
@@ -142,15 +142,15 @@ class Http:
     def _object(self, answer: httpx2.Response, raw: bytes) -> dict[str, Any]:
         text = raw.decode("utf-8", "replace").strip()
         if not answer.is_success:
-            raise self._refusal(answer.status_code, answer.headers, text)
+            raise self._status_error(answer.status_code, answer.headers, text)
         if text[:1] == "<" or "html" in answer.headers.get("content-type", ""):
             raise ModelReplyError("the endpoint answered with a web page", hint=WRONG_URL)
         value = _loads(text)
         if value is None and text[:1] in ("{", "["):
             raise ModelUnavailable("the endpoint's reply broke off", hint="try again")
-        return self._sound(value)
+        return self._check_object(value)
 
-    def _sound(self, value: Any) -> dict[str, Any]:
+    def _check_object(self, value: Any) -> dict[str, Any]:
         """Return ``value`` if it is an object without an error; some servers report errors with status 200."""
         if not isinstance(value, dict):
             raise ModelReplyError("the endpoint's answer is not a JSON object", hint=WRONG_URL)
@@ -158,10 +158,10 @@ class Http:
         if error:
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise self._refusal(status, {}, json.dumps(error, ensure_ascii=False))
+            raise self._status_error(status, {}, json.dumps(error, ensure_ascii=False))
         return value
 
-    def _refusal(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
+    def _status_error(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
         """Map an error status to an exception. Only ``detail`` has the server's text, which may quote the prompt."""
         secret = self.endpoint.secret
         detail = (text.replace(secret, "***") if secret else text)[:MAX_DETAIL_CHARS]

@@ -43,7 +43,7 @@ MAX_CACHED_QUERIES = 1024
 MODEL_FOLDER_HINT = (
     "download it where there is a network, and set embedding.parameters.specific_model_path to its folder"
 )
-SUGGESTED = "for example BAAI/bge-small-en-v1.5; fastembed's documentation lists them"
+NAME_HINT = "for example BAAI/bge-small-en-v1.5; fastembed's documentation lists them"
 
 
 class FastEmbedder:
@@ -69,7 +69,7 @@ class FastEmbedder:
         self._lock = threading.Lock()  # guards _loading; taken on event loops, so never held long
         self._running = threading.Lock()  # one inference at a time: each uses all its threads
         self._loading: Future[Any] | None = None
-        self._begun = 0.0
+        self._load_started = 0.0
         self._pid = os.getpid()
 
     @property
@@ -84,7 +84,7 @@ class FastEmbedder:
     async def prepare(self) -> None:
         """Start loading the model and wait up to ``query_deadline_s``: a cached model loads within seconds."""
         loading = asyncio.wrap_future(self._load())
-        left = self._begun + self._query_deadline_s - time.monotonic()
+        left = self._load_started + self._query_deadline_s - time.monotonic()
         await asyncio.wait([loading], timeout=max(left, 0.0))
         if loading.done():
             loading.exception()  # mark it as retrieved; the call that needs the model raises it
@@ -143,9 +143,9 @@ class FastEmbedder:
             if (
                 loading is None
                 or self._pid != os.getpid()
-                or (failed and time.monotonic() - self._begun > RELOAD_AFTER_S)
+                or (failed and time.monotonic() - self._load_started > RELOAD_AFTER_S)
             ):
-                self._loading, self._begun, self._pid = Future(), time.monotonic(), os.getpid()
+                self._loading, self._load_started, self._pid = Future(), time.monotonic(), os.getpid()
                 threading.Thread(target=self._fill, args=(self._loading,), daemon=True, name="memscope-model").start()
             assert self._loading is not None
             return self._loading
@@ -154,23 +154,23 @@ class FastEmbedder:
         name = self._space.model
         log.info("loading the local model %s (on first use it is downloaded, which may take minutes)", name)
         try:
-            model = _loaded(name, self._parameters)
+            model = _create_model(name, self._parameters)
         except ModelError as error:
             log.warning("%s", error)
             loading.set_exception(error)
         else:
-            log.info("the local model %s is loaded (%.1f s)", name, time.monotonic() - self._begun)
+            log.info("the local model %s is loaded (%.1f s)", name, time.monotonic() - self._load_started)
             loading.set_result(model)
 
 
-def _loaded(name: str, parameters: dict[str, Json]) -> Any:
+def _create_model(name: str, parameters: dict[str, Json]) -> Any:
     try:
         from fastembed import TextEmbedding
 
         known = [model["model"] for model in TextEmbedding.list_supported_models()]
         if name.lower() not in map(str.lower, known):
             near = nearest(name, known)
-            raise ModelRejected(f"fastembed has no model {name!r}", hint=near if near.startswith("did") else SUGGESTED)
+            raise ModelRejected(f"fastembed has no model {name!r}", hint=near if near.startswith("did") else NAME_HINT)
         return TextEmbedding(name, **parameters)
     except ModelError:
         raise

@@ -32,26 +32,26 @@ class PerLoop(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+        self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def get(self) -> T:
         loop = asyncio.get_running_loop()
         with self._lock:
-            if loop not in self._made:
-                for old in [old for old in self._made if old.is_closed()]:
-                    del self._made[old]  # its value refers to the loop, so the weak key never expires
-                self._made[loop] = self._make()
-            return self._made[loop]
+            if loop not in self._values:
+                for old in [old for old in self._values if old.is_closed()]:
+                    del self._values[old]  # its value refers to the loop, so the weak key never expires
+                self._values[loop] = self._make()
+            return self._values[loop]
 
     def here(self, *, keep: bool = True) -> T | None:
         """Return the entry of the running event loop, None if it has none. Without ``keep``, remove it."""
         with self._lock:
-            return (self._made.get if keep else self._made.pop)(asyncio.get_running_loop(), None)
+            return (self._values.get if keep else self._values.pop)(asyncio.get_running_loop(), None)
 
     def take(self) -> list[tuple[asyncio.AbstractEventLoop, T]]:
         with self._lock:
-            taken = list(self._made.items())
-            self._made.clear()
+            taken = list(self._values.items())
+            self._values.clear()
         return taken
 
 
@@ -62,26 +62,26 @@ class Breaker:
         self.failures, self.seconds = failures, seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._row = 0
-        self._closed_until = 0.0
+        self._failed_in_row = 0
+        self._open_until = 0.0
 
     def check(self) -> None:
         """Raise ``ModelUnavailable`` while the breaker is open."""
         with self._lock:
-            wait = self._closed_until - self._clock()
-            if wait <= 0 and self._row >= self.failures:
-                self._closed_until = self._clock() + self.seconds
+            wait = self._open_until - self._clock()
+            if wait <= 0 and self._failed_in_row >= self.failures:
+                self._open_until = self._clock() + self.seconds
         if wait > 0:
             message = f"not asked, since the last {self.failures} calls or more failed"
             raise ModelUnavailable(message, hint=f"next try in {wait:.0f} s", retry_after=wait)
 
     def record(self, well: bool) -> None:
         with self._lock:
-            self._row = 0 if well else self._row + 1
+            self._failed_in_row = 0 if well else self._failed_in_row + 1
             if well:
-                self._closed_until = 0.0
-            elif self._row >= self.failures:
-                self._closed_until = self._clock() + self.seconds
+                self._open_until = 0.0
+            elif self._failed_in_row >= self.failures:
+                self._open_until = self._clock() + self.seconds
 
 
 class Deadline:
@@ -107,7 +107,7 @@ class Deadline:
         if expired:  # raised outside the except clause, so that the error has no context
             raise ModelTimeout(f"no answer within {self.seconds:g} s", hint="try again, or raise deadline_s")
 
-    async def over(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
+    async def iterate(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Yield the items, waiting for each no longer than the remaining time."""
         async with aclosing(items):
             while True:
@@ -141,8 +141,8 @@ class Caller:
 
         Exponential backoff with jitter, and never shorter than the server's ``Retry-After``.
         """
-        longest = min(MAX_PAUSE_S, self.endpoint.first_pause_s * 2 ** (attempt - 1))
-        pause = max(error.retry_after or 0.0, random.uniform(longest / 2, longest))
+        max_pause = min(MAX_PAUSE_S, self.endpoint.first_pause_s * 2 ** (attempt - 1))
+        pause = max(error.retry_after or 0.0, random.uniform(max_pause / 2, max_pause))
         if attempt >= self.endpoint.attempts or pause >= left:
             raise error
         return pause
@@ -154,7 +154,7 @@ class Caller:
             for attempt in count(1):
                 started = False
                 try:
-                    async with aclosing(deadline.over(work())) as items:
+                    async with aclosing(deadline.iterate(work())) as items:
                         async for item in items:
                             started = True
                             yield item

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="BaseModel")
 
 MAX_REPLY_CHARS = 1_000_000
-_MOST_VALUES = 100  # top-level JSON values in a reply
-EMPTY = "the reply is empty"
+_MAX_TOP_VALUES = 100  # top-level JSON values in a reply
+EMPTY_REPLY = "the reply is empty"
 TRY_ANOTHER = "try again, or another model"
 FINISHED = ("stop", "tool_calls")
-_PROBLEMS = 5  # validation errors reported to the model
+_MAX_PROBLEMS = 5  # validation errors reported to the model
 _JSON_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"])')
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.S)  # an unclosed string runs to the end of the text
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
-_NOT_STRICT = frozenset(
+_UNSUPPORTED_KEYWORDS = frozenset(
     "title default examples minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf pattern"
     " format minItems maxItems uniqueItems".split()
 )
@@ -55,7 +55,7 @@ def read_choice(payload: Mapping[str, Any]) -> tuple[str, str]:
     check_finish(choice.get("finish_reason"), message.get("refusal"))
     text = text_of(message.get("content"))
     if not text.strip():
-        raise ModelReplyError(EMPTY, hint=TRY_ANOTHER)
+        raise ModelReplyError(EMPTY_REPLY, hint=TRY_ANOTHER)
     return text, choice["finish_reason"]
 
 
@@ -97,39 +97,39 @@ def parse(text: str, schema: type[M]) -> M:
         raise ModelReplyError(f"the reply is longer than {MAX_REPLY_CHARS} characters", detail="the reply is too long")
     objects = [value for value in _values(text) if isinstance(value, dict)]
     if not objects:
-        raise _wrong(schema, "there is no complete JSON object in the reply")
-    outcomes = [_validated(value, schema) for value in objects]
+        raise _reply_error(schema, "there is no complete JSON object in the reply")
+    outcomes = [_validate(value, schema) for value in objects]
     fitting = [value for value in outcomes if not isinstance(value, str)]
     if not fitting:
-        raise _wrong(schema, next(problem for problem in outcomes if isinstance(problem, str)))
+        raise _reply_error(schema, next(problem for problem in outcomes if isinstance(problem, str)))
     if any(value != fitting[0] for value in fitting[1:]):
-        raise _wrong(schema, "the reply holds several different objects")
+        raise _reply_error(schema, "the reply holds several different objects")
     return fitting[0]
 
 
-def _wrong(schema: type[BaseModel], problem: str) -> ModelReplyError:
+def _reply_error(schema: type[BaseModel], problem: str) -> ModelReplyError:
     return ModelReplyError(f"the reply is no {schema.__name__}", hint=TRY_ANOTHER, detail=problem)
 
 
-def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
+def _validate(value: dict[str, Any], schema: type[M]) -> M | str:
     """Return the model instance, or a description of the error. A missing list is an error, not an empty list."""
     from pydantic import ValidationError
 
     try:
         reply = schema.model_validate(value)
-        missing = [name for name in _lists(schema) if name not in reply.model_fields_set]
+        missing = [name for name in _list_fields(schema) if name not in reply.model_fields_set]
         return f"{missing[0]}: Field required" if missing else reply
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False, include_input=False)
     except RecursionError:
         return "the object is nested too deeply"
-    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems[:_PROBLEMS])
+    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems[:_MAX_PROBLEMS])
 
 
 def _values(text: str) -> list[Json]:
     """Return all top-level JSON values in ``text``, ignoring prose; none if one of them is broken."""
     text = text.strip().removeprefix("\ufeff")
-    whole = _at(text, 0)
+    whole = _decode_at(text, 0)
     if whole and not text[whole[1] :].strip():
         return [whole[0]]
     if not _JSON_START.match(text):
@@ -141,15 +141,15 @@ def _scan(text: str) -> list[Json]:
     values: list[Json] = []
     start = _JSON_START.search(text)
     while start:
-        value = _at(text, start.start())
-        if not value or len(values) == _MOST_VALUES:
+        value = _decode_at(text, start.start())
+        if not value or len(values) == _MAX_TOP_VALUES:
             return []  # do not search inside a broken value, which may be truncated
         values.append(value[0])
         start = _JSON_START.search(text, value[1])
     return values
 
 
-def _at(text: str, start: int) -> tuple[Json, int] | None:
+def _decode_at(text: str, start: int) -> tuple[Json, int] | None:
     """Return the value at ``start`` and its end; None if it is incomplete or invalid."""
     with suppress(ValueError, RecursionError):
         return _DECODER.raw_decode(text, start)
@@ -169,19 +169,19 @@ def _without_thoughts(text: str) -> str:
     return "" if _THOUGHT.match(text) else text
 
 
-def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _reject_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("a name is given twice")
     return value
 
 
-def _refuse(constant: str) -> Json:
+def _reject_constant(constant: str) -> Json:
     raise ValueError("not a JSON number")
 
 
 # Allows raw newlines in strings; refuses NaN and duplicate names, which are ambiguous.
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant)
 
 
 # ----------------------------------------------------------------------------------------------------- request's schema
@@ -190,7 +190,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constan
 @lru_cache(128)
 def json_schema(schema: type[BaseModel]) -> dict[str, Any]:
     """Return a schema for strict endpoints: all fields required, no others allowed, limits left to ``parse``."""
-    strict: dict[str, Any] = _strict(schema.model_json_schema())
+    strict: dict[str, Any] = _to_strict(schema.model_json_schema())
     return strict
 
 
@@ -199,30 +199,30 @@ def schema_text(schema: type[BaseModel]) -> str:
     return json.dumps(json_schema(schema), ensure_ascii=False, separators=(",", ":"))
 
 
-def _strict(node: Any) -> Any:
+def _to_strict(node: Any) -> Any:
     if isinstance(node, list):
-        return [_strict(item) for item in node]
+        return [_to_strict(item) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
         return {"$ref": node["$ref"]}  # strict endpoints allow no siblings
     copied = {
-        name: _named(value) if name in ("properties", "$defs") else _strict(value)
+        name: _strict_members(value) if name in ("properties", "$defs") else _to_strict(value)
         for name, value in node.items()
-        if name not in _NOT_STRICT
+        if name not in _UNSUPPORTED_KEYWORDS
     }
     if "properties" in copied:
         copied |= {"required": list(copied["properties"]), "additionalProperties": False}
     return copied
 
 
-def _named(members: Mapping[str, Any]) -> dict[str, Any]:
+def _strict_members(members: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the members of ``properties``, whose names are fields even if called "title" or "format"."""
-    return {name: _strict(member) for name, member in members.items()}
+    return {name: _to_strict(member) for name, member in members.items()}
 
 
 @lru_cache(128)
-def _lists(schema: type[BaseModel]) -> tuple[str, ...]:
+def _list_fields(schema: type[BaseModel]) -> tuple[str, ...]:
     properties = schema.model_json_schema().get("properties", {})
     return tuple(name for name, property_ in properties.items() if property_.get("type") == "array")
 

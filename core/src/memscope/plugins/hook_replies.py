@@ -58,58 +58,58 @@ def _owner(scope: Scope) -> tuple[str, str | None]:
 def _retrieve(original: Any, reply: Any, limits: Limits) -> None:
     if type(reply) is not type(original) or type(reply.scope) is not Scope:
         raise InputError(f"{type(reply).__name__} instead of a {type(original).__name__}")
-    _narrowed(original.scope, reply.scope)
+    _check_scope(original.scope, reply.scope)
     validation.text("query", reply.text, limits.query)
     validation.count("k", reply.k, limits.k)
-    _same("exclude", reply.exclude, frozenset(validation.ids("exclude", reply.exclude)))
-    _same("kinds", reply.kinds, validation.kinds(reply.kinds))
-    _filter(reply.filter)
+    _check_valid("exclude", reply.exclude, frozenset(validation.ids("exclude", reply.exclude)))
+    _check_valid("kinds", reply.kinds, validation.kinds(reply.kinds))
+    _check_filter(reply.filter)
     for name in ("now", "as_of"):
-        _time(name, getattr(reply, name))
+        _check_time(name, getattr(reply, name))
 
 
 def _forget(original: Select, reply: Any, limits: Limits) -> None:
     if type(reply) is not Select:
         raise InputError(f"{type(reply).__name__} instead of a Select")
-    _narrowed(Scope(original.user, original.agent, original.session), Scope(reply.user, reply.agent, reply.session))
-    _same("kinds", reply.kinds, validation.kinds(reply.kinds))
+    _check_scope(Scope(original.user, original.agent, original.session), Scope(reply.user, reply.agent, reply.session))
+    _check_valid("kinds", reply.kinds, validation.kinds(reply.kinds))
     if reply.ids is not None:
-        _same("ids", reply.ids, frozenset(validation.ids("ids", reply.ids)))
+        _check_valid("ids", reply.ids, frozenset(validation.ids("ids", reply.ids)))
     if reply.text is not None:
         validation.text("text", reply.text, limits.query)
     if reply.period is not None:
-        _same("period", reply.period, Interval(reply.period.start, reply.period.end))
+        _check_valid("period", reply.period, Interval(reply.period.start, reply.period.end))
         validation.period(reply.period, None)
-    _filter(reply.filter)
+    _check_filter(reply.filter)
     for name in ("name", "namespace"):
         if getattr(reply, name) is not None:
             validation.identifier(name, getattr(reply, name))
     for name in ("expired_by", "live_at"):
-        _time(name, getattr(reply, name))
+        _check_time(name, getattr(reply, name))
     validation.choice("current", reply.current, True, False)
 
 
-def _narrowed(original: Scope, reply: Scope) -> None:
+def _check_scope(original: Scope, reply: Scope) -> None:
     pairs = ((original.agent, reply.agent), (original.session, reply.session))
     if reply.user != original.user or any(before is not None and after != before for before, after in pairs):
         raise InputError("another user, agent or session", hint="a scope may only be narrowed")
     validation.scope(reply.user, reply.agent, reply.session)
 
 
-def _same(name: str, value: object, valid: object) -> None:
+def _check_valid(name: str, value: object, valid: object) -> None:
     if type(value) is not type(valid) or value != valid:
         raise InputError(f"{name} is no {type(valid).__name__}")
 
 
-def _filter(value: object) -> None:
+def _check_filter(value: object) -> None:
     if value is not None and not isinstance(value, Mapping):
         raise InputError("filter is no mapping")
     validation.filter(value)
 
 
-def _time(name: str, value: object) -> None:
+def _check_time(name: str, value: object) -> None:
     if value is not None:
-        _same(name, value, zoned(name, value))
+        _check_valid(name, value, zoned(name, value))
 
 
 _CHECKS: Mapping[str, Callable[[Any, Any, Limits], None]] = {

@@ -43,7 +43,7 @@ HOOK_PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
 REGISTRIES: tuple[RegistryKind, ...] = get_args(RegistryKind)
 # Registrations that apply to all memories of the process, not only to the one that loaded the plugin.
-_FOR_THE_PROCESS: Mapping[RegistryKind, Callable[[str, object, str], None]] = {
+_PROCESS_WIDE: Mapping[RegistryKind, Callable[[str, object, str], None]] = {
     "languages": languages.register, "recognisers": recognisers.register, "tools": register_tool,
 }  # fmt: skip
 log = logging.getLogger("memscope")
@@ -100,35 +100,35 @@ class Plugins:
         for plugin in extra:
             self._add(plugin, _name(plugin))
         self._check_required()
-        for kind, register in _FOR_THE_PROCESS.items():
+        for kind, register in _PROCESS_WIDE.items():
             for name, registration in self._registries[kind].entries.items():
                 plugin = self._listed[registration.plugin]
                 register(name, registration.what, f"{plugin.file}:{plugin.name}")
         operations = (f"{HOOK_PREFIX}before", f"{HOOK_PREFIX}after")
-        self._operations = {name: self._calls(name) for name in vars(hookspecs) if name.startswith(operations)}
+        self._operations = {name: self._hook_calls(name) for name in vars(hookspecs) if name.startswith(operations)}
 
     # ---- loading
 
     def _load(self, entry: EntryPoint) -> None:
         origin = (entry.dist.metadata["Name"], entry.dist.version) if entry.dist else ()
         about = Plugin(entry.name, "loaded", *origin)
-        if reason := self._unwanted(entry.name):
+        if reason := self._block_reason(entry.name):
             self._listed[entry.name] = replace(about, state="blocked", reason=reason)
         elif entry.name in self._listed:
             name, owner = f"{entry.name} ({entry.value})", self._listed[entry.name].distribution
             reason = f"{owner or 'another plugin'} has the name {entry.name!r}"
             self._listed[name] = replace(about, name=name, state="broken", reason=reason)
         else:
-            self._try(entry, about)
+            self._load_entry_point(entry, about)
 
-    def _try(self, entry: EntryPoint, about: Plugin) -> None:
+    def _load_entry_point(self, entry: EntryPoint, about: Plugin) -> None:
         try:
             self._add(entry.load(), entry.name, about)
         except (Exception, SystemExit) as error:
             self._listed[entry.name] = replace(about, state="broken", reason=one_line(error))
             log.warning("plugin %r cannot be loaded: %s (memscope plugins shows why)", entry.name, type(error).__name__)
 
-    def _unwanted(self, name: str) -> str:
+    def _block_reason(self, name: str) -> str:
         if name in self._choice.block:
             return "plugins.block names it"
         if self._choice.allow is not None and name not in self._choice.allow:
@@ -141,8 +141,8 @@ class Plugins:
             raise PluginError(f"two plugins are named {name!r}", hint="give one of them another name")
         try:
             self._hooks.register(plugin, name)
-            hooks = self._checked(plugin, name)
-            self._take_registrations(name)
+            hooks = self._check_hooks(plugin, name)
+            self._collect_registrations(name)
         except (Exception, SystemExit) as error:
             self._remove(name)
             if isinstance(error, pluggy.PluginValidationError):  # such as an unknown argument of a hook
@@ -151,7 +151,7 @@ class Plugins:
         self._listed[name] = replace(about or Plugin(name, "loaded"), file=_file(plugin), hooks=hooks,
                                      adapters=self._registries["adapters"].names_of(name))  # fmt: skip
 
-    def _checked(self, plugin: object, name: str) -> tuple[str, ...]:
+    def _check_hooks(self, plugin: object, name: str) -> tuple[str, ...]:
         """Return the names of the plugin's hooks. Raise ``PluginError`` if one is unknown or cannot be called."""
         callers = sorted(self._hooks.get_hookcallers(plugin) or (), key=lambda caller: caller.name)
         for caller in callers:
@@ -165,7 +165,7 @@ class Plugins:
                 raise PluginError(f"plugin {name!r}: {caller.name} is async", hint="registration is sync")
         return tuple(caller.name for caller in callers)
 
-    def _take_registrations(self, plugin: str) -> None:
+    def _collect_registrations(self, plugin: str) -> None:
         for kind, registry in self._registries.items():
             for impl in getattr(self._hooks.hook, f"{HOOK_PREFIX}register_{kind}").get_hookimpls():
                 if impl.plugin_name == plugin:
@@ -284,7 +284,7 @@ class Plugins:
             reply = _call(impl, arguments)
             return await reply if inspect.isawaitable(reply) else reply
 
-    def _calls(self, hook: str) -> list[tuple[pluggy.HookImpl, tuple[str, ...]]]:
+    def _hook_calls(self, hook: str) -> list[tuple[pluggy.HookImpl, tuple[str, ...]]]:
         caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
         parameters = caller.spec.argnames if caller.spec else ()
         return [(impl, tuple(parameters)) for impl in _in_order(caller)]

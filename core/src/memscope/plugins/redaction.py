@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 IDS = frozenset({"key", "id", "ids", "name", "namespace", "label", "origin", "superseded_by", "sources"})
 PLAIN = frozenset({"role", "author", "kind", "scope", "speaker"})  # neither ids nor free text
 #: Parts of ids that are not secrets: UUIDs, and long numbers such as messengers use for users and threads.
-NUMBERING = re.compile(rf"{UUID}|(?<!\d)\d{{13,}}(?!\d)")
-OFTEN_USERS = frozenset({"email"})  # kinds allowed in user ids: many applications use e-mail addresses
+NOT_SECRET = re.compile(rf"{UUID}|(?<!\d)\d{{13,}}(?!\d)")
+KINDS_ALLOWED_IN_USERS = frozenset({"email"})  # many applications use e-mail addresses as user ids
 
 
 class Redaction:
@@ -48,7 +48,7 @@ class Redaction:
 
     def __init__(self, kinds: frozenset[str]) -> None:
         self.kinds = kinds
-        self._behind: Store | None = None
+        self._store: Store | None = None
 
     @property
     def hooks(self) -> tuple[Redaction, ...]:
@@ -74,14 +74,14 @@ class Redaction:
         return self.texts(record, tag)
 
     def check_scope(self, scope: Scope) -> None:
-        self.check("user", scope.user, self.kinds - OFTEN_USERS)
+        self.check("user", scope.user, self.kinds - KINDS_ALLOWED_IN_USERS)
         self.check("agent", scope.agent)
         self.check("session", scope.session)
 
     def check(self, what: str, ids: str | Sequence[str] | None, kinds: frozenset[str] | None = None) -> None:
         """Raise ``InputError`` if one of the ids contains a secret."""
         for id in (ids,) if isinstance(ids, str) else ids or ():
-            if kind := next(find(NUMBERING.sub("", id), self.kinds if kinds is None else kinds), None):
+            if kind := next(find(NOT_SECRET.sub("", id), self.kinds if kinds is None else kinds), None):
                 message = f"{what} seems to contain a secret: {kind.replace('_', ' ')}"
                 raise InputError(message, hint="ids are stored unmasked; choose another one, or change redaction.mask")
 
@@ -96,13 +96,13 @@ class Redaction:
 
     def store(self, store: Store) -> Store:
         """Wrap the store in a ``RedactingStore``, unless there is nothing to mask."""
-        self._behind = store
+        self._store = store
         return cast("Store", RedactingStore(store, self)) if self.kinds else store
 
     async def tag(self) -> Tag:
         """Return a function from name to tag: 4 hex digits keyed with the store's secret, too few to recover a name."""
-        assert self._behind is not None
-        secret = await self._behind.secret()
+        assert self._store is not None
+        secret = await self._store.secret()
         return lambda name: digest(secret, "redacted", name).hex()[:4]
 
     def value(self, value: Any) -> Any:
@@ -164,7 +164,7 @@ def secrets_in(value: Any, kinds: Set[str] = frozenset(SECRET_KINDS)) -> set[str
 
 def _in_ids(ids: str | Sequence[str] | None, kinds: Set[str]) -> set[str]:
     several = (ids,) if isinstance(ids, str) else ids or ()
-    return set().union(*(find(NUMBERING.sub("", id), kinds) for id in several))
+    return set().union(*(find(NOT_SECRET.sub("", id), kinds) for id in several))
 
 
 class RedactingStore:
