@@ -130,7 +130,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
         assert (await store.stats()).turns == 0
 
     async def test_a_new_session_recalls_the_old_ones(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
-        await self._told(memory)
+        await self._state_fact(memory)
         new = await self.converse(memory, script, user=SUITE_USER, agent="helper", session="two")
         await new.say(QUESTION)
         assert "Aurora" in script.latest
@@ -239,7 +239,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     async def test_a_turn_just_said_is_not_among_its_own_memories(
         self, memory: AsyncMemoryScope, script: ScriptedModel
     ) -> None:
-        await self._told(memory)
+        await self._state_fact(memory)
         talk = await self._talk(memory, script, session="two")
         await talk.say("My boat might be called Borealis soon.")  # not a question, which would not be recalled anyway
         assert "Aurora" in script.latest
@@ -265,7 +265,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     # ---- injection
 
     async def test_what_was_injected_is_never_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
-        await self._told(memory)
+        await self._state_fact(memory)
         before = await _texts(memory, user=SUITE_USER)
         talk = await self._talk(memory, script, session="two")
         conversation = []
@@ -277,7 +277,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     async def test_what_was_injected_is_never_recorded_from_a_reloaded_history(
         self, memory: AsyncMemoryScope, script: ScriptedModel
     ) -> None:
-        await self._told(memory)
+        await self._state_fact(memory)
         talk = await self._talk(memory, script, session="two")
         await talk.say(QUESTION)
         before = await _texts(memory, user=SUITE_USER)
@@ -288,14 +288,14 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     async def test_what_was_injected_is_never_extracted(
         self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
     ) -> None:
-        await self._told(fickle)
+        await self._state_fact(fickle)
         await (await self._talk(fickle, script, session="two")).say(QUESTION)
         (work,) = await store.claim("consolidate", 100, 60.0)
         turns = [await fickle.get(key, user=SUITE_USER) for key in work.items]
         assert ["Aurora" in turn.text for turn in turns] == [True, False, False, False]
 
     async def test_injection_does_not_grow_the_context(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
-        await self._told(memory)
+        await self._state_fact(memory)
         talk = await self._talk(memory, script, session="two")
         for number in range(5):
             await talk.say(f"{QUESTION} Question {number}.")
@@ -303,7 +303,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
         assert len(script.shown[-1]) <= len(script.shown[0]) + 2 * 4
 
     async def test_there_is_no_second_system_message(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
-        await self._told(memory)
+        await self._state_fact(memory)
         talk = await self._talk(memory, script, session="two")
         for _ in range(2):
             await talk.say(QUESTION)
@@ -370,7 +370,7 @@ class AdapterSuite(ShownContext, PromptPrefix, Injections):
     async def _talk(self, memory: AsyncMemoryScope, script: ScriptedModel, **more: Any) -> Conversation:
         return await self.converse(memory, script, **{"user": SUITE_USER, "agent": "helper", "session": "one", **more})
 
-    async def _told(self, memory: AsyncMemoryScope) -> None:
+    async def _state_fact(self, memory: AsyncMemoryScope) -> None:
         """Have the fact stated in another session."""
         await (await self._talk(memory, ScriptedModel(name="earlier"))).say(FACT)
 

@@ -111,17 +111,17 @@ class IdealChat(ScriptedChat):
         return {"summary": " ".join(filter(None, [shown["so_far"], *(facts or [text[:80] for text in texts])]))}
 
     def _extraction(self, lines: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> Json:
-        heard = {line["n"] for line in lines if not line.get("context")}
-        noted: list[dict[str, Json]] = []
+        new_turns = {line["n"] for line in lines if not line.get("context")}
+        extracted: list[dict[str, Json]] = []
         for fact, cited in self._facts:
             quotes = [
                 (line["n"], words) for text, words in cited for line in lines if _holds(line["text"], text, words)
             ]
-            if any(number in heard for number, _ in quotes):
-                before = [(one["k"], one["text"]) for one in known] + [(0, one["text"]) for one in noted]
-                noted.append({**_noted(fact, quotes), "known": self._known(fact["text"], before)})
-        quoted = {quote["turn"] for fact in noted for quote in fact["quotes"]}
-        return {"facts": noted, "nothing": sorted(heard - quoted)}
+            if any(number in new_turns for number, _ in quotes):
+                before = [(one["k"], one["text"]) for one in known] + [(0, one["text"]) for one in extracted]
+                extracted.append({**_extracted(fact, quotes), "known": self._known(fact["text"], before)})
+        quoted = {quote["turn"] for fact in extracted for quote in fact["quotes"]}
+        return {"facts": extracted, "nothing": sorted(new_turns - quoted)}
 
     def _known(self, new: str, before: Sequence[tuple[int, str]]) -> Json:
         """Relate the fact to earlier ones. Each relation cites the earlier fact's last words."""
@@ -221,9 +221,9 @@ def last_words(text: str) -> str:
     return " ".join(words[-5:]) if len(words) > 1 else text[-8:]
 
 
-def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> dict[str, Json]:
-    noted = {name: fact[name] for name in ("text", "about", "level", "when", "keywords")}
-    return {**noted, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
+def _extracted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> dict[str, Json]:
+    extracted = {name: fact[name] for name in ("text", "about", "level", "when", "keywords")}
+    return {**extracted, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
 
 
 __all__ = ["IdealChat", "ScriptedChat", "WeakChat", "data", "last_words"]

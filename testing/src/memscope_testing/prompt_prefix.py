@@ -22,7 +22,7 @@ PREFIX_QUESTIONS = {
     "zh": ("我的小船叫什么？", "我妹妹小敏住在哪里？", "我对什么过敏？"),
 }
 CORE_MEMORY = {"en": "Alice sails.", "zh": "小艾喜欢航海。"}
-MOST_BETWEEN = 20  # bytes of roles and separators between memory and the user's text
+MAX_SEPARATOR_BYTES = 20  # bytes of roles and separators between memory and the user's text
 MEMORY_BLOCK = re.compile(rf"\s*{re.escape(OPEN_MARK)}.*?{re.escape(CLOSE_MARK)}\s*", re.DOTALL)
 
 
@@ -78,7 +78,7 @@ def _head(shown: list[Shown], question: str) -> bytes:
     head = _bytes(shown).rpartition(question.encode())[0]
     earlier, _, memory = head.rpartition(OPEN_MARK.encode())
     between = memory.rpartition(CLOSE_MARK.encode())[2]
-    return earlier if between and between.count(b"\x1e") <= 1 and len(between) < MOST_BETWEEN else head
+    return earlier if between and between.count(b"\x1e") <= 1 and len(between) < MAX_SEPARATOR_BYTES else head
 
 
 def _words(shown: list[Shown], question: str = "") -> str:

@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from memscope import MemoryScope
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope_langchain import MemoryScopeMemory
-from memscope_langchain.classic import MOST_PENDING, PendingQuestions
+from memscope_langchain.classic import MAX_PENDING, PendingQuestions
 from memscope_testing.scripted import ScriptedModel
 
 from .talking import ScriptedChat
@@ -283,9 +283,9 @@ def test_what_is_never_answered_does_not_pile_up():
     waiting = PendingQuestions()
     first = waiting.id_of("alice", "one", "0")
     assert waiting.id_of("alice", "one", "0") == first
-    for number in range(1, MOST_PENDING + 1):
+    for number in range(1, MAX_PENDING + 1):
         waiting.id_of("alice", "one", str(number))
     assert waiting.take_id("alice", "one", "0") != first
-    last = waiting.id_of("alice", "one", str(MOST_PENDING))
-    assert waiting.take_id("alice", "one", str(MOST_PENDING)) == last
-    assert len(waiting._ids) == MOST_PENDING - 1
+    last = waiting.id_of("alice", "one", str(MAX_PENDING))
+    assert waiting.take_id("alice", "one", str(MAX_PENDING)) == last
+    assert len(waiting._ids) == MAX_PENDING - 1

@@ -10,14 +10,14 @@ from agent_framework import Content, Message
 from memscope.adapters import kit
 
 
-def turns_of(messages: Iterable[Message], brought: Collection[str] = ()) -> list[kit.TurnInput]:
+def turns_of(messages: Iterable[Message], excluded_sources: Collection[str] = ()) -> list[kit.TurnInput]:
     """Convert messages of people and the model; skip instructions, tool calls and tool results.
 
     Args:
         messages: The messages of a run.
-        brought: Ids of context providers whose messages are not conversation, such as retrieved documents.
+        excluded_sources: Ids of context providers whose messages are not conversation, such as retrieved documents.
     """
-    conversation = (message for message in messages if _source_of(message) not in brought)
+    conversation = (message for message in messages if _source_of(message) not in excluded_sources)
     return [turn for message in conversation if (turn := turn_of(message)) is not None]
 
 

@@ -99,7 +99,7 @@ class MemoryScopeContextProvider(ContextProvider):
         run = _RunMiddleware(
             self.memory_session(session),
             state.get(SHOWN_KEY, []) if session.service_session_id else None,
-            _bringing(agent),
+            _non_history_sources(agent),
         )
         context.metadata[self.source_id] = run
         context.extend_middleware(self.source_id, run)
@@ -129,9 +129,9 @@ class MemoryScopeContextProvider(ContextProvider):
 class _RunMiddleware(ChatMiddleware):
     """Memory of one run: recalled at the first model call and shown at the same place in every call."""
 
-    def __init__(self, session: kit.MemorySession, shown: Sequence[str] | None, brought: Collection[str] = ()) -> None:
+    def __init__(self, session: kit.MemorySession, shown: Sequence[str] | None, excluded: Collection[str] = ()) -> None:
         self.session = session
-        self._brought = brought
+        self._excluded = excluded
         self.memory: kit.RunMemory | None = None
         self._shown = shown  # ids of memories in a conversation that the service stores; None if it stores none
         self._beside: Message | None = None
@@ -139,7 +139,7 @@ class _RunMiddleware(ChatMiddleware):
     async def begin(self, messages: Sequence[Message]) -> kit.RunMemory:
         if self.memory is None:
             self._beside = users_newest(messages)
-            turns, stored = turns_of(messages, self._brought), self._shown is not None
+            turns, stored = turns_of(messages, self._excluded), self._shown is not None
             earlier = [turn.key for turn in await self.session.recent()] if stored else []
             self.memory = await kit.begin_run(
                 self.session, turns, exclude=[*earlier, *(self._shown or ())], permanent=stored
@@ -153,7 +153,7 @@ class _RunMiddleware(ChatMiddleware):
         await call_next()
 
 
-def _bringing(agent: Any) -> frozenset[str]:
+def _non_history_sources(agent: Any) -> frozenset[str]:
     """Return the ids of an agent's context providers other than history providers. They add no conversation."""
     providers = getattr(agent, "context_providers", None) or ()
     return frozenset(one.source_id for one in providers if not isinstance(one, HistoryProvider))

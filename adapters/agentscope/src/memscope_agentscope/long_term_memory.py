@@ -129,8 +129,8 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 Only these: turn (what was said), observation (facts made of it), insight (summaries).
         """
         try:
-            asked: dict[str, Any] = {"k": limit, "kinds": kinds, "exclude": self._visible()}
-            searches = [await self._session.search(word, **asked) for word in keywords]
+            options: dict[str, Any] = {"k": limit, "kinds": kinds, "exclude": self._visible()}
+            searches = [await self._session.search(word, **options) for word in keywords]
         except MemscopeError as error:
             return _response(f"Error: {error}")
         return _response(format_hits(_merged(searches)))
@@ -153,7 +153,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         """Return functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
         memory and the conversation ("archival"), or both ("all").
         """
-        return [_answering(bound(tool, self._session)) for tool in tool_set(which).values()]
+        return [_as_tool_function(bound(tool, self._session)) for tool in tool_set(which).values()]
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
         """Load a saved state; a state saved without this memory is empty."""
@@ -183,15 +183,15 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         ]
 
 
-def _answering(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
+def _as_tool_function(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
     @wraps(tool)
-    async def called(**arguments: Any) -> ToolResponse:
+    async def call(**arguments: Any) -> ToolResponse:
         try:
             return _response(await tool(**arguments))
         except MemscopeError as error:
             return _response(f"Error: {error}")
 
-    return called
+    return call
 
 
 def _is_spoken(message: Msg, words: str) -> bool:

@@ -142,7 +142,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     ) -> AsyncGenerator[Any, None]:
         """Record the reply, even if it fails or is interrupted."""
         answer: list[Msg] = []
-        self._of(agent).recalled = False
+        self._state_of(agent).recalled = False
         try:
             async for item in next_handler(**input_kwargs):
                 if isinstance(item, Msg):  # the last item: record now, as the consumer may never resume this generator
@@ -150,15 +150,15 @@ class MemoryScopeMiddleware(MiddlewareBase):
                     await self._record_whole(agent, [*answer, *agent.state.context])
                 yield item
         finally:
-            self._of(agent).note = None
+            self._state_of(agent).note = None
             await self._record(agent, [*answer, *agent.state.context])
 
     async def on_compress_context(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[None]]
     ) -> None:
         """Record new messages and recall, once per reply, before the context is compressed."""
-        if not self._of(agent).recalled:
-            self._of(agent).recalled = True
+        if not self._state_of(agent).recalled:
+            self._state_of(agent).recalled = True
             await self._begin(agent)
         await next_handler(**input_kwargs)
 
@@ -166,11 +166,11 @@ class MemoryScopeMiddleware(MiddlewareBase):
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
     ) -> Any:
         """Insert the note into the request, after the message that was newest when the reply began."""
-        note = self._of(agent).note
+        note = self._state_of(agent).note
         if note is None:
             return await next_handler(**input_kwargs)
         messages = list(input_kwargs["messages"])
-        messages.insert(_place(messages, agent.state.context, note.behind), note.message)
+        messages.insert(_note_index(messages, agent.state.context, note.behind), note.message)
         return await next_handler(**{**input_kwargs, "messages": messages})
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
@@ -211,12 +211,12 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     # ---- private
 
-    def _of(self, agent: Agent) -> ReplyState:
+    def _state_of(self, agent: Agent) -> ReplyState:
         self._zone = self._zone or _zone_of(agent)
         return self._replies.setdefault(agent, ReplyState())
 
     async def _begin(self, agent: Agent) -> None:
-        context, reply, state = agent.state.context, agent.state.reply_id, self._of(agent)
+        context, reply, state = agent.state.context, agent.state.reply_id, self._state_of(agent)
         arrived = [message for message in context if message.id != reply]
         await self._record(agent, arrived)
         if self.mode == "agent_control":
@@ -225,7 +225,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
             state.note = state.latest
             return
         turns = self._turns(context)
-        query = _query(self._turns(_arrived(context, agent.name))) or choose_query(turns)
+        query = _query(self._turns(_new_messages(context, agent.name))) or choose_query(turns)
         texts = {turn["content"] for turn in turns}
         recalled = await self.memory_session(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
         if recalled.text:
@@ -241,7 +241,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
                 raise
 
     async def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
-        recorded = self._of(agent).recorded
+        recorded = self._state_of(agent).recorded
         fresh: dict[str, TurnInput] = {}
         for turn in self._turns(messages):
             if turn["id"] not in recorded:
@@ -249,7 +249,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         recorded.update(await self.memory_session(agent.state).record(list(fresh.values())))
 
     def _turns(self, messages: Sequence[Msg]) -> list[TurnInput]:
-        worded = ((message, _words(message)) for message in messages if message.role != "system" and _settled(message))
+        worded = ((message, _words(message)) for message in messages if message.role != "system" and _is_done(message))
         return [
             message_to_turn(message, words, message.created_at, self.agent)
             for message, words in worded
@@ -269,13 +269,13 @@ def _words(message: Msg) -> str:
     return json.dumps(structured, ensure_ascii=False) if structured else message.get_text_content() or ""
 
 
-def _settled(message: Msg) -> bool:
+def _is_done(message: Msg) -> bool:
     """Check that all tool calls have results. Otherwise the reply will continue under the same id."""
     answered = {result.id for result in message.get_content_blocks("tool_result")}
     return all(call.id in answered for call in message.get_content_blocks("tool_call"))
 
 
-def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
+def _new_messages(context: Sequence[Msg], name: str) -> Sequence[Msg]:
     """Return the messages after the last one by the agent ``name``."""
     places = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
     return context[places[-1] if places else 0 :]
@@ -287,7 +287,7 @@ def _query(arrived: Sequence[TurnInput]) -> str:
     return choose_query([to_turn("user", "\n".join(users))] if users else arrived)
 
 
-def _place(messages: Sequence[Msg], context: Sequence[Msg], behind: str | None) -> int:
+def _note_index(messages: Sequence[Msg], context: Sequence[Msg], behind: str | None) -> int:
     """Return the index after the message ``behind``; if it was compressed away, the start of the context."""
     ids = {message.id for message in context}
     first = next((at for at, message in enumerate(messages) if message.id in ids), len(messages))

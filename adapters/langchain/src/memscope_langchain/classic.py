@@ -19,8 +19,8 @@ from memscope.records import Kind, Turn
 from memscope.text.tokens import estimate_tokens
 from memscope_langchain.messages import message_of, words
 
-STOP = "stop"  # an input of chains that is not part of the conversation
-MOST_PENDING = 1000
+STOP_INPUT = "stop"  # an input of chains that is not part of the conversation
+MAX_PENDING = 1000
 
 
 class PendingQuestions:
@@ -37,7 +37,7 @@ class PendingQuestions:
         """Return the id of this question, which stays the same until it is answered."""
         with self._lock:
             id = self._ids.setdefault(what, secrets.token_hex(16))
-            if len(self._ids) > MOST_PENDING:
+            if len(self._ids) > MAX_PENDING:
                 self._ids.popitem(last=False)
             return id
 
@@ -155,8 +155,8 @@ class MemoryScopeMemory(BaseMemory):
         return await memory_session.record([to_turn("user", text, id=id)])
 
     def _input(self, inputs: Mapping[str, Any]) -> str:
-        apart = {self.memory_key, self.user_key, self.session_key, STOP}
-        names = [self.input_key] if self.input_key else [name for name in inputs if name not in apart]
+        excluded = {self.memory_key, self.user_key, self.session_key, STOP_INPUT}
+        names = [self.input_key] if self.input_key else [name for name in inputs if name not in excluded]
         if len(names) > 1:
             raise InputError(f"which of the inputs {names} did the user say?", hint="set input_key")
         return words(inputs.get(names[0])) if names else ""

@@ -13,7 +13,7 @@ from langchain.agents.middleware import ModelRequest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 CACHE_CONTROL = "cache_control"
-MOST_BREAKPOINTS = 4  # Anthropic's limit per request
+MAX_BREAKPOINTS = 4  # Anthropic's limit per request
 
 
 def with_memory(request: ModelRequest[Any], text: str, beside: str | None) -> ModelRequest[Any]:
@@ -27,7 +27,7 @@ def with_memory(request: ModelRequest[Any], text: str, beside: str | None) -> Mo
         messages.insert(place, HumanMessage(text))
     else:
         messages[place] = _with_text(messages[place], text)
-    if place and _may_mark(request):
+    if place and _may_add_breakpoint(request):
         messages[place - 1] = _with_breakpoint(messages[place - 1], request.model_settings[CACHE_CONTROL])
     return request.override(messages=messages)
 
@@ -53,7 +53,7 @@ def _with_text(message: BaseMessage, text: str) -> BaseMessage:
 # ---- Anthropic caches a prompt up to each breakpoint. Since memory changes the end, set one right before the memory.
 
 
-def _may_mark(request: ModelRequest[Any]) -> bool:
+def _may_add_breakpoint(request: ModelRequest[Any]) -> bool:
     """Check that AnthropicPromptCachingMiddleware or the program turned on caching, and that a breakpoint is left."""
     if CACHE_CONTROL not in request.model_settings:
         return False
@@ -61,7 +61,7 @@ def _may_mark(request: ModelRequest[Any]) -> bool:
     contents = [message.content for message in (*request.messages, *([system] if system else []))]
     blocks = sum(_is_marked(block) for content in contents if not isinstance(content, str) for block in content)
     tools = sum(CACHE_CONTROL in (getattr(tool, "extras", None) or {}) for tool in request.tools)
-    return 1 + blocks + tools < MOST_BREAKPOINTS
+    return 1 + blocks + tools < MAX_BREAKPOINTS
 
 
 def _is_marked(block: Any) -> bool:

@@ -121,10 +121,10 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         return await handler(with_memory(request, shown["text"], shown["beside"]))
 
     def after_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return wait_for(go_on(self._session(runtime), state, self.agents))
+        return wait_for(record_since(self._session(runtime), state, self.agents))
 
     async def aafter_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return await go_on(self._session(runtime), state, self.agents)
+        return await record_since(self._session(runtime), state, self.agents)
 
     def _session(self, runtime: Any) -> MemorySession:
         return self._sessions.to(user_of(runtime), thread_of(runtime), zone=zone_of(runtime))
@@ -145,20 +145,20 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
 async def begin(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
-    arrived, agents = after(messages, state.get("memscope_heard")), agents_in(messages, agents)
+    arrived, agents = index_after(messages, state.get("memscope_heard")), agents_in(messages, agents)
     new = None if arrived is None else len(turns_of(messages[:arrived], agents))
     memory = await begin_run(session, turns_of(messages, agents), new=new)
     shown = ShownMemory(text=memory.text, keys=[*memory.keys], beside=users_newest(messages))
     return {"memscope_heard": latest(messages), "memscope_shown": shown}
 
 
-async def go_on(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
+async def record_since(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
     """Record the messages since the last call, including the model's reply."""
     messages = state["messages"]
     update: Update = {"memscope_heard": latest(messages)}
     if shown_in(state) is None:  # save the memories that this call showed for the run's next calls
         update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
-    start = after(messages, state.get("memscope_heard"))
+    start = index_after(messages, state.get("memscope_heard"))
     messages_since = messages[last_of(messages, AIMessage) if start is None else start :]
     await session.record(turns_of(messages_since, agents_in(messages, agents)))
     return update
@@ -178,11 +178,11 @@ async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents
 # -------------------------------------------------------------------------------------------------------- messages
 
 
-def after(messages: Sequence[BaseMessage], heard: str | None) -> int | None:
+def index_after(messages: Sequence[BaseMessage], last_id: str | None) -> int | None:
     """Return the index after the message with this id, None if there is no such message."""
-    if heard is None:
+    if last_id is None:
         return None
-    return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == heard), None)
+    return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == last_id), None)
 
 
 def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:

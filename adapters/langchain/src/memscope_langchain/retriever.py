@@ -41,20 +41,20 @@ class MemoryScopeRetriever(BaseRetriever):
         self._sessions.to(self.user, self.session)  # raise for invalid ids now
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        return wait_for(self._documents(query, **asked))
+        return wait_for(self._documents(query, **options))
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **asked: Any
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        return await self._documents(query, **asked)
+        return await self._documents(query, **options)
 
     async def _documents(
-        self, query: str, *, user: str | None = None, session: str | None = None, **asked: Any
+        self, query: str, *, user: str | None = None, session: str | None = None, **options: Any
     ) -> list[Document]:
         memory_session = self._sessions.to(self.user if user is None else user, session or self.session)
-        return [document(hit) for hit in await memory_session.search(query, **asked)]
+        return [document(hit) for hit in await memory_session.search(query, **options)]
 
 
 def document(hit: Hit) -> Document:

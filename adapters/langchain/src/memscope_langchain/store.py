@@ -44,11 +44,11 @@ except ImportError:  # before langgraph-checkpoint 4.3
 
 
 Namespace: TypeAlias = tuple[str, ...]
-MINE = "langgraph:"  # prefix of the adapter's keys in a document's data, which are not part of the value
-ITEM = "langgraph:item"
-THEIRS = "langgraph::"  # replaces MINE at the start of a key in the value
-MOST_HITS = 100
-FRESH = 0.1  # a read renews the time to live once this share of it has passed
+PREFIX = "langgraph:"  # prefix of the adapter's keys in a document's data, which are not part of the value
+ITEM_KEY = "langgraph:item"
+ESCAPE = "langgraph::"  # replaces PREFIX at the start of a key in the value
+MAX_HITS = 100
+TTL_RENEWAL_SHARE = 0.1  # a read renews the time to live once this share of it has passed
 MAX_TRANSLATED_NESTING = 8  # the core refuses filters that are nested deeper
 
 
@@ -141,11 +141,11 @@ class MemoryScopeStore(BaseStore):
     async def _put(self, session: MemorySession, op: PutOp, value: Mapping[str, Any]) -> None:
         now = utc_now()
         old = await named(session, op.namespace, op.key)
-        created = _mine(old).get("created") if old else None
+        created = _item_metadata(old).get("created") if old else None
         about = {"created": created or now.isoformat(), "ttl": op.ttl}
         paths = [] if op.index is False else op.index or self._fields
-        alone = self._sessions.to(session.user, session_of(op))
-        await alone.remember(
+        own_session = self._sessions.to(session.user, session_of(op))
+        await own_session.remember(
             words_of(value, paths),
             name=written(op.key),
             namespace=path(op.namespace),
@@ -186,13 +186,13 @@ async def delete(session: MemorySession, op: PutOp) -> None:
 
 async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
     """Return matches of the query, best first, then the rest of the namespace, as a vector store would."""
-    asked = {**condition(op.filter or {}), **prefix(op.namespace_prefix)}
-    hits = await session.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
+    conditions = {**condition(op.filter or {}), **prefix(op.namespace_prefix)}
+    hits = await session.search(op.query, k=MAX_HITS, filter=conditions) if op.query else ()
     lowest = accumulate((hit.score for hit in hits), min)  # keep the ranking's order with non-increasing scores
     scored = {_place(one): (one, score) for hit, score in zip(hits, lowest, strict=True) for one in _matching(hit, op)}
     results: list[tuple[Observation, float | None]] = list(scored.values())
     if len(results) < op.offset + op.limit:
-        rest = {_place(document): document for document in reversed(await _documents(session, filter=asked))}
+        rest = {_place(document): document for document in reversed(await _documents(session, filter=conditions))}
         # show a document that was updated since the search in its new version, at its old place
         results = [(rest.pop(place, document), score) for place, (document, score) in scored.items()]
         results += [(document, None) for document in rest.values()]
@@ -213,19 +213,19 @@ async def namespaces(session: MemorySession, op: ListNamespacesOp) -> list[Names
 
 async def renew(session: MemorySession, document: Observation) -> None:
     """Extend a document's time to live after a read."""
-    minutes = _mine(document).get("ttl")
+    minutes = _item_metadata(document).get("ttl")
     if minutes is None or document.expires is None:
         return
     life, until = timedelta(minutes=minutes), utc_now() + timedelta(minutes=minutes)
-    if until - document.expires >= life * FRESH:
+    if until - document.expires >= life * TTL_RENEWAL_SHARE:
         await session.do(
             lambda memory: memory.update(document.id, user=session.user, agent=session.agent, expires=until)
         )
 
 
-async def _documents(session: MemorySession, **asked: Any) -> list[Observation]:
+async def _documents(session: MemorySession, **conditions: Any) -> list[Observation]:
     scope = {"user": session.user, "agent": session.agent}
-    records = await session.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
+    records = await session.do(lambda memory: memory.list(**scope, kinds=["observation"], **conditions))  # type: ignore[arg-type]
     observations = [one for one in records if isinstance(one, Observation)]
     return [one for one in observations if one.name is not None and one.namespace is not None]
 
@@ -233,7 +233,7 @@ async def _documents(session: MemorySession, **asked: Any) -> list[Observation]:
 def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
     """Return the documents of a hit that are in the namespace searched."""
     wanted = op.namespace_prefix
-    documents = [one for one in hit.observations if one.name is not None and ITEM in one.data]
+    documents = [one for one in hit.observations if one.name is not None and ITEM_KEY in one.data]
     return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
 
 
@@ -309,23 +309,23 @@ def escaped(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _escaped(name: Any) -> Any:
-    return THEIRS + name[len(MINE) :] if isinstance(name, str) and name.startswith(MINE) else name
+    return ESCAPE + name[len(PREFIX) :] if isinstance(name, str) and name.startswith(PREFIX) else name
 
 
 def unescaped(data: Mapping[str, Any]) -> dict[str, Any]:
     """Restore the value that was put, without the adapter's keys."""
-    theirs = {name: one for name, one in data.items() if name.startswith(THEIRS) or not name.startswith(MINE)}
-    return {MINE + name[len(THEIRS) :] if name.startswith(THEIRS) else name: one for name, one in theirs.items()}
+    user_keys = {name: one for name, one in data.items() if name.startswith(ESCAPE) or not name.startswith(PREFIX)}
+    return {PREFIX + name[len(ESCAPE) :] if name.startswith(ESCAPE) else name: one for name, one in user_keys.items()}
 
 
 def data_of(op: PutOp, about: Mapping[str, Json]) -> dict[str, Any]:
     """Combine a value with the adapter's keys."""
-    return {**escaped(op.value or {}), ITEM: about, **prefixes(op.namespace)}
+    return {**escaped(op.value or {}), ITEM_KEY: about, **prefixes(op.namespace)}
 
 
 def session_of(op: PutOp) -> str:
     """Return a session for this document alone, so that other documents do not count as its conversation."""
-    return MINE + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
+    return PREFIX + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
 
 
 def path(namespace: Namespace) -> str:
@@ -338,11 +338,11 @@ def labels(path: str) -> Namespace:
 
 def prefixes(namespace: Namespace) -> dict[str, Json]:
     """Return a key per prefix of a namespace, so that an equality filter matches everything below the prefix."""
-    return {f"{MINE}{depth}": path(namespace[:depth]) for depth in range(len(namespace) + 1)}
+    return {f"{PREFIX}{depth}": path(namespace[:depth]) for depth in range(len(namespace) + 1)}
 
 
 def prefix(namespace: Sequence[str]) -> dict[str, Json]:
-    return {f"{MINE}{len(namespace)}": path(tuple(namespace))}
+    return {f"{PREFIX}{len(namespace)}": path(tuple(namespace))}
 
 
 def words_of(value: Mapping[str, Any], paths: Iterable[str]) -> str:
@@ -362,13 +362,13 @@ def _text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _mine(document: Observation) -> Mapping[str, Json]:
-    about: Mapping[str, Json] = document.data.get(ITEM) or {}
+def _item_metadata(document: Observation) -> Mapping[str, Json]:
+    about: Mapping[str, Json] = document.data.get(ITEM_KEY) or {}
     return about
 
 
 def _item(document: Observation) -> dict[str, Any]:
-    created = _mine(document).get("created")
+    created = _item_metadata(document).get("created")
     return {
         "namespace": labels(document.namespace or ""),
         "key": unquote(document.name or "", errors="surrogatepass"),

@@ -34,7 +34,7 @@ READ_ONLY = frozenset({"search_memory", "list_memories"}) | READING
 ReportProgress = Callable[[int, int], Awaitable[None]]
 _context: ContextVar[Any] = ContextVar("memscope_mcp_context", default=None)  # the running call's, set by SDK 2
 #: Our messages for pydantic's error types.
-MISTAKES: Mapping[str, str] = {
+ARGUMENT_ERRORS: Mapping[str, str] = {
     "missing": "is missing",
     "string_type": "must be text",
     "list_type": "must be a list",
@@ -50,14 +50,14 @@ def server(session: MemorySession, more: ToolSet | None = None) -> Any:
     Raise ``ConfigError`` without the SDK.
     """
     server_class, tool_error = _sdk()
-    served = _in_own_words(server_class, tool_error)("memscope", instructions=SERVER_INSTRUCTIONS)
+    served = _with_own_errors(server_class, tool_error)("memscope", instructions=SERVER_INSTRUCTIONS)
     for part in (served, *vars(served).values()):  # SDK 1 would report its own version
         if hasattr(part, "create_initialization_options"):
             part.version = VERSION
     named = {name: bound(tool, session) for name, tool in tool_set(more).items()} if more else {}
-    every = tools(session, _progress(served)) | {name: (described(tool), tool) for name, tool in named.items()}
-    for name, (about, tool) in every.items():
-        served.add_tool(_refusing(tool, tool_error), name=name, description=about, annotations=_annotations(name))
+    all_tools = tools(session, _progress(served)) | {name: (described(tool), tool) for name, tool in named.items()}
+    for name, (about, tool) in all_tools.items():
+        served.add_tool(_with_errors(tool, tool_error), name=name, description=about, annotations=_annotations(name))
     return served
 
 
@@ -77,7 +77,7 @@ def _progress(server: Any) -> ReportProgress:
     return report
 
 
-def _in_own_words(server_class: Any, tool_error: type[Exception]) -> Any:
+def _with_own_errors(server_class: Any, tool_error: type[Exception]) -> Any:
     """Subclass the server so that errors are in our words, without the SDK's prefix and pydantic's messages."""
 
     async def call_tool(self: Any, name: str, *args: Any, **more: Any) -> Any:
@@ -98,7 +98,7 @@ def _reword(error: Exception) -> str:
         return str(cause or error)
     first = cause.errors(include_url=False, include_input=False, include_context=False)[0]
     name = str(first["loc"][0]) if first["loc"] else "the arguments"
-    return f"{name} {MISTAKES.get(first['type'], 'cannot be taken: ' + first['msg'])}"
+    return f"{name} {ARGUMENT_ERRORS.get(first['type'], 'cannot be taken: ' + first['msg'])}"
 
 
 def _sdk() -> tuple[Any, type[Exception]]:
@@ -109,15 +109,15 @@ def _sdk() -> tuple[Any, type[Exception]]:
     raise ConfigError("this needs the MCP SDK", hint=install_hint("mcp"))
 
 
-def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
+def _with_errors(tool: Tool, tool_error: type[Exception]) -> Tool:
     @wraps(tool)
-    async def called(*args: Any, **arguments: Any) -> str:
+    async def call(*args: Any, **arguments: Any) -> str:
         try:
             return await tool(*args, **arguments)
         except MemscopeError as error:
             raise tool_error(str(error)) from None
 
-    return called
+    return call
 
 
 def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[str, Tool]]:
@@ -158,9 +158,9 @@ def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[s
 
 
 async def _newest(session: MemorySession, limit: int) -> list[Record]:
-    whose: dict[str, Any] = {"user": session.user, "agent": session.agent, "limit": limit}
-    memories = await session.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
-    return memories or await session.do(lambda memory: memory.list(**whose, kinds=["turn"]))
+    owner: dict[str, Any] = {"user": session.user, "agent": session.agent, "limit": limit}
+    memories = await session.do(lambda memory: memory.list(**owner, kinds=["observation", "insight"]))
+    return memories or await session.do(lambda memory: memory.list(**owner, kinds=["turn"]))
 
 
 def _format_records(records: list[Record], zone: tzinfo | None) -> str:

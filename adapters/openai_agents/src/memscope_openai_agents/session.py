@@ -84,7 +84,7 @@ class MemoryScopeSession:
         )  # fmt: skip
         self._history, self._history_tokens = history, history_tokens
         self._memory: kit.RunMemory | None = None  # recalled in the current run
-        self._said: Counter[TurnWords] = Counter()  # recorded by the filter, before the runner adds them
+        self._recorded: Counter[TurnWords] = Counter()  # recorded by the filter, before the runner adds them
         self._added: Counter[TurnWords] = Counter()  # added by the runner, before the filter sees them
 
     # ---- a session of the SDK
@@ -92,7 +92,7 @@ class MemoryScopeSession:
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the latest ``limit`` items of the conversation. Every run starts with this call."""
         self._memory = None
-        self._said.clear()
+        self._recorded.clear()
         self._added.clear()
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
@@ -103,7 +103,7 @@ class MemoryScopeSession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         if self._history is not None:
             await self._history.add_items(items)
-        turns = [turn for turn in turns_of(items) if not _take(self._said, turn)]
+        turns = [turn for turn in turns_of(items) if not _take_one(self._recorded, turn)]
         await self.memory_session.record(turns)
         self._added.update(map(_words, turns))
 
@@ -145,9 +145,9 @@ class MemoryScopeSession:
         if self._memory is None:
             turns = turns_of(items)
             fresh = users_newest(items) == len(items) - 1  # else this is a resumed run
-            newest = turns[-1:] if fresh and turns and not _take(self._added, turns[-1]) else []
+            newest = turns[-1:] if fresh and turns and not _take_one(self._added, turns[-1]) else []
             self._memory = await kit.begin_run(self.memory_session, turns, new=len(turns) - len(newest))
-            self._said.update(map(_words, newest))
+            self._recorded.update(map(_words, newest))
         text = self._memory.text
         return ModelInputData(with_memory(items, text) if text else items, data.model_data.instructions)
 
@@ -185,7 +185,7 @@ class MemoryScopeSession:
         )  # fmt: skip
 
 
-def _take(counter: Counter[TurnWords], turn: kit.TurnInput) -> bool:
+def _take_one(counter: Counter[TurnWords], turn: kit.TurnInput) -> bool:
     words = _words(turn)
     if not counter[words]:
         return False
