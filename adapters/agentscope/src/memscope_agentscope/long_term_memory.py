@@ -150,8 +150,8 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     # ---- called by the program
 
     def tools(self, which: ToolSet = "core") -> list[Callable[..., Awaitable[ToolResponse]]]:
-        """Return functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
-        memory and the conversation ("archival"), or both ("all").
+        """Return functions for ``Toolkit.register_tool_function``. ``which``: "core" for tools that edit core memory,
+        "archival" for archival memory and the conversation, "all" for both.
         """
         return [_as_tool_function(bound(tool, self._session)) for tool in tool_set(which).values()]
 

@@ -58,8 +58,8 @@ class Note:
 
 @dataclass(eq=False)
 class ReplyState:
-    """State of one agent: keys of recorded turns and the latest note, and for the current reply whether it has
-    recalled, and its note.
+    """State of one agent: keys of recorded turns and the latest note; for the current reply, its note and whether
+    memories were recalled.
     """
 
     recorded: set[str] = field(default_factory=set)

@@ -49,7 +49,7 @@ class ShownMemory(TypedDict):
 
 
 class MiddlewareState(AgentState[Any]):
-    """``memscope_heard``: id of the latest processed message."""
+    """The agent's state, extended by the id of the last processed message and the memories shown in the run."""
 
     memscope_heard: NotRequired[Annotated[str | None, PrivateStateAttr]]
     memscope_shown: NotRequired[Annotated[ShownMemory, UntrackedValue, PrivateStateAttr]]
