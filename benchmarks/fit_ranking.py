@@ -32,8 +32,8 @@ from memscope.retrieval import Query, search, understand
 from memscope.retrieval.features import FEATURES, RANK_WEIGHTS, FeatureInputs, features
 from memscope.services import Services
 
-L2 = 0.3  # weight of the ridge penalty
-OTHERS = 150  # turns of noise in a scenario
+RIDGE_PENALTY = 0.3  # weight of the ridge penalty
+NOISE_TURNS = 150  # turns of noise in a scenario
 FOLDS = 5
 PRESENT = np.array([RANK_WEIGHTS.get(column.name, 0.0) for column in FEATURES])
 ROUNDS = 3  # alternate choosing each turn's best unit, which depends on the weights, and fitting
@@ -99,7 +99,7 @@ async def _list(
 async def everyday_lists(scenarios: str, noise: str) -> dict[str, list[List]]:
     """Return the lists of scenarios under their file's name, in mode "turns" only, since facts quote their turns."""
     others = [json.loads(line) for line in Path(noise).read_text("utf-8").splitlines() if line.strip()]
-    setup = everyday.Setup(others, OTHERS, {}, None)
+    setup = everyday.Setup(others, NOISE_TURNS, {}, None)
     found: list[List] = []
     for line in Path(scenarios).read_text("utf-8").splitlines():
         scenario = json.loads(line)
@@ -167,7 +167,7 @@ def newton(data: Sequence[tuple[Floats, NDArray[np.bool_], float]], prior: Float
 
 
 def _loss(told: Iterable[tuple[Floats, NDArray[np.bool_], float]], weights: Floats, prior: Floats) -> float:
-    total = L2 * float((weights - prior) @ (weights - prior))
+    total = RIDGE_PENALTY * float((weights - prior) @ (weights - prior))
     for values, gold, weight in told:
         scores = values @ weights
         top = scores.max()
@@ -178,7 +178,7 @@ def _loss(told: Iterable[tuple[Floats, NDArray[np.bool_], float]], weights: Floa
 def _slopes(
     told: Iterable[tuple[Floats, NDArray[np.bool_], float]], weights: Floats, prior: Floats
 ) -> tuple[Floats, Floats]:
-    gradient, curvature = 2 * L2 * (weights - prior), 2 * L2 * np.eye(len(weights))
+    gradient, curvature = 2 * RIDGE_PENALTY * (weights - prior), 2 * RIDGE_PENALTY * np.eye(len(weights))
     for values, gold, weight in told:
         scores = values @ weights
         share = np.exp(scores - scores.max())

@@ -30,9 +30,9 @@ from memscope.languages.statements import is_question, sentences
 from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 FOLDS = 5
-PASSING = ("event-time", "local-day")  # categories whose facts are about one day only
+ONE_DAY_CATEGORIES = ("event-time", "local-day")  # categories whose facts are about one day only
 PENALTY, OF_MEANING = 6.0, 2.0
-SERIOUS = 2  # minimum level of a fact
+MIN_LEVEL = 2  # minimum level of a fact
 
 memscope_register_languages(languages.register)  # sentences are read before a memory is opened
 
@@ -41,9 +41,9 @@ Sentence = tuple[str, float, str]  # text, 1 if it states something durable else
 
 def told(scenarios: Sequence[dict[str, Any]]) -> Iterator[Sentence]:
     for one in scenarios:
-        for fact in one["facts"] if one["category"] not in PASSING else ():
+        for fact in one["facts"] if one["category"] not in ONE_DAY_CATEGORIES else ():
             said = one["turns"][fact["turns"][0]]
-            if said["role"] == "user" and fact["level"] >= SERIOUS:
+            if said["role"] == "user" and fact["level"] >= MIN_LEVEL:
                 yield from (
                     (text, 1.0, one["id"]) for text in _statements(said["text"]) if _quoted(text, fact["quote"])
                 )

@@ -47,7 +47,7 @@ from memscope_testing.records import observation, turn
 
 WRITERS, WORKERS, MOVERS = 4, 2, 2
 TURNS_TO_WARM_UP = 100  # turns acknowledged before the first kill, since a freshly started server is slow
-TURNS_A_ROUND = 40  # turns added per user when nothing is left to consolidate
+TURNS_PER_ROUND = 40  # turns added per user when nothing is left to consolidate
 
 
 # ---- writers
@@ -129,7 +129,7 @@ async def say_more(place: Place, round: int) -> None:
     store = await place.open()
     if not (await store.stats()).pending["consolidate"]:
         for user in USERS:
-            keys = [f"{round}-{number}" for number in range(TURNS_A_ROUND)]
+            keys = [f"{round}-{number}" for number in range(TURNS_PER_ROUND)]
             await store.append(user, [TurnInsert(turn(key, f"words of {key}", user=user)) for key in keys])
     await store.close()
 

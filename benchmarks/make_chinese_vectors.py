@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 DATA = ENGLISH.parents[1] / "zh" / "data"
 NAME = "bge-small-zh-v1.5"
 WORDS, CHARACTERS = 20_000, 3_500  # most frequent ones in the dictionary; words of everyday topics are added
-COMMON = 3e-4  # a word of this frequency has half the weight
+HALF_WEIGHT = 3e-4  # a word of this frequency has half the weight
 MIN_COUNT = 3
 LEFT_OUT, TRIALS, NEAREST = 10, 20, 5  # topics per trial, trials, and rank, to check the alignment
 BATCH = 512
@@ -126,7 +126,7 @@ def main(model: Path, output: Path) -> None:
         names = stored["tokens"].tobytes().decode().split("\n")
         english = centres(ENGLISH, names, stored["rows"].astype(np.float32))
     chinese = centres(DATA, words.tokens, table)
-    rows, scales = quantise(table @ turn(chinese, english), COMMON / (COMMON + words.frequency))
+    rows, scales = quantise(table @ turn(chinese, english), HALF_WEIGHT / (HALF_WEIGHT + words.frequency))
     tokens = np.frombuffer("\n".join(words.tokens).encode(), np.uint8)
     np.savez(output / "word_vectors.npz", tokens=tokens, rows=rows, scales=scales)
     size = (output / "word_vectors.npz").stat().st_size

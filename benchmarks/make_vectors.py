@@ -35,7 +35,7 @@ Floats = NDArray[np.float32]
 
 DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "languages" / "en" / "data"
 FIRST_WORD = 1996  # after the vocabulary's special tokens, punctuation and letters
-COMMON = 1e-3  # a token of this frequency has half the weight
+HALF_WEIGHT = 1e-3  # a token of this frequency has half the weight
 DROPPED = 2  # principal components to remove
 SYNONYMS, CLOSE, LETTERS = 6, 0.6, 3
 CONTEXTS = ("I like {}.", "What about {}?", "my {}", "We talked about {} yesterday.",
@@ -134,7 +134,7 @@ def main(output: Path) -> None:
     words = choose_words(model)
     vectors = in_contexts(model, words)
     table = (vectors - words.frequency @ vectors) @ principal(vectors, words.frequency)
-    rows, scales = quantise(table, COMMON / (COMMON + words.frequency))
+    rows, scales = quantise(table, HALF_WEIGHT / (HALF_WEIGHT + words.frequency))
     tokens = np.frombuffer("\n".join(words.tokens).encode("ascii"), np.uint8)
     np.savez(output / "word_vectors.npz", tokens=tokens, rows=rows, scales=scales)
     np.savez_compressed(output / "synonyms.npz", near=synonyms(words.tokens, rows))

@@ -35,7 +35,7 @@ from memscope.languages.similarity import closeness
 from memscope.records import Observation, Select
 from memscope_testing.models import IdealChat, data
 
-QUOTED = 3  # turns attributed to an insight
+MAX_QUOTED = 3  # turns attributed to an insight
 
 
 @dataclass(frozen=True)
@@ -127,15 +127,15 @@ def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
     for insight in (hit.insight for hit in asked.hits if hit.insight):
         held = [facts[id] for id in insight.sources if id in facts]
         held.sort(key=lambda fact: -closeness(asked.question.text, fact.text))
-        named[insight.id] = {quote.turn for quote in [quote for fact in held for quote in fact.quotes][:QUOTED]}
+        named[insight.id] = {quote.turn for quote in [quote for fact in held for quote in fact.quotes][:MAX_QUOTED]}
     return replace(asked, named=named)
 
 
 def recall_of_sources(asked: Sequence[Asked], k: int = 10) -> float:
-    """Return recall if a hit covers its turn and up to ``QUOTED`` turns of each fact that it prints."""
+    """Return recall if a hit covers its turn and up to ``MAX_QUOTED`` turns of each fact that it prints."""
     shares = []
     for one in asked:
-        sources = [{key for fact in hit.matched for key in fact.sources[:QUOTED]} for hit in one.hits]
+        sources = [{key for fact in hit.matched for key in fact.sources[:MAX_QUOTED]} for hit in one.hits]
         own = [{hit.turn.key} if hit.turn else one.named.get(hit.id, set()) for hit in one.hits]
         items = [turn | more for turn, more in zip(own, sources, strict=True)]
         if one.question.category != ADVERSARIAL:

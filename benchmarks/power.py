@@ -31,7 +31,7 @@ from memscope.stores.sqlite import SQLiteStore, files
 from memscope_testing.records import turn
 
 SECTOR = 512
-MOST_WRITES = 400  # before a cut
+MAX_WRITES = 400  # before a cut
 CHECKPOINTS = (16, 64, 1000)  # pages in the WAL; the last is SQLite's default
 USERS = 4
 
@@ -231,7 +231,7 @@ def cut(template: Path, folder: Path, chance: random.Random, change: Callable[[s
     """Return the number of lost acknowledged turns, of all acknowledged turns, and whether the file is damaged."""
     path = folder / "memory.db"
     shutil.copy(template, path)
-    disk = Disk(chance.randrange(1, MOST_WRITES))
+    disk = Disk(chance.randrange(1, MAX_WRITES))
     name = f"disk-{chance.random()}"
     vfs = CachedDisk(name, disk)
     said = asyncio.run(say_until_dark(path, on(name, change, chance.choice(CHECKPOINTS))))

@@ -43,7 +43,7 @@ PROCESSES = 4
 SETTLE_S = 300.0
 STATES, STAGES = ("pending", "failed", "parked"), ("consolidate", "reflect")
 EVENTS = ("leaked", "doubled", "untyped", "stuck")
-NAMED = 5  # events printed per kind
+MAX_PRINTED_EVENTS = 5  # events printed per kind
 
 
 class Oracle:
@@ -65,7 +65,7 @@ class Oracle:
                 self.forgot.add(line["item"])
             case other:
                 self.events[other].append(line)
-                if len(self.events[other]) <= NAMED:
+                if len(self.events[other]) <= MAX_PRINTED_EVENTS:
                     click.echo(line, err=True)
 
 
@@ -129,7 +129,7 @@ async def compare(memory: AsyncMemoryScope, oracle: Oracle) -> Counter[str]:
     missing = oracle.added - oracle.forgetting - stands
     found["lost"] = len(missing) + len(unlearned)
     for name, items in (("missing", missing), ("without a fact", unlearned)):
-        for item in sorted(items)[:NAMED]:
+        for item in sorted(items)[:MAX_PRINTED_EVENTS]:
             click.echo(f"{name}: {item}", err=True)
     return found
 

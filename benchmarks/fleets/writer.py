@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring.stalls import Stalls
 
 CLIENTS = 4
-RETRIEVES = 0.3  # share of the calls
+RETRIEVE_SHARE = 0.3  # share of the calls
 PATIENCE_S = 120.0  # for a call with its retries
 PAUSE_S = (0.05, 0.2)
 TOWNS = ("Berlin", "Munich", "Lisbon", "Kyoto", "Oslo")
@@ -43,7 +43,7 @@ class Writer:
 
     async def client(self) -> None:
         while True:
-            await (self.retrieve() if self.chance.random() < RETRIEVES else self.add())
+            await (self.retrieve() if self.chance.random() < RETRIEVE_SHARE else self.add())
 
     async def add(self) -> None:
         user, self.made = self.chance.randrange(self.users), self.made + 1

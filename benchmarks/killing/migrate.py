@@ -26,7 +26,7 @@ from memscope.text.terms import terms
 from memscope_testing.records import turn
 
 MIGRATORS = 2
-ASKED = 5  # searches of a process before it adds a turn
+SEARCHES_PER_ADD = 5  # searches of a process before it adds a turn
 AGED_EVERY = 4  # kills between two returns to the older version
 
 
@@ -51,7 +51,7 @@ async def age(place: Place, keys: list[str]) -> None:
         inserts = [TurnInsert(turn(f"{user}-{key}", word(f"{user}{key}"), user=user)) for key in keys]
         await store.append(user, inserts)
         await store.searchable(user)
-        for key in keys[:ASKED]:
+        for key in keys[:SEARCHES_PER_ADD]:
             assert await answers(store, user, key) == [f"{user}-{key}"]
     await store.close()
 
@@ -69,7 +69,7 @@ async def migrate(place: Place, mutant: Mutant, name: str, keys: list[str], note
     store, chance = await place.open(), random.Random(name)
     log = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for number in range(times):
-        for user in chance.choices(USERS, k=ASKED) if number else USERS:
+        for user in chance.choices(USERS, k=SEARCHES_PER_ADD) if number else USERS:
             key = chance.choice(keys)
             with suppress(StoreBusy):
                 found = await answers(store, user, key)

@@ -29,7 +29,7 @@ from memscope.stores.sqlite import SQLiteStore, secure_erase
 from memscope.transfer.copy import copy
 
 CLIENTS, KEEPERS = 3, 2
-FORGETS = 0.4  # share of the turns
+FORGET_SHARE = 0.4  # share of the turns
 
 
 async def client(place: Place, mutant: Mutant, log: int) -> None:
@@ -43,7 +43,7 @@ async def client(place: Place, mutant: Mutant, log: int) -> None:
             key = f"{name}-{user}-{number}-"
             await say(store, mutant, user, key)
             os.write(log, f"added {key}\n".encode())
-            if chance.random() < FORGETS:
+            if chance.random() < FORGET_SHARE:
                 os.write(log, f"forgetting {key}\n".encode())
                 with suppress(StoreBusy):
                     receipt = await store.forget(Select(user, ids=frozenset({key})))

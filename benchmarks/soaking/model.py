@@ -14,7 +14,7 @@ from servers.faults import FaultServer, Plan
 from servers.faults.replies import Reply
 
 ITEM = re.compile(r"item-\d+-\w+-\d+")
-SHOWN = 10  # maximum number of items in an insight
+MAX_ITEMS = 10  # maximum number of items in an insight
 FAULTS: list[dict[str, Any]] = [
     {"fault": fault, "endpoint": endpoint, "ratio": ratio}
     for endpoint, ratios in {
@@ -65,7 +65,7 @@ def _reflection(shown: Mapping[str, Any]) -> Any:
     """Reply with one insight, "things", whose sentence names the latest items and replaces earlier sentences."""
     facts = [one["n"] for one in shown["facts"]]
     known = next((one for one in shown["insights"] if one["subject"] == "things"), {})
-    items = list(dict.fromkeys(ITEM.findall(json.dumps(shown["facts"]))))[-SHOWN:]
+    items = list(dict.fromkeys(ITEM.findall(json.dumps(shown["facts"]))))[-MAX_ITEMS:]
     if not items or (len(facts) < 2 and not known):
         return {"sentences": [], "alone": facts, "relations": []}
     text, old = f"The user keeps {', '.join(items)}.", [number for number, _ in known.get("sentences", ())]

@@ -30,7 +30,7 @@ from measuring.stalls import Stalls
 from soaking.model import ITEM
 
 USERS = 200
-LINES = 6  # concurrent operations
+CONCURRENT_OPERATIONS = 6  # concurrent operations
 CALL_S = 60.0  # longer than any deadline
 CACHE_MB = 16  # small enough to fill up in the first third, so that later growth is not the cache
 STEPS = tuple(timedelta(hours=hours) for hours in (0, 0, 0, 2, -2, 24, -24))
@@ -277,7 +277,7 @@ async def main(store: Path, url: str, name: str, seconds: float) -> None:
     async with AsyncMemoryScope(store, settings=settings(url), clock=clock, plugins=[batches]) as memory:
         await memory.admin.start()
         process = Process(memory, batches, name, store.parent)
-        work = [process.line() for _ in range(LINES)] + [trouble(process, clock, store), stalls.tick()]
+        work = [process.line() for _ in range(CONCURRENT_OPERATIONS)] + [trouble(process, clock, store), stalls.tick()]
         tasks = [asyncio.create_task(one) for one in work]
         await asyncio.sleep(seconds / 3)
         early = measured()
