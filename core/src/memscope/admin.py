@@ -42,7 +42,7 @@ class AsyncAdmin:
     # ---- the whole
 
     async def users(self) -> list[str]:
-        """List the users of the store. For operators only: no user may see another.
+        """List the users of the store. For operators only; never show one user to another.
 
         Returns:
             Their names, sorted.
@@ -103,7 +103,7 @@ class AsyncAdmin:
     async def audit(
         self, *, user: str, ask: int | None = None, preview: bool = False
     ) -> list[AuditFinding] | AuditReport:
-        """Find near duplicates, contradictions, memories without a living source, and loops, by rules.
+        """Find near duplicates, contradictions, memories without a live source, and cycles, by rules.
 
         With ``ask`` the chat model also judges facts that are near each other, and its verdicts are applied as in
         ``consolidate``: within ``chat.budget``, and only as far as the rules allow. Each pair is judged once.
@@ -216,7 +216,7 @@ class AsyncAdmin:
             return accepted
 
     async def reject(self, ids: Sequence[str], *, user: str) -> int:
-        """Refuse proposals; they stay in the history, so that their turns are not read again.
+        """Reject proposals. They stay in the history, so that their turns are not processed again.
 
         Args:
             ids: the ids of the proposals.
@@ -237,7 +237,7 @@ class AsyncAdmin:
     # ---- wiping
 
     async def sweep(self, *, user: str) -> ForgetReport:
-        """Delete expired memories, which are no longer found anyway.
+        """Delete expired memories, which are already hidden from all reads.
 
         Args:
             user: whose memories.
@@ -253,7 +253,7 @@ class AsyncAdmin:
             return await services.store.forget(Select(user, expired_by=services.clock()))
 
     async def receipts(self, *, user: str) -> list[Receipt]:
-        """List the receipts of what was forgotten: counts and ids, no content.
+        """List the receipts of ``forget``: counts and ids, no content.
 
         Args:
             user: whose receipts.
@@ -311,7 +311,7 @@ class AsyncAdmin:
     async def import_(
         self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
     ) -> Mapping[str, int]:
-        """Read a file that ``export`` wrote. Records already here stay as they are, forgotten ones stay forgotten.
+        """Read a file that ``export`` wrote. Existing records stay unchanged, forgotten ones stay forgotten.
 
         Args:
             path: the file.
@@ -344,7 +344,7 @@ class AsyncAdmin:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Read the memory of another system. Records already here, or forgotten since, are not written again.
+        """Import the memory of another system. Records that exist or were forgotten since are skipped.
 
         Args:
             name: the importer: ``"mem0"``, ``"openai"``, ... or one that a plugin registered.
@@ -389,7 +389,7 @@ class AsyncAdmin:
     async def copy(
         self, target: Store | str | Path, *, user: str | None = None, progress: Progress | None = None
     ) -> Copied:
-        """Copy records into another store and compare counts and digests. An interrupted copy goes on when repeated.
+        """Copy records into another store and compare counts and digests. Repeat an interrupted copy to resume it.
 
         Vectors are not copied: ``reembed`` the target. What the target has stays as it is; what was forgotten here is
         forgotten there.
@@ -422,7 +422,7 @@ class AsyncAdmin:
     # ---- vectors
 
     async def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors again with the current embedder. Searches use the old ones until all are made.
+        """Recompute all vectors with the current embedder. Searches use the old ones until all are done.
 
         Args:
             progress: called with the number done and the number in all.

@@ -108,7 +108,7 @@ class AsyncMemoryScope:
         return AsyncBlocks(self._runtime, user, agent)
 
     def entities(self, user: str, *, agent: str | None = None, session: str | None = None) -> AsyncEntities:
-        """The people, places, organisations, things and topics that are spoken of.
+        """The people, places, organisations, things and topics that turns and memories name.
 
         Args:
             user: whose records.
@@ -131,7 +131,7 @@ class AsyncMemoryScope:
         await self.close()
 
     async def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish work under way and close, as leaving ``async with`` does. Other work stays pending in the store.
+        """Finish running work and close, as leaving ``async with`` does. Other work stays pending in the store.
 
         Args:
             drain_s: seconds to wait for work under way.
@@ -222,7 +222,7 @@ class AsyncMemoryScope:
         role: Role = "user",
         zone: Zone = None,
     ) -> Observation | Insight:
-        """Remember a statement as it is; no model is called.
+        """Store a statement verbatim as a memory; no model is called.
 
         If a current memory has the same words, agent and data, it gains a source instead. A repeated call with the
         same ``time`` changes nothing.
@@ -333,7 +333,7 @@ class AsyncMemoryScope:
             return await self._runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
 
     async def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
-        """Consolidate the user's pending turns, then update the insights. Without anything new no model is called.
+        """Consolidate the user's pending turns, then update the insights. No model is called if nothing is new.
 
         Args:
             user: whose turns and observations.
@@ -418,7 +418,7 @@ class AsyncMemoryScope:
         assemble: bool = False,
         speak: Speak | None = None,
     ) -> str:
-        """Print core memory, then the best hits as dated lines for a prompt, oldest first.
+        """Render core memory, then the best hits as dated lines for a prompt, oldest first.
 
         The profile stands before the hits if the query is about the user, or if nothing was found. It takes at most 200
         of the tokens.
@@ -486,7 +486,7 @@ class AsyncMemoryScope:
         as_of: datetime | str | None = None,
         zone: Zone = None,
     ) -> str:
-        """Summarise the user as dated lines; no model is asked.
+        """Summarise the user as dated lines; no model is called.
 
         Insights first, then the best observations or, without a chat model, the user's own lasting statements.
 
@@ -658,7 +658,7 @@ class AsyncMemoryScope:
         everything: bool = False,
         dry_run: bool = False,
     ) -> ForgetReport:
-        """Remove for good what is selected, and all that was derived from it.
+        """Permanently delete the selected records and everything derived from them.
 
         Needs a condition besides ``user`` and ``agent``, or ``everything=True``. Records have to meet all conditions.
 

@@ -76,7 +76,7 @@ class MemoryScope:
         return SyncEntities(self.memory.entities(user, agent=agent, session=session))
 
     def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish running work and close, as leaving ``with`` does. Other work stays pending in the store."""
+        """Finish running work and close, as leaving ``async with`` does. Other work stays pending in the store."""
         run(self.memory.close(drain_s=drain_s))
 
     def flush(self, *, timeout_s: float | None = None) -> bool:

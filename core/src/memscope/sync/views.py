@@ -73,7 +73,7 @@ class SyncBlocks:
         self.blocks = blocks
 
     def list(self, *, as_of: datetime | str | None = None) -> builtins.list[Block]:
-        """List the blocks in the order of the context, including empty ones."""
+        """List the blocks in the order of the context, empty ones too. Reads write nothing."""
         return run(self.blocks.list(as_of=as_of))
 
     def get(self, label: str, *, as_of: datetime | str | None = None) -> Block:
@@ -85,14 +85,14 @@ class SyncBlocks:
         return run(self.blocks.history(label))
 
     def text(self, *, as_of: datetime | str | None = None) -> str:
-        """Render the blocks as ``context`` shows them, within the setting ``blocks.tokens``."""
+        """Print the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings."""
         return run(self.blocks.text(as_of=as_of))
 
     def create(
         self, label: str, value: str = "", *, limit: int = BLOCK_LIMIT, description: str = "",
         read_only: bool = False, order: int = 0, reason: str = "", author: Author = "person",
     ) -> Block:  # fmt: skip
-        """Create a block of this agent; without an agent, one that all agents of the user share."""
+        """Make a block: the agent's own where this has an agent, else one that all agents of the user share."""
         return run(self.blocks.create(
             label, value, limit=limit, description=description, read_only=read_only, order=order, reason=reason,
             author=author,
@@ -102,22 +102,22 @@ class SyncBlocks:
         self, label: str, *, limit: int | None = None, description: str | None = None, read_only: bool | None = None,
         order: int | None = None, reason: str = "", author: Author = "person",
     ) -> Block:  # fmt: skip
-        """Change the passed properties of a block, not its text."""
+        """Change the properties of a block that are given; its text stays."""
         return run(self.blocks.configure(
             label, limit=limit, description=description, read_only=read_only, order=order, reason=reason,
             author=author,
         ))  # fmt: skip
 
     def append(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Append a text as new lines."""
+        """Add a text as new lines at the end."""
         return run(self.blocks.append(label, text, **more))
 
     def replace(self, label: str, old: str, new: str, **more: Unpack[EditOptions]) -> Block:
-        """Replace the only occurrence of a text."""
+        """Replace the one place where a text stands."""
         return run(self.blocks.replace(label, old, new, **more))
 
     def remove(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Remove the only occurrence of a text."""
+        """Remove the one place where a text stands."""
         return run(self.blocks.remove(label, text, **more))
 
     def insert(self, label: str, text: str, line: int = -1, **more: Unpack[EditOptions]) -> Block:
@@ -133,7 +133,7 @@ class SyncBlocks:
         return run(self.blocks.revert(label, version, reason=reason, author=author))
 
     def erase(self, label: str, *, dry_run: bool = False) -> ForgetReport:
-        """Permanently delete the visible block with this label and its whole history."""
+        """Remove the block that is seen and its whole history, for good."""
         return run(self.blocks.erase(label, dry_run=dry_run))
 
 
@@ -148,7 +148,7 @@ class SyncEntities:
         self, *, top: int = 20, since: datetime | str | None = None, kind: str | None = None,
         as_of: datetime | str | None = None,
     ) -> builtins.list[Entity]:  # fmt: skip
-        """List the entities named most often and most recently, best first (``Entity`` has the formula)."""
+        """List the entities that are named most and most lately, by falling score (``Entity`` has the formula)."""
         return run(self.entities.list(top=top, since=since, kind=kind, as_of=as_of))
 
     def get(self, name: str, *, top: int = 20, as_of: datetime | str | None = None) -> EntityDetails:
@@ -169,19 +169,19 @@ class SyncEntities:
     def graph(
         self, names: Sequence[str] = (), *, depth: int = 2, top: int = 50, as_of: datetime | str | None = None,
     ) -> EntityGraph:  # fmt: skip
-        """Return entities as a graph, joined where a turn or a fact names both."""
+        """Draw entities that are named in the same turns, or related by a fact, with its words."""
         return run(self.entities.graph(names, depth=depth, top=top, as_of=as_of))
 
     def merge(self, name: str, other: str) -> Entity:
-        """Declare ``other`` an alias of the entity ``name``. Roles such as "my sister" count as names."""
+        """Say that ``other`` is the entity ``name``; a role is a name as well ("my sister")."""
         return run(self.entities.merge(name, other))
 
     def split(self, name: str, other: str) -> Entity:
-        """Declare that the alias ``other`` is not the entity ``name``; no rule will join them again."""
+        """Say that the alias ``other`` is not the entity ``name``; no rule joins ``other`` again."""
         return run(self.entities.split(name, other))
 
     def dismiss(self, name: str) -> None:
-        """Declare that ``name`` is not an entity, so that it is never listed again."""
+        """Say that ``name`` names no entity; nothing lists it any more."""
         run(self.entities.dismiss(name))
 
 
