@@ -46,7 +46,7 @@ class AsyncEntities:
         kind: str | None = None,
         as_of: datetime | str | None = None,
     ) -> builtins.list[Entity]:
-        """List the entities mentioned most often and most recently, highest score first (``Entity`` has the formula).
+        """List the entities mentioned most often and most recently, best first (``Entity`` has the formula).
 
         Args:
             top: maximum number of entities.

@@ -73,7 +73,7 @@ class SyncBlocks:
         self.blocks = blocks
 
     def list(self, *, as_of: datetime | str | None = None) -> builtins.list[Block]:
-        """List the blocks in the order of the context, empty ones too. Reads write nothing."""
+        """List the blocks in the order of the context, including empty ones."""
         return run(self.blocks.list(as_of=as_of))
 
     def get(self, label: str, *, as_of: datetime | str | None = None) -> Block:
@@ -85,14 +85,14 @@ class SyncBlocks:
         return run(self.blocks.history(label))
 
     def text(self, *, as_of: datetime | str | None = None) -> str:
-        """Print the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings."""
+        """Render the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings."""
         return run(self.blocks.text(as_of=as_of))
 
     def create(
         self, label: str, value: str = "", *, limit: int = BLOCK_LIMIT, description: str = "",
         read_only: bool = False, order: int = 0, reason: str = "", author: Author = "person",
     ) -> Block:  # fmt: skip
-        """Make a block: the agent's own where this has an agent, else one that all agents of the user share."""
+        """Create a block: the agent's own if this view has an agent, else one that all agents of the user share."""
         return run(self.blocks.create(
             label, value, limit=limit, description=description, read_only=read_only, order=order, reason=reason,
             author=author,
@@ -102,7 +102,7 @@ class SyncBlocks:
         self, label: str, *, limit: int | None = None, description: str | None = None, read_only: bool | None = None,
         order: int | None = None, reason: str = "", author: Author = "person",
     ) -> Block:  # fmt: skip
-        """Change the properties of a block that are given; its text stays."""
+        """Change the given properties of a block; its text stays."""
         return run(self.blocks.configure(
             label, limit=limit, description=description, read_only=read_only, order=order, reason=reason,
             author=author,
@@ -113,11 +113,11 @@ class SyncBlocks:
         return run(self.blocks.append(label, text, **more))
 
     def replace(self, label: str, old: str, new: str, **more: Unpack[EditOptions]) -> Block:
-        """Replace the one place where a text stands."""
+        """Replace the only occurrence of a text."""
         return run(self.blocks.replace(label, old, new, **more))
 
     def remove(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Remove the one place where a text stands."""
+        """Remove the only occurrence of a text."""
         return run(self.blocks.remove(label, text, **more))
 
     def insert(self, label: str, text: str, line: int = -1, **more: Unpack[EditOptions]) -> Block:
@@ -129,11 +129,11 @@ class SyncBlocks:
         return run(self.blocks.rethink(label, value, **more))
 
     def revert(self, label: str, version: int, *, reason: str = "", author: Author = "person") -> Block:
-        """Bring back an earlier version, as a new one."""
+        """Restore an earlier version as a new one."""
         return run(self.blocks.revert(label, version, reason=reason, author=author))
 
     def erase(self, label: str, *, dry_run: bool = False) -> ForgetReport:
-        """Remove the block that is seen and its whole history, for good."""
+        """Remove the visible block and its whole history for good."""
         return run(self.blocks.erase(label, dry_run=dry_run))
 
 
@@ -148,7 +148,7 @@ class SyncEntities:
         self, *, top: int = 20, since: datetime | str | None = None, kind: str | None = None,
         as_of: datetime | str | None = None,
     ) -> builtins.list[Entity]:  # fmt: skip
-        """List the entities that are named most and most lately, by falling score (``Entity`` has the formula)."""
+        """List the entities mentioned most often and most recently, best first (``Entity`` has the formula)."""
         return run(self.entities.list(top=top, since=since, kind=kind, as_of=as_of))
 
     def get(self, name: str, *, top: int = 20, as_of: datetime | str | None = None) -> EntityDetails:
@@ -159,7 +159,7 @@ class SyncEntities:
         self, entity: str | None = None, *, by: By = "week", as_of: datetime | str | None = None,
         zone: Zone = None,
     ) -> Timeline:  # fmt: skip
-        """Count turns per day, week or month, with bursts, changes of rank and themes."""
+        """Count turns per day, week or month, with bursts, rank changes and themes."""
         return run(self.entities.timeline(entity, by=by, as_of=as_of, zone=zone))
 
     def stream(self, *, limit: int = 100, as_of: datetime | str | None = None) -> builtins.list[EntityMention]:
@@ -169,7 +169,7 @@ class SyncEntities:
     def graph(
         self, names: Sequence[str] = (), *, depth: int = 2, top: int = 50, as_of: datetime | str | None = None,
     ) -> EntityGraph:  # fmt: skip
-        """Draw entities that are named in the same turns, or related by a fact, with its words."""
+        """Build the graph of entities that are named in the same turns or related by a fact, with its words."""
         return run(self.entities.graph(names, depth=depth, top=top, as_of=as_of))
 
     def merge(self, name: str, other: str) -> Entity:
@@ -181,7 +181,7 @@ class SyncEntities:
         return run(self.entities.split(name, other))
 
     def dismiss(self, name: str) -> None:
-        """Say that ``name`` names no entity; nothing lists it any more."""
+        """Say that ``name`` is not an entity; nothing lists it any more."""
         run(self.entities.dismiss(name))
 
 
