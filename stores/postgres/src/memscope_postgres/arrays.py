@@ -1,6 +1,6 @@
-"""Arrays of PostgreSQL in its binary format: columns of rows that are sent together.
+"""Arrays in PostgreSQL's binary format, used as columns of batched inserts.
 
-psycopg makes an array value by value, the server reads JSON slowly, and it refuses COPY where row level security is.
+Faster than psycopg's arrays and than JSON; COPY is refused for tables with row level security.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HEAD, _LENGTH, _NULL = Struct(">iiIii"), Struct(">i"), b"\xff\xff\xff\xff"  # N
 
 
 class Array(bytes):
-    """One dimension, counted from 1; the statement names the type."""
+    """A one-dimensional array with indices from 1; the statement casts it to its type."""
 
 
 class ArrayDumper(Dumper):
@@ -32,7 +32,7 @@ class ArrayDumper(Dumper):
 
 
 def array(type: str, values: Iterable[Any]) -> Array:
-    """Encode numbers, booleans, texts or bytes, and None as NULL."""
+    """Encode numbers, booleans, texts or bytes; None becomes NULL."""
     if (fixed := _OF_ONE_LENGTH.get(type)) is not None:
         length = fixed.size - _LENGTH.size
         parts = [_NULL if value is None else fixed.pack(length, value) for value in values]

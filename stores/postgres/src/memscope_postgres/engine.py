@@ -1,11 +1,11 @@
-"""Transactions of one process: threads with a connection each, grouped writes, and another try when one is lost.
+"""Transactions of one process: one connection per thread, group commit, and retries after a lost connection.
 
-A task is a function of a transaction. It runs in a thread, in pipeline mode: a statement is sent without waiting for
-the answers of those before, and only a read waits. Writes of one user that come while another is under way wait for it
-and then share one transaction, as do waiting adds of many users; if it fails, each runs again in its own. An add whose
-user another process holds is left out, and waits alone. A connection that is lost before COMMIT was sent costs another
-try; after it the server is asked whether the transaction was committed (``pg_xact_status``). A server that crashed or
-took over meanwhile cannot know.
+A task is a function of a transaction. It runs in a thread, in pipeline mode: statements are sent without waiting for
+earlier answers, and only reads wait. Writes for a user wait while another write for this user runs, then share one
+transaction. Waiting appends of several users share one too. If a shared transaction fails, each task runs again in its
+own. An append whose user is locked by another process leaves the group and waits alone. If the connection is lost
+before COMMIT was sent, the task is retried; after COMMIT, the server is asked whether the transaction was committed
+(``pg_xact_status``). The outcome stays unknown if the server crashed or failed over meanwhile.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from memscope_postgres.statements import CommitUnknown, Database, read_at_once, 
 from memscope_postgres.transaction import Exclusive, PostgresTransaction
 
 T = TypeVar("T")
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # an error that is raised is not printed too
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors are raised; do not print them as well
 Task: TypeAlias = Callable[[PostgresTransaction], Any]
-MAX_WAITING = 8192  # writes; more are refused
+MAX_WAITING = 8192  # queued writes; more are refused
 MAX_GROUP = 256  # writes in one transaction
-MAX_SHARING = 2  # transactions at a time for several users: one computes while another is synced
-HELD = object()  # the result of a write whose user another process holds
-MAX_PREPARED = 300  # statements of a connection
-RETRIES = 10  # of a transaction that the server gave up
-NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the network drops silently is waited for
+MAX_SHARING = 2  # concurrent transactions for several users: one computes, one syncs
+HELD = object()  # result of a write that was left out because another process has locked its user
+MAX_PREPARED = 300  # prepared statements per connection
+RETRIES = 10  # after a serialization failure or deadlock
+NETWORK_SETTINGS = {  # of libpq; the last four detect a connection that the network dropped silently
     "connect_timeout": "5",
     "application_name": "memscope",
     "keepalives_idle": "10",
@@ -53,7 +53,7 @@ NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the ne
     "keepalives_count": "2",
     "tcp_user_timeout": "20000",
 }
-RECONNECT_PAUSE_S = 0.05  # before the next attempt to connect; doubled each time
+RECONNECT_PAUSE_S = 0.05  # before the next attempt to connect; doubles each time
 MAX_RECONNECT_PAUSE_S = 1.0
 
 
@@ -61,14 +61,14 @@ MAX_RECONNECT_PAUSE_S = 1.0
 class QueuedWrite:
     user: str
     task: Task
-    asked: Sequence[str]  # ids of which the task will ask whether they are known, if it only adds turns
+    asked: Sequence[str]  # for an append: ids that the task looks up; empty for any other write
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
 
     @property
     def shares(self) -> bool:
-        """Return whether other users' writes may be in its transaction."""
+        """True if its transaction may contain writes of other users."""
         return bool(self.asked)
 
     def answer(self) -> None:
@@ -81,34 +81,34 @@ class QueuedWrite:
 
 
 class TransactionRunner:
-    """Connections to one server; opened by the first call."""
+    """Connections to one server, opened on demand."""
 
     def __init__(self, options: PostgresOptions, clock: Callable[[], datetime] | None) -> None:
         self.options, self.pid = options, os.getpid()
         self._clock, self._ahead = clock, timedelta(0)
         self._free: deque[Database] = deque()
         self._waiting: deque[QueuedWrite] = deque()
-        self._busy: set[str] = set()  # users of the writes under way
-        self._serving = self._sharing = 0  # threads that write; of these, for several users
+        self._busy: set[str] = set()  # users with a running write
+        self._serving = self._sharing = 0  # writing threads; those of them with a shared transaction
         self._lock = threading.Lock()
         self._prepared = self._closed = False
         self._preparing = threading.Lock()
         self._threads = ThreadPoolExecutor(options.connections, thread_name_prefix="memscope-postgres")
 
     def now(self) -> datetime:
-        """Tell the server's time, by which all processes measure leases."""
+        """Estimate the server's time, by which all processes measure leases."""
         return self._clock() if self._clock is not None else datetime.now(UTC) + self._ahead
 
     # ---- for the event loop
 
     async def run(self, task: Callable[[Database], T]) -> T:
-        """Run a function of a connection in a thread, in no transaction."""
+        """Run a function of a connection in a thread, outside any transaction."""
         if self._closed:
             raise ClosedError("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._attempt, task)
 
     async def read(self, task: Callable[[PostgresTransaction], T]) -> T:
-        """Run the task on one state of the database."""
+        """Run the task on one snapshot of the database."""
         return await self.run(lambda db: PostgresTransaction.read(db, self.options, self.now(), task))
 
     async def read_at_once(self, id: str, *calls: BoundQuery) -> list[list[Any]]:
@@ -116,7 +116,7 @@ class TransactionRunner:
         return await self.run(lambda db: read_at_once(db, self.options, id, *calls))
 
     async def write(self, task: Callable[[PostgresTransaction], T], user: str | None, asked: Sequence[str] = ()) -> T:
-        """Run the task alone with the users it asks for; durable on return."""
+        """Run the task with its users locked; durable on return."""
         if user is None:
             return await self.run(lambda db: self._alone(db, task))
         if self._closed:
@@ -144,7 +144,7 @@ class TransactionRunner:
             self._threads.submit(self._serve)
 
     def _serve(self) -> None:
-        """Run waiting writes until there are none that another thread does not take."""
+        """Run queued writes until none is left that this thread may take."""
         while group := self._take():
             try:
                 self._together(group)
@@ -154,7 +154,7 @@ class TransactionRunner:
             _answer(self._done(group))
 
     def _take(self) -> list[QueuedWrite]:
-        """Take the next writes of one user for whom none is under way; with adds, those of other users."""
+        """Take the next writes of one user without a running write, or appends of several such users."""
         with self._lock:
             group, left, passed = list[QueuedWrite](), deque[QueuedWrite](), set(self._busy)
             for request in self._waiting:
@@ -176,7 +176,7 @@ class TransactionRunner:
         return request.shares if group[0].shares else request.user == group[0].user
 
     def _done(self, group: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """Give back the writes whose user others hold, to wait for them alone."""
+        """Release the users, queue the ``HELD`` writes again to run alone, and return the finished ones."""
         with self._lock:
             self._busy -= {request.user for request in group}
             self._sharing -= group[0].shares
@@ -188,7 +188,7 @@ class TransactionRunner:
         return [request for request in group if request not in held]
 
     def _together(self, group: Sequence[QueuedWrite]) -> None:
-        """Run them in one transaction; if one fails, each in its own."""
+        """Run the group in one transaction; if that fails, each write in its own."""
         asked: dict[str, list[str]] = {}
         for request in group if group[0].shares else ():
             asked.setdefault(request.user, []).extend(request.asked)
@@ -199,7 +199,7 @@ class TransactionRunner:
         try:
             results = self._attempt(lambda db: self._alone(db, task, asked))
         except Exception as error:
-            if len(group) == 1 or isinstance(error, OutcomeUnknown):  # of all of them: none may run again
+            if len(group) == 1 or isinstance(error, OutcomeUnknown):  # any may be committed: do not run one again
                 raise
             for request in group:
                 try:
@@ -221,7 +221,7 @@ class TransactionRunner:
     # ---- connections
 
     def _attempt(self, task: Callable[[Database], T]) -> T:
-        """Run the task, again after a lost connection until the deadline, and after a serialization failure."""
+        """Run the task; retry lost connections until the deadline, serialization failures up to ``RETRIES`` times."""
         deadline, pause, retries = time.monotonic() + self.options.deadline_s, RECONNECT_PAUSE_S, 0
         unknown: CommitUnknown | None = None
         while True:
@@ -242,7 +242,7 @@ class TransactionRunner:
                     continue
                 if not is_lost(error, db) or time.monotonic() > deadline:
                     raise self._typed(error, unknown) from None
-                self._drop_free()  # of the same age, they are lost as well
+                self._drop_free()  # idle connections were probably lost too
                 time.sleep(pause)
                 pause = min(2 * pause, MAX_RECONNECT_PAUSE_S)
             finally:
@@ -254,16 +254,16 @@ class TransactionRunner:
         return outcome_unknown(self.options.address)
 
     def _was_committed(self, db: Database, unknown: CommitUnknown, deadline: float) -> bool:
-        """Ask the server how a transaction ended whose COMMIT had no answer.
+        """Ask the server whether a transaction was committed whose COMMIT was not answered.
 
         Raises:
-            OutcomeUnknown: The server crashed or another took over, and may have given the id to another transaction.
+            OutcomeUnknown: The server crashed or failed over, so the transaction id may have been reused.
         """
-        if _timeline(db) != unknown.timeline:  # read again: behind a pooler an old connection may reach a new server
+        if _timeline(db) != unknown.timeline:  # read it again: a pooler may have switched servers
             raise outcome_unknown(self.options.address)
         deadline = max(
             deadline, time.monotonic() + self.options.statement_timeout_s + 2
-        )  # then the server has ended it
+        )  # by then the server has cancelled it
         while True:
             row = db.execute("SELECT pg_xact_status(%s::xid8)", (unknown.xid,)).fetchone()
             if row is None or row[0] != "in progress":
@@ -300,15 +300,15 @@ class TransactionRunner:
     def _connect(self) -> Database:
         client = {**NETWORK_SETTINGS, **self.options.client}
         db = Database.connect(conninfo.make_conninfo(**client), autocommit=True)
-        db.max_wait_s = 2 * self.options.statement_timeout_s + 1  # of several statements that are answered together
+        db.max_wait_s = 2 * self.options.statement_timeout_s + 1  # a message may contain several statements
         db.adapters.register_dumper(Array, ArrayDumper)
-        db.adapters.register_dumper(int, Int8Dumper)  # one type of number: one prepared statement
+        db.adapters.register_dumper(int, Int8Dumper)  # one integer type, so that one prepared statement fits
         db.prepare_threshold, db.prepared_max = None, MAX_PREPARED
         asked = datetime.now(UTC)
         row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()
         assert row is not None
-        self._ahead = row[1] - (asked + (datetime.now(UTC) - asked) / 2)  # told half-way through the wait
-        db.is_session = row[0] == db.info.backend_pid  # else a pooler is between
+        self._ahead = row[1] - (asked + (datetime.now(UTC) - asked) / 2)  # assume the server read its clock midway
+        db.is_session = row[0] == db.info.backend_pid  # otherwise there is a pooler between
         if db.is_session:
             db.execute("; ".join(settings(self.options, local=False)))
         db.timeline = _timeline(db)
@@ -321,11 +321,11 @@ class TransactionRunner:
 
 
 def _timeline(db: Database) -> str:
-    """Name the history that the server continues: one that takes over begins another, and so does a crash.
+    """Identify the server's history; the value changes after a failover or a crash.
 
-    After a crash the id of a transaction whose records were not on the disk yet is given to another one; then the
-    server began again or, if only one of its processes died, its statistics did. A standby, or a hosted server, may not
-    tell the timeline of its log.
+    A crash may lose a transaction that was not on disk yet, and its id is then reused. It also changes the start time
+    of the server or, if only one of its processes died, the reset time of its statistics. A standby or a hosted server
+    may not reveal the timeline of its log.
     """
     begun = "pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter)"
     for values in (f"left(pg_walfile_name(pg_current_wal_lsn()), 8), {begun}", begun):
@@ -340,7 +340,7 @@ def _answer(group: Sequence[QueuedWrite]) -> None:
     for request in group:
         by_loop.setdefault(request.future.get_loop(), []).append(request)
     for loop, requests in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed, no caller waits there
+        with suppress(RuntimeError):  # the loop is closed, so no caller waits
             loop.call_soon_threadsafe(_answer_all, requests)
 
 

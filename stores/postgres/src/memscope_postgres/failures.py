@@ -1,4 +1,4 @@
-"""Typed errors for those of PostgreSQL and psycopg."""
+"""Convert errors of PostgreSQL and psycopg to typed errors."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from memscope.errors import (
     StoreUnavailable,
 )
 
-RETRIED_CODES = ("40001", "40P01")  # serialization failure, deadlock: the transaction runs again
+RETRIED_CODES = ("40001", "40P01")  # serialization failure, deadlock: retry the transaction
 MISSING_TABLE_CODES = ("42P01", "3F000")  # undefined table, schema
-SERVER_AWAY_CODES = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shuts down, crashed, starts; ended an idle session
-NUL_CODES = ("22021", "22P05")  # of a text; of a text in JSON
-DAMAGED_CODES = ("XX001", "XX002")  # data, an index
+SERVER_AWAY_CODES = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shutdown, crash, startup, session timeouts
+NUL_CODES = ("22021", "22P05")  # NUL in a text, in JSON
+DAMAGED_CODES = ("XX001", "XX002")  # corrupted data, corrupted index
 CONNECTION_CLASS = "08"
-# A refused login has no code in libpq. Any other failure to connect is tried again.
+# libpq gives no code for a refused login. Any other failure to connect is retried.
 REFUSED_LOGIN = re.compile(
     r"authentication failed|no password supplied|role .* does not exist|no pg_hba.conf entry|not permitted to log in"
     r"|no such user|permission denied|certificate|does not support SSL|invalid .*value"
@@ -37,11 +37,11 @@ MISSING_DATABASE = re.compile(r"database .* does not exist|no such database")
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The connection was lost while it committed, and nobody can say whether it did."""
+    """The connection was lost during a commit, and it cannot be found out whether it succeeded."""
 
 
 def is_lost(error: BaseException, db: psycopg.Connection[object] | None) -> bool:
-    """Tell whether the connection is gone, so that the call may try another."""
+    """Decide whether the connection is gone, so that the call may retry on another."""
     if db is None and _code_of_message(str(error)) in FATAL_CODES:
         return False
     code = getattr(error, "sqlstate", None) or ""
@@ -49,7 +49,7 @@ def is_lost(error: BaseException, db: psycopg.Connection[object] | None) -> bool
 
 
 def typed(error: BaseException, address: str) -> BaseException:
-    """Translate an error of the server or its client; others stay as they are."""
+    """Convert an error of the server or client; return other errors unchanged."""
     if not isinstance(error, psycopg.Error):
         return error
     code = error.sqlstate or _code_of_message(str(error))
@@ -105,7 +105,7 @@ _KINDS: Mapping[str, Callable[[str], MemscopeError]] = {
         code: lambda address: StoreGone(f"the tables at {address} are gone", hint="restore a backup")
         for code in MISSING_TABLE_CODES
     },
-    "0A000": _standby,  # of BEGIN READ WRITE
+    "0A000": _standby,  # answer of a standby to BEGIN READ WRITE
     "25006": _standby,
     "53100": lambda address: StoreFull(f"no room left at {address}", hint="make room and try again"),
     "53300": lambda address: StoreBusy(

@@ -1,4 +1,4 @@
-"""The server's address and the options of the store, from a location and the section of the settings."""
+"""Address of the server and options of the store, from a location and the settings' section ``postgres``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LIBPQ_SETTINGS = ("user", "password", "sslmode", "sslrootcert")
 
 @dataclass(frozen=True)
 class PostgresOptions:
-    """PostgresOptions of the store.
+    """Options of the store.
 
     Attributes:
-        client: Parameters of libpq, the password among them.
-        schema_name: The schema of the tables; several stores of one database have a schema each.
-        connections: Most connections of this process; each runs one transaction at a time.
+        client: Parameters of libpq, including the password.
+        schema_name: Schema of the tables; stores in one database need different ones.
+        connections: Maximum number of connections of this process; each runs one transaction at a time.
         statement_timeout_s: Seconds after which the server cancels a statement.
-        deadline_s: Seconds for which a call tries to reach a server that is away.
+        deadline_s: Seconds for which a call tries to reach an unavailable server.
     """
 
     client: Mapping[str, Any] = field(repr=False, default_factory=dict)
@@ -40,7 +40,7 @@ class PostgresOptions:
 
     @property
     def address(self) -> str:
-        """The host and the database, without user and password."""
+        """Host and database, without user and password."""
         host, port = self.client.get("host", "localhost"), self.client.get("port", 5432)
         return f"{host}:{port}/{self.client.get('dbname', '')}"
 
@@ -48,11 +48,11 @@ class PostgresOptions:
 def parse_location(location: str, configured: Mapping[str, Any] | None = None) -> PostgresOptions:
     """Parse a URI of libpq, ``postgresql://[user[:password]@][host][:port][/database][?name=value]``.
 
-    The store's own options may stand among the parameters.
+    The parameters may include the store's own options.
 
     Args:
         location: The URI.
-        configured: The section ``postgres`` of the settings; the address goes before it.
+        configured: The section ``postgres`` of the settings, overridden by the location.
 
     Raises:
         ConfigError: Names the fault, never a password.

@@ -1,4 +1,4 @@
-"""Registers the store with memscope. Imported when a memory is made, so it imports neither client nor store."""
+"""Register the store with memscope. Imported whenever a memory is created, so it imports neither client nor store."""
 
 from __future__ import annotations
 

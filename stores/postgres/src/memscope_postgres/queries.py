@@ -1,7 +1,7 @@
-"""Queries of messages that hold several statements.
+"""Queries that are sent together, several statements per message.
 
-A session of this process's own has them prepared: planning them again, with the policies of their tables, takes the
-server two to four times as long as running them.
+Sessions without a pooler have them prepared: planning them, with the row policies of their tables, takes the server two
+to four times as long as running them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ROW_COLUMNS = "number, body, unit, units, valid_to_before"
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A query by the name under which sessions prepare it.
+    """A query and the name under which sessions prepare it.
 
     Attributes:
-        text: Its statement, with the parameters $1, $2.
-        types: Of the parameters.
+        text: The statement, with the parameters $1, $2.
+        types: Types of the parameters.
     """
 
     name: str
@@ -35,7 +35,7 @@ class PreparedQuery:
         return f"PREPARE memscope_{self.name}{types} AS {self.text}"
 
     def call(self, *values: str) -> BoundQuery:
-        """Bind literals."""
+        """Bind the parameters to SQL literals."""
         return BoundQuery(self, values)
 
 
@@ -55,7 +55,7 @@ class BoundQuery(NamedTuple):
 USER = PreparedQuery("user", f"{USER_OF}$1", ("uuid",))
 LOCKED_USER = PreparedQuery("locked_user", f"{USER_OF}$1 FOR UPDATE", ("uuid",))
 SPACES = PreparedQuery("spaces", "SELECT space, model, dims, active FROM space")
-XID = PreparedQuery("xid", "SELECT pg_current_xact_id()::text")  # later the server can be asked what became of it
+XID = PreparedQuery("xid", "SELECT pg_current_xact_id()::text")  # to ask the server later whether it was committed
 FREE_USERS = PreparedQuery(
     "free_users",
     f"SELECT user_id::text, {USER_COLUMNS} FROM users WHERE user_id = ANY($1) FOR UPDATE SKIP LOCKED",
@@ -71,9 +71,9 @@ KNOWN = PreparedQuery("known", KNOWN_OF.format(users="$1", ids="$2"), ("uuid[]",
 
 
 def for_each(values: str, query: str) -> str:
-    """Run a query for each of the values, which it calls ``asked.value``.
+    """Build a statement that runs a query per value; the query refers to the value as ``asked.value``.
 
-    For ``column = ANY(values)`` a server without statistics reads all the user's rows.
+    With ``column = ANY(values)``, a server without statistics would read all rows of the user.
     """
     return f"SELECT found.*, asked.value FROM {values} AS asked(value) CROSS JOIN LATERAL ({query} OFFSET 0) found"
 
@@ -100,7 +100,7 @@ QUERIES = (USER, LOCKED_USER, FREE_USERS, SPACES, XID, KNOWN, *FETCH)
 
 
 def fetch(id: str, numbers: Iterable[int]) -> list[BoundQuery]:
-    """Fetch by numbers: the rows, the links to memories derived from them, and those memories."""
+    """Build the queries for rows by number, the links to memories derived from them, and these memories."""
     return [query.call(quoted(id), quoted_all(map(str, numbers))) for query in FETCH]
 
 

@@ -7,10 +7,10 @@
            ├─ gone, tombstone           units an index must drop; keys and ids that must not come back
            └─ item ──── batch ── lane   items waiting for a stage; leased batches; users with work due
 
-``user_id`` is a digest of the user's name (``user.user_id``). Every table with that column has a policy that shows the
-rows of the users whom the transaction has set, and all rows only to a transaction that set ``memscope.all_users``; it
-holds for the owner of the tables too. Where there is a role with the schema's name and ``_all_users``, only its members
-may set that. Times are microseconds since 1970.
+``user_id`` is a digest of the user's name (``user.user_id``). Tables with that column have row level security, even for
+their owner: a transaction sees only rows of the users in ``memscope.user_id``, or all rows if it sets
+``memscope.all_users``. If a role named after the schema with the suffix ``_all_users`` exists, only its members may do
+that. Times are microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -118,17 +118,17 @@ BEGIN
     RETURN true;
 END $$
 """
-STEPS_BY_VERSION: Mapping[int, str] = MappingProxyType(  # statements from this version to the next
+STEPS_BY_VERSION: Mapping[int, str] = MappingProxyType(  # upgrade from this version to the next
     {1: "".join(f"DROP POLICY one_user ON {table};{CREATE_POLICY.format(table=table)}" for table in USER_TABLES)}
 )
 
 
 def prepare(db: Database, schema: str) -> None:
-    """Create the schema, or bring an older one up to date, under a lock that other processes wait for.
+    """Create or upgrade the schema, under a lock for which other processes wait.
 
     Raises:
         StoreTooNew: A newer memscope wrote the schema.
-        ConfigError: The server is too old, or the database has another encoding than UTF-8.
+        ConfigError: The server is too old, or the encoding of the database is not UTF-8.
     """
     _check_server(db)
     if _version(db, schema) == SCHEMA:
@@ -158,8 +158,8 @@ def _check_server(db: Database) -> None:
 
 
 def _version(db: Database, schema: str) -> int | None:
-    """Read the version of the schema, None where there is no store yet."""
-    # not to_regclass, which after the wait for a lock still answers out of the session's cache
+    """Read the version of the schema; None if there is no store yet."""
+    # not to_regclass: after waiting for a lock it still answers from the session's cache
     tables = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'meta'"
     if db.execute(tables, (schema,)).fetchone() is None:
         return None
@@ -187,7 +187,7 @@ def _create(db: Database, schema: str) -> None:
 
 
 def _step(db: Database, schema: str) -> int:
-    """Run one migration in a transaction of its own: an interrupted upgrade goes on where it stopped."""
+    """Run one migration in its own transaction, so that an interrupted upgrade resumes where it stopped."""
     with db.transaction():
         db.execute(_in(schema, "LOCK TABLE {schema}.meta IN EXCLUSIVE MODE"))
         version = _version(db, schema)

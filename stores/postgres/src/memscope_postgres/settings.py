@@ -10,7 +10,7 @@ from memscope.config.settings import Count, Seconds, Section
 
 
 class PostgresSettings(Section):
-    """Options that the store's address does not name; the address goes before them. See ``options.PostgresOptions``."""
+    """Options of the store, overridden by its address. See ``options.PostgresOptions``."""
 
     user: str | None = None
     password: SecretStr | None = None

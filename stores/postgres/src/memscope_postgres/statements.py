@@ -1,8 +1,8 @@
-"""The statements of one database transaction: as few messages and waits as can be.
+"""The statements of one database transaction, sent with as few round trips as possible.
 
-The first message holds BEGIN, the settings, the locks and the user's row, and is answered as a whole; what follows is
-sent in pipeline mode, in which only a read waits. Names and numbers in the text of the first message are digests and
-options that were checked.
+The first message contains BEGIN, settings, locks and the read of the user's row, and takes one round trip. Later
+statements are sent in pipeline mode, in which only reads wait. The first message has no bound parameters, so its text
+contains only digests, quoted literals and validated options.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ ALL_USERS = ""  # a scope: no user's digest
 
 
 class Database(psycopg.Connection[Any]):
-    """A connection that is closed when an answer does not come: the network may swallow messages without an error."""
+    """A connection that closes itself after ``max_wait_s`` without an answer: a network can drop messages silently."""
 
     max_wait_s = math.inf
-    is_session = False  # of this process's own: no pooler gives the next transaction another one
-    begun = 0  # transactions
-    timeline = ""  # of the server's history: another one after a failover, and then ids of transactions come again
+    is_session = False  # the server session is ours alone, without a pooler that may switch it
+    begun = 0  # transactions begun so far
+    timeline = ""  # see engine._timeline; after a failover it differs, and transaction ids may be reused
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         return super().wait(self._limited(gen), *args, **kwargs)
@@ -62,12 +62,12 @@ class Database(psycopg.Connection[Any]):
             return result
 
     def prepare_queries(self) -> None:
-        """Prepare the queries of messages: at first, and after a rollback, at which psycopg gives up all prepared."""
+        """Prepare ``QUERIES``; call it again after a rollback, since psycopg then drops all prepared statements."""
         self.execute("; ".join(["DEALLOCATE ALL", *(query.prepare() for query in QUERIES)]), prepare=False)
 
     @contextmanager
     def unlimited(self) -> Iterator[None]:
-        """Let statements take their time: those that rewrite whole tables. Behind a pooler the server's limit stays."""
+        """Lift the timeouts for statements that rewrite whole tables; behind a pooler the server's timeout stays."""
         limit, self.max_wait_s = self.max_wait_s, math.inf
         if self.is_session:
             ((timeout,),) = self.execute("SHOW statement_timeout").fetchall()
@@ -89,15 +89,15 @@ class CommitUnknown(Exception):
 
 
 def settings(options: PostgresOptions, *, local: bool) -> list[str]:
-    """Make the statements that set what every transaction needs: for it alone, or for a session of this process's own.
+    """Build the SET statements every transaction needs: ``local`` to one transaction, or for the whole session.
 
-    Every statement here is for rows of one user, found by an index whatever the statistics say.
+    Queries concern the rows of one user, so an index is right even if the table's statistics suggest a scan.
     """
     timeout_ms = int(options.statement_timeout_s * 1000)
     values = {
         "search_path": f"{options.schema_name}, pg_catalog",
         "statement_timeout": timeout_ms,
-        "idle_in_transaction_session_timeout": timeout_ms + 1000,  # the locks of a client that is gone
+        "idle_in_transaction_session_timeout": timeout_ms + 1000,  # release the locks of a client that disappeared
         "jit": "off",
         "enable_seqscan": "off",
         "plan_cache_mode": "force_generic_plan",
@@ -111,14 +111,14 @@ def _scope_statements(scope: str) -> list[str]:
 
 
 def begin(db: Database, options: PostgresOptions, how: str, scope: str) -> list[str]:
-    """Plan prepared statements again at each doubling of the transactions: they were planned for smaller tables."""
+    """Build the statements that begin a transaction; discard plans at powers of two, since tables have grown."""
     db.begun += 1
     replanned = ["DISCARD PLANS"] * (db.begun & (db.begun - 1) == 0)
     return [how, *(replanned if db.is_session else settings(options, local=True)), *_scope_statements(scope)]
 
 
 def send(db: Database, statements: Sequence[str]) -> list[list[Any]]:
-    """Send statements as one message; return the rows of each that has some."""
+    """Send statements as one message and return one list of rows per statement that yields rows."""
     cursor = db.execute("; ".join(statements), prepare=False)
     rows: list[list[Any]] = []
     while True:
@@ -129,7 +129,7 @@ def send(db: Database, statements: Sequence[str]) -> list[list[Any]]:
 
 
 def read_at_once(db: Database, options: PostgresOptions, id: str, *calls: BoundQuery) -> list[list[Any]]:
-    """Run queries about one user in a transaction that is one message; return the rows of each."""
+    """Run queries about one user as a transaction in one message, and return the rows of each query."""
     with rolled_back(db):
         return send(db, [*begin(db, options, READ, id), *_statements(db, calls), "COMMIT"])
 
@@ -139,13 +139,13 @@ def _statements(db: Database, calls: Iterable[BoundQuery]) -> list[str]:
 
 
 class TransactionStatements:
-    """A transaction that begins with its first statement."""
+    """A transaction that begins when its first statement is sent."""
 
     def __init__(self, db: Database, options: PostgresOptions, *, writing: bool, exclusive: bool) -> None:
         self._db, self._options, self.writing, self._exclusive = db, options, writing, exclusive
-        self._scope: str | None = None  # of the statements: users' digests, or ALL_USERS; None before the first
+        self._scope: str | None = None  # users visible now: digests, or ALL_USERS; None before BEGIN
         self._stack = ExitStack()
-        self._xid = ""  # by which the server can be asked what became of the transaction
+        self._xid = ""  # transaction id, to ask the server later whether it was committed
 
     def run(self, task: Callable[[], T]) -> T:
         """Run the task and commit.
@@ -167,13 +167,13 @@ class TransactionStatements:
         return result
 
     def start(self, id: str) -> list[list[Any]] | None:
-        """Begin with a user: return its row and the vector spaces, None if the transaction began before."""
+        """Begin, and read the user's row and the vector spaces; None if the transaction has already begun."""
         if self._scope is not None:
             return None
         return self._begin(id, (LOCKED_USER if self.writing else USER).call(quoted(id)), SPACES.call())
 
     def start_together(self, asked: Mapping[str, Sequence[str]]) -> list[list[Any]]:
-        """Begin with the users whom nobody holds: return their rows, the numbers of ids asked for, the spaces."""
+        """Begin, lock the users that are not locked elsewhere, and read their rows, known ids and the spaces."""
         return self._begin(",".join(asked), *self._free(asked), SPACES.call())
 
     def more_together(self, asked: Mapping[str, Sequence[str]]) -> list[list[Any]]:
@@ -198,12 +198,12 @@ class TransactionStatements:
         return rows
 
     def execute(self, query: str, *values: Any, scope: str | None = None) -> psycopg.Cursor[Any]:
-        """Send a statement; the rows of its cursor wait for the answer.
+        """Send a statement; fetching rows from the cursor waits for the answer.
 
         Args:
             query: The statement.
             values: Its parameters.
-            scope: The users whose rows the statement may see, ``ALL_USERS``, or None for tables without users.
+            scope: Digests of the users whose rows it may see, ``ALL_USERS``, or None for tables without a user.
         """
         if self._scope is None:
             self._begin(scope or ALL_USERS)
@@ -216,7 +216,7 @@ class TransactionStatements:
 
 @contextmanager
 def rolled_back(db: Database) -> Iterator[None]:
-    """Roll back after an error, so that the connection serves again."""
+    """Roll back after an error, so that the connection can be reused."""
     try:
         yield
     except BaseException:

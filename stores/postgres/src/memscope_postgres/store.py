@@ -1,13 +1,13 @@
-"""PostgresStore: the memory of any number of processes and hosts, in a database that may serve others too.
+"""PostgresStore: one memory for any number of processes and hosts, in a PostgreSQL database.
 
     options.py settings.py      address and options; the section of the settings
-    engine.py                   threads with a connection each, grouped writes, another try after a lost connection
+    engine.py                   one connection per thread, group commit, retries after a lost connection
     failures.py                 typed errors
-    queries.py statements.py    what is sent, as few messages as can be
+    queries.py statements.py    the SQL, sent with few round trips
     schema.py                   the tables, their creation and upgrade, row level security
-    transaction.py              the primitives of a local store in SQL; user.py tables.py those of one user
+    transaction.py              the primitives of a local store in SQL; user.py, tables.py: for one user
 
-Rows are in the database, the index and the ranking in the process, as with SQLite. docs/postgres.md is the guide.
+The database stores the rows; each process indexes and ranks, as with SQLite. docs/postgres.md is the guide.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from memscope_postgres.user import MAX_BIGINT, FetchedRows
 T = TypeVar("T")
 _abandoned: list[
     TransactionRunner
-] = []  # of a parent process: their connections must neither be used nor closed after a fork
-_asked: ContextVar[Sequence[str]] = ContextVar("asked", default=())  # ids read with the first message of a write
+] = []  # a parent's: after a fork their connections must be neither used nor closed
+_asked: ContextVar[Sequence[str]] = ContextVar("asked", default=())  # ids to look up in the first message
 LEFT_BY_FORGET = "dead rows until VACUUM; the write-ahead log, replicas and backups of the server"
 LEFT_BY_COMPACT = "the write-ahead log until it is recycled; replicas and backups of the server"
 
@@ -58,9 +58,9 @@ class PostgresStore(LocalStore):
 
     Args:
         location: A URI of libpq, or options; see ``options.parse_location``.
-        configured: The section ``postgres`` of the settings; the address goes before it.
-        index_cache_mb: Memory for the search indexes of the users asked about last.
-        clock: The time that leases are measured by; the server's without one.
+        configured: The section ``postgres`` of the settings, overridden by the address.
+        index_cache_mb: Memory for the search indexes of the most recent users.
+        clock: Source of the time of leases; by default the server's clock.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class PostgresStore(LocalStore):
         return pending(LEFT_BY_FORGET)
 
     async def compact(self) -> ForgetReport:
-        """Rewrite the tables without dead rows. Each is locked for as long as that takes."""
+        """Rewrite the tables without dead rows; each table is locked meanwhile."""
         await self._live().run(self._rewrite)
         return pending(LEFT_BY_COMPACT)
 
@@ -120,7 +120,7 @@ class PostgresStore(LocalStore):
         finally:
             _asked.reset(token)
 
-    # ---- the two reads of a retrieve whose index is up to date: one message each
+    # ---- the two reads of a retrieve with a current index: one message each
 
     async def is_unchanged(self, user: str, revision: int, space: VectorSpace | None) -> bool:
         id = user_id(user)
@@ -143,7 +143,7 @@ class PostgresStore(LocalStore):
         return self._engine.now()
 
     def _live(self) -> TransactionRunner:
-        """Return this process's engine, a new one after a fork."""
+        """Return this process's runner; create a new one after a fork."""
         if self._closed:
             raise ClosedError("the store is closed")
         if self._engine.pid != os.getpid():

@@ -1,4 +1,4 @@
-"""Rows of one user that are sent together, and the small tables of a user: blocks, receipts, work."""
+"""Batched inserts for one user, and the small tables of a user: blocks, receipts, work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memscope.stores.rules import Batch
 from memscope.stores.spaces import Spaces
 from memscope_postgres.arrays import Array, array
 
-# Columns of a table after user_id, with their types; rows of these tables are inserted many at a time.
+# Columns after user_id, with their types, of the tables whose rows are inserted in batches.
 COLUMNS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "record": {
@@ -55,7 +55,7 @@ _INSERT = MappingProxyType({table: _insert(table) for table in COLUMNS})
 
 
 class NewRows:
-    """Rows of a transaction that are sent together."""
+    """New rows of a transaction, buffered to be sent in one statement."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[Sequence[Any]]] = {}
@@ -71,7 +71,7 @@ class NewRows:
         self._due[id, stage] = when
 
     def take(self) -> tuple[str, list[Array], list[str]]:
-        """Return one statement that inserts all of them, empty if there are none; its values; and their users."""
+        """Empty the buffer into one INSERT statement ("" without rows), its values and the users concerned."""
         for (id, stage), when in self._due.items():
             self.add("lane", id, [(stage, when)])
         rows, users, self._rows, self._due, self._users = self._rows, self._users, {}, {}, {}
@@ -88,12 +88,12 @@ def _arrays(table: str, rows: Iterable[Sequence[Any]]) -> list[Array]:
 
 @lru_cache(1 << 12)
 def user_id(name: str) -> str:
-    """Make the key of a user's rows: 128 bits of the name's digest, which no statement has to look up."""
+    """Derive the key of a user's rows, 128 bits of the name's digest, so that no statement has to look it up."""
     return str(UUID(bytes=blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()))
 
 
 class UserStatements(Protocol):
-    """The transaction, to one user's part of it."""
+    """The part of the transaction that ``UserRows`` uses."""
 
     now: int
 
@@ -111,22 +111,22 @@ class UserStatements(Protocol):
 
 
 class UserRows:
-    """UserStatements about one user. New rows are sent together, before the next statement that could miss them."""
+    """Statements about one user. New rows are buffered until the next statement that could read them."""
 
     def __init__(self, tx: UserStatements, id: str) -> None:
         self.tx, self.id = tx, id
 
     def send(self, query: str, *values: Any) -> Any:
-        """Send a statement at once, before the new rows."""
+        """Send a statement at once, before the buffered rows."""
         return self.tx.execute(query, *values, scope=self.id)
 
     def mine(self, query: str, *values: Any) -> Any:
-        """Send a statement whose first parameter is the user, after the new rows."""
+        """Send the buffered rows, then a statement whose first parameter is the user."""
         self.tx.flush()
         return self.send(query, self.id, *values)
 
     def add(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Keep new rows until they are sent."""
+        """Buffer new rows."""
         self.tx.add(table, self.id, rows)
 
 

@@ -1,8 +1,8 @@
 """``Transaction`` of a local store in SQL: statements of one database transaction, sent in pipeline mode.
 
-A write takes a shared lock on the table ``space``, then the row of each user it asks for; so writes of one user come
-one after another, and a user's revision rises in the order of commits. Changes of the spaces and of the secret take
-the table alone: a task that turns out to make one starts again with that lock (``Exclusive``).
+A write takes a shared lock on the table ``space``, then locks the row of each of its users. Writes of one user are
+therefore serialized, and a user's revision rises in commit order. Changes of vector spaces, secret or counters need an
+exclusive lock on the table: a task that turns out to make one restarts with that lock (``Exclusive``).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from memscope_postgres.tables import NewRows, user_id
 from memscope_postgres.user import PostgresUser, storable
 
 T = TypeVar("T")
-MAX_DUE_USERS = 64  # looked at by one claim
-CLOCK_ERROR_US = 1_000_000  # between two processes' measures of the server's time; what is due is checked per user
+MAX_DUE_USERS = 64  # users considered by one claim
+CLOCK_ERROR_US = 1_000_000  # between two processes' estimates of the server's time
 _HAS_CONTENT = (
     "(turns + observations + insights > 0 OR EXISTS (SELECT 1 FROM block WHERE block.user_id = users.user_id))"
 )
@@ -43,7 +43,7 @@ GROUP BY 1, 2
 
 
 class Exclusive(Exception):
-    """The task changes what all users share, and runs again with the lock for that."""
+    """The task changes data shared by all users and must restart with the exclusive lock."""
 
 
 class PostgresTransaction:
@@ -70,15 +70,15 @@ class PostgresTransaction:
         """Run the task and commit.
 
         Args:
-            db: Where.
-            options: The schema among them.
-            now: For leases.
-            task: What to do.
-            asked: All the users of the task, if it takes none that others hold, with ids that it asks ``known`` for.
-            exclusive: It changes what all users share.
+            db: The connection.
+            options: Options of the store.
+            now: Time for leases.
+            task: The function to run.
+            asked: For appends: users to lock unless locked elsewhere, each with the ids to look up in ``known``.
+            exclusive: Take the exclusive lock, to change data shared by all users.
 
         Raises:
-            Exclusive: The task needs the lock of ``exclusive``.
+            Exclusive: The task needs ``exclusive``.
             CommitUnknown: The answer to COMMIT was lost.
         """
         statements = TransactionStatements(db, options, writing=True, exclusive=exclusive)
@@ -103,7 +103,7 @@ class PostgresTransaction:
                 user.save_counters()
         self.flush()
 
-    # ---- new rows: sent together, before the next statement that could miss them
+    # ---- new rows, buffered until the next statement that could read them
 
     def add(self, table: str, id: str, rows: Iterable[Sequence[Any]]) -> None:
         self._new.add(table, id, rows)
@@ -130,7 +130,7 @@ class PostgresTransaction:
         return user
 
     def find_user(self, name: str) -> PostgresUser | None:
-        """Read a user's counters. A write locks the row; a claim over all users passes over one that is locked."""
+        """Read a user's counters. A write locks the row; a claim over all users skips a locked one."""
         if name not in self._users:
             id = user_id(name)
             if (begun := self._statements.start(id)) is not None:
@@ -145,7 +145,7 @@ class PostgresTransaction:
 
     def _start_together(self, asked: Mapping[str, Sequence[str]]) -> None:
         names = {user_id(name): name for name in asked}
-        ids = {id: storable(asked[names[id]]) for id in sorted(names)}  # sorted: two inserts must not cross
+        ids = {id: storable(asked[names[id]]) for id in sorted(names)}  # sorted, against deadlocks
         *columns, spaces = self._statements.start_together(ids)
         self._load_spaces(spaces)
         self._take_free(names, *columns)
@@ -163,7 +163,7 @@ class PostgresTransaction:
             self._users[names[id]] = PostgresUser(self, names[id], terms, counters, known.get(id, {}))
 
     def is_free(self, name: str) -> bool:
-        """Return whether a transaction for several users has this one, and its units need not be made again."""
+        """True if this shared transaction has locked the user, and the user's units are of the current version."""
         user = self._users.get(name)
         return user is not None and user.terms == units_version
 
@@ -172,7 +172,7 @@ class PostgresTransaction:
         return [name for (name,) in self.execute(query, scope=ALL_USERS)]
 
     def due_users(self, stage: Stage) -> list[str]:
-        """In a write, of which this is the first call, users whose row is locked are passed over from here on."""
+        """List users whose stage is due; from now on, this transaction skips users whose row is locked elsewhere."""
         self._skips_locked = True
         query = (
             "SELECT name FROM lane JOIN users USING(user_id) WHERE stage = %s AND (due <= %s OR due > %s)"
@@ -278,7 +278,7 @@ class PostgresTransaction:
         self._users.clear()
 
     def _one(self, query: str) -> Any:
-        """Read one value over all users, of tables that may still be changed by this transaction."""
+        """Read one value over all users, after sending the buffered rows."""
         self.flush()
         row = self.execute(query, scope=ALL_USERS).fetchone()
         return row[0] if row is not None else None

@@ -1,4 +1,4 @@
-"""One user's part of a transaction: ``UserTransaction`` of a local store in SQL. Every statement names the user."""
+"""One user's part of a transaction: ``UserTransaction`` of a local store in SQL. Statements see no other user."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class PostgresUser(SmallTables):
     ) -> None:
         super().__init__(tx, user_id(name))
         self.name, self.terms = name, terms
-        self._known = known  # numbers by id, as they are in this transaction; None: not known
+        self._known = known  # record numbers by id; None for an unknown id
         for counter, value in zip(COUNTERS, counters, strict=True):
             setattr(self, counter, value)
         self._stored = self._state()
-        self._inserted = self.number  # the last number in the table
+        self._inserted = self.number  # highest number in the table
 
     def _state(self) -> tuple[Any, ...]:
         return (self.terms, *(getattr(self, name) for name in COUNTERS))
@@ -61,7 +61,7 @@ class PostgresUser(SmallTables):
         if state == self._stored:
             return
         self.add("users", [(self.name, *state)])
-        if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index asks for earlier removals
+        if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index needs earlier removals
             self.mine("DELETE FROM gone WHERE user_id = %s AND revision <= %s", self.floor)
         self._stored = state
 
@@ -105,14 +105,14 @@ class PostgresUser(SmallTables):
         return [_row(row) for row in cursor]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        """SQL checks all conditions but those on words and metadata."""
+        """Check conditions on text and metadata here, all others in SQL."""
         where, values = _where(select, self.id)
         rows = self._rows(f"number > %s AND {where} ORDER BY number LIMIT {ROWS_PER_PAGE}", after, *values)
         fitting = [row for row in rows if in_words(select, row.record)]
         return fitting, rows[-1].number if len(rows) == ROWS_PER_PAGE else None
 
     def keys(self, select: Select) -> list[RecordKey]:
-        """With a condition on words or metadata, records that may fulfil it are decoded."""
+        """Decode only records that may meet a condition on text or metadata."""
         where, values = _where(select, self.id)
         body = "NULL" if select.text is None and select.filter is None else "body"
         query = f"SELECT number, id, kind, time, {body} FROM record WHERE user_id = %s AND {where} ORDER BY number"
@@ -224,7 +224,7 @@ class PostgresUser(SmallTables):
 
 
 def storable(handles: Iterable[Handle]) -> list[str]:
-    """Keep the ids that a text of PostgreSQL can hold: none that is stored has a NUL."""
+    """Drop ids with a NUL, which PostgreSQL refuses and no stored id contains."""
     return [one for one in handles if isinstance(one, str) and "\0" not in one]
 
 
@@ -234,7 +234,7 @@ def _row(row: Sequence[Any]) -> Row:
 
 
 class FetchedRows:
-    """The answers to ``queries.fetch``, as a user's part of a transaction."""
+    """The answers to ``queries.fetch``, readable like ``UserTransaction``."""
 
     def __init__(self, rows: Iterable[Sequence[Any]], links: Sequence[tuple[int, int]], derived: Iterable[Any]) -> None:
         self._rows, self._links = {row[0]: _row(row) for row in rows}, links
@@ -285,7 +285,7 @@ _SELECT_CONDITIONS: tuple[tuple[str, str, Callable[[Any, str], tuple[Any, ...]]]
 
 
 def _where(select: Select, user: str) -> tuple[str, list[Any]]:
-    """Make the conditions on a record of this user, and their values."""
+    """Build the WHERE conditions for a selection, with their values."""
     parts, values = list[str](), list[Any]()
     for name, condition, bind in _SELECT_CONDITIONS:
         value = getattr(select, name)
