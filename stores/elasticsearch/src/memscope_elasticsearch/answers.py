@@ -1,7 +1,7 @@
-"""Answers of the cluster: typed errors for refusals, and for answers that are not Elasticsearch's.
+"""Check the cluster's answers: typed errors for refusals, and for answers that come from a proxy.
 
-A proxy may answer in its place, with a page or JSON of its own and any status. Such an answer counts as an unreachable
-server: the request is retried, and finally raises ``StoreUnavailable``.
+A proxy may answer instead of Elasticsearch, with its own page or JSON and any status. That counts as an unreachable
+server: the request is retried and finally raises ``StoreUnavailable``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PRODUCT_HEADER = "x-elastic-product"  # sent with every answer
 
 @dataclass(frozen=True, slots=True)
 class OperationResult:
-    """Result of an operation: 200, 201, 404 (not found), 409 (exists, or changed meanwhile), or an error."""
+    """Result of a bulk operation: 200, 201, 404 (not found), 409 (exists or changed meanwhile), or an error."""
 
     status: int
     version: tuple[int, int] = (-1, -1)
@@ -68,7 +68,7 @@ def checked(body: object, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def parts(body: Mapping[str, Any], name: str, count: int) -> list[Any]:
-    """Return the parts of an answer, one per part of the request."""
+    """Return the parts of an answer, which must match the parts of the request."""
     items = _listed(body.get(name))
     if len(items) != count:
         raise foreign()
@@ -126,7 +126,7 @@ def trouble(error: Exception, *, answered: bool, address: str) -> Exception:
 
 
 def _is_page(error: ApiError) -> bool:
-    """Return whether a proxy answered with a page; its 401, 403, 429 and 5xx other than 500 are believed."""
+    """Detect a proxy's error page; trust its status if that is 401, 403, 429 or 5xx other than 500."""
     return not isinstance(error.body, Mapping) and error.meta.status in (200, 404, 500)
 
 
@@ -138,7 +138,7 @@ def _error_of(body: object) -> tuple[str, str]:
 
 
 def refusal(status: int, kind: str, reason: str) -> MemscopeError:
-    """Return the error for an answer; ``reason`` may quote a document, so it goes to ``detail``."""
+    """Build the error for an answer; ``reason`` may quote a document, so it goes to ``detail``."""
     what = f"Elasticsearch answers {status}" + (f" ({kind})" if kind else "")
     if kind == "cluster_block_exception":
         if status == 429 or "flood" in reason:

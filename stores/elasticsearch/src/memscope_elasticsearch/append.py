@@ -1,8 +1,8 @@
-"""Group commit of turns: concurrent calls, of any number of users, are written in three requests.
+"""Group commit of turns: concurrent calls of any users are written in three requests.
 
 1. read which of the keys exist, and the users' counters
 2. write the counters, each by compare-and-swap
-3. create the turns under ids derived from user and key; existing ones are left as they are
+3. create the turns under ids derived from user and key; leave existing ones unchanged
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from memscope_elasticsearch.counters import UserCounters
 from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
 from memscope_elasticsearch.session import Session
 
-MAX_TURNS_PER_CALL = 1000  # turns within one deadline; a larger call has several
+MAX_TURNS_PER_CALL = 1000  # turns per deadline; larger calls are split
 MAX_TURNS_PER_BULK = 250
-CONCURRENT_GROUPS = 2  # the units of one are computed while the server writes the other
+CONCURRENT_GROUPS = 2  # computes the units of one while the server writes the other
 MIN_THREADED_CHARS = 8_000  # units of longer texts are computed in a thread, not in the event loop
 ROUNDS = 100
 Id: TypeAlias = tuple[str, str]  # user, key
@@ -37,7 +37,7 @@ class _Unknown(Exception):
 
 @dataclass(eq=False)
 class AppendRequest:
-    """An ``append`` in progress, with a key and an outcome per insert once known."""
+    """An ``append`` in progress; keys and outcomes are filled in per insert."""
 
     user: str
     inserts: Sequence[TurnInsert]
@@ -54,14 +54,14 @@ class AppendRequest:
 class GroupCommitter:
     """Group commit per event loop: requests that arrive during a write form the next group.
 
-    Concurrent groups have no user in common, so that each user's turns are written in the order of the calls.
+    Concurrent groups share no user, so each user's turns are written in the order of the calls.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._waiting: deque[AppendRequest] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._writing: set[str] = set()  # users
+        self._writing: set[str] = set()  # users of the running groups
         self._heads: dict[str, UserCounters] = {}
 
     async def append(self, user: str, inserts: Sequence[TurnInsert], done: Iterable[str]) -> AppendResult:
@@ -74,7 +74,7 @@ class GroupCommitter:
             user, inserts, frozenset(done), answer, until, [""] * len(inserts), [None] * len(inserts)
         )
         self._waiting.append(request)
-        if len(self._tasks) < CONCURRENT_GROUPS:  # in a context without the deadline of this call
+        if len(self._tasks) < CONCURRENT_GROUPS:  # a new context, without this call's deadline
             task = asyncio.create_task(self._run(), name="memscope-commit", context=Context())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -158,7 +158,7 @@ class _Group:
     # ---- which keys are free
 
     async def _resolve(self) -> list[_TurnWrite]:
-        """Resolve keys; return entries for new turns and set the outcomes of stored ones."""
+        """Assign keys, set the outcomes of stored turns, and return the new ones."""
         while True:
             missing: set[Id] = set()
             entries = self._attempt(missing)
@@ -278,14 +278,14 @@ class _Group:
         """Fail a request that the server rejected; the other requests of the group go on."""
         if not request.answer.done():
             request.answer.set_exception(error)
-        request.outcomes = ["duplicate"] * len(request.inserts)  # nothing is left to do for it
+        request.outcomes = ["duplicate"] * len(request.inserts)  # so that the group skips it
 
     def _settle(self, entry: _TurnWrite) -> None:
         entry.request.keys[entry.index], entry.request.outcomes[entry.index] = entry.key, "stored"
         self._session.wrote(entry.request.user, (operation.id for operation in entry.operations))
 
     async def _look_again(self, lost: list[_TurnWrite]) -> None:
-        """Resolve a conflict on create: equal numbers mean that this write succeeded and its answer was lost."""
+        """Resolve conflicts on create: an equal number means that our write succeeded but its answer was lost."""
         session = self._session
         wanted = [session.at(scope_hash(entry.request.user), entry.key) for entry in lost]
         documents = await session.cluster.documents(wanted, includes="kind,number")

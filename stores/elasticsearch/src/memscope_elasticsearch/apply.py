@@ -1,6 +1,6 @@
 """Apply change sets: load the records they refer to, decide by ``stores/rules.py``, write.
 
-All of it happens under the user's lock (``user_lock.py``). New memories are written before those they close, and every
+Everything happens under the user's lock (``user_lock.py``). New memories are written before those they close, and every
 write is idempotent: if the writer dies, the next one replays the change set from its write-ahead intent, with the same
 numbers and ids.
 """
@@ -38,7 +38,7 @@ from memscope_elasticsearch.documents import (
 )
 from memscope_elasticsearch.session import Session
 
-Name: TypeAlias = tuple[str, str | None]  # with its namespace
+Name: TypeAlias = tuple[str, str | None]  # name and namespace
 MAX_APPLY_ATTEMPTS = 20
 
 
@@ -50,10 +50,10 @@ class PendingWrites:
         self.turns: dict[str, Stored] = {}
         self.memories: dict[str, Stored] = {}
         self.changes = PendingChanges(turns=self.turns)
-        self._numbers: dict[str, int] = {}  # of new memories
+        self._numbers: dict[str, int] = {}  # numbers of new memories
         self._done: set[str] = set()  # ids of memories that no longer wait for a stage
         self._names: set[Name] = set()  # names that the change set assigns
-        self._holders: dict[Name, str] = {}  # their holders before
+        self._holders: dict[Name, str] = {}  # ids of the memories that had these names before
 
     # ---- reading
 
@@ -114,7 +114,7 @@ class PendingWrites:
         return next_stage(state.record) if state.changed or stored is None else stored.source.get("wait")
 
     def _superseded_by(self, memory: Memory) -> list[str]:
-        """Return the ids of memories that this one supersedes in this change set."""
+        """List the memories that this one supersedes in this change set."""
         return [
             state.record.id
             for state in self.changes.states.values()
@@ -139,7 +139,7 @@ class PendingWrites:
         return {entry.number: entry.record for entry in turns if isinstance(entry.record, Turn)}
 
     def _bodies(self, state: MemoryState) -> dict[str, Body]:
-        """Return the documents of a memory by id; the first carries the record."""
+        """Build the documents of a memory, by id; the first contains the record."""
         memory, roots = state.record, self._roots(state.record)
         stored = self.memories.get(memory.id)
         number = stored.number if stored is not None else self._numbers[memory.id]
@@ -201,7 +201,7 @@ class PendingWrites:
         return BulkOperation("index", self.session.names.memory, id, self.scope, blank(self.scope, self.session.now()))
 
     def _naming(self) -> list[BulkOperation]:
-        """Write the holders of names that changed."""
+        """Build the operations that assign names to their new memories."""
         named = [(state.changed, state.record) for state in self.changes.states.values() if state.record.current]
         holders = {
             (memory.name, memory.namespace): memory.id
@@ -217,7 +217,7 @@ class PendingWrites:
         return operations
 
     async def _again(self, state: MemoryState, token: str) -> None:
-        """Retry after a vector was written meanwhile; any other change means that the lock was lost."""
+        """Retry after a vector was written concurrently; any other change means that the lock was lost."""
         id = state.record.id
         for _ in range(MAX_APPLY_ATTEMPTS):
             now = (await self.session.load(self.user, [id])).get(id)

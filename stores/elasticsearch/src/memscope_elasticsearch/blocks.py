@@ -62,7 +62,7 @@ async def plan_removal(session: Session, select: Select, gone: Sequence[str]) ->
 
 
 async def remove(session: Session, select: Select, gone: Sequence[str]) -> None:
-    """Remove from the current blocks; idempotent."""
+    """Remove forgotten content from the current blocks; idempotent."""
 
     def step(stored: list[Block]) -> list[Block]:
         removal = block_rules.plan_removal(select, gone, stored, session.clock())

@@ -1,8 +1,8 @@
-"""Candidates from the units in the answers, computed as local stores compute them from the whole memory.
+"""Compute candidates from the units in the answers, with the functions of the local stores.
 
-A few hundred units make a small snapshot (``search/snapshot.py``), on which the same functions search and measure
-(``search/candidates.py``). Statistics of the whole scope come from the index: document frequencies, lengths,
-speakers.
+The few hundred units form a small snapshot (``search/snapshot.py``), which ``search/candidates.py`` searches and
+measures. Statistics of the whole scope (document frequencies, lengths, speakers) come
+from Elasticsearch.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from memscope_elasticsearch.documents import DOCUMENT_KINDS, ORDINALS, PART_BITS
 from memscope_elasticsearch.term_frequencies import TermFrequencies, in_header
 
 NO_WINDOW = -1
-HIT_BYTES, NAME_BYTES = 350, 20  # of a hit without its body; of each named clause in it
+HIT_BYTES, NAME_BYTES = 350, 20  # of a hit without its body; of each named clause
 
 
 @dataclass(frozen=True, slots=True)
 class FoundUnit:
     """A unit from the index: columns of ``search.units``, frequencies of the query's terms, and its place.
 
-    ``columns``: without the built-in vector. ``tf``, ``header``: by index of the query's term.
+    ``columns`` lack the built-in vector. ``tf`` and ``header`` are keyed by the index of a query term.
     """
 
     seq: int
@@ -56,12 +56,12 @@ class FoundUnit:
 
 
 def is_current(source: Mapping[str, Any]) -> bool:
-    """Return whether a unit's columns have the current format; another process may be renewing them."""
+    """True if a unit's columns have the current format; another process may be migrating them."""
     return len(b64decode(source["columns"])) == ROW
 
 
 def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int]) -> FoundUnit:
-    """Make a unit from a document and the query's terms in it, by index."""
+    """Build a unit from a document and the frequencies of the query's terms, by index."""
     columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
     return FoundUnit(
@@ -78,7 +78,7 @@ def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[
 
 
 def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
-    """Make a unit from a document with its words. ``terms``: index of each of the query's spelled terms."""
+    """Build a unit from a document with its words. ``terms``: index by spelled query term."""
     words, header = (source.get(name, "").split() for name in ("words", "header"))
     tf = Counter(terms[word] for word in words if word in terms)
     return found(source, tf, frozenset(terms[word] for word in header if word in terms))
@@ -86,7 +86,7 @@ def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """Statistics of the visible units of the scope; ``frequency``: units with each of the query's terms."""
+    """Statistics of the visible units of the scope; ``frequency``: number of units per query term."""
 
     units: int = 0
     length: float = 0.0
@@ -95,11 +95,11 @@ class TermCounts:
     speakers: tuple[int, ...] = ()
     has_roles: bool = False
     frequency: tuple[int, ...] = ()
-    topics: Mapping[int, int] = field(default_factory=dict)  # turns and insights with each of the query's topics
+    topics: Mapping[int, int] = field(default_factory=dict)  # number of turns and insights per query topic
 
 
 class PartialIndex(ScopeIndex):
-    """Snapshot of some units of a user; units with consecutive places are neighbours."""
+    """Snapshot of a subset of a user's units; units with consecutive places are neighbours."""
 
     def __init__(self, places: NDArray[np.int64], lengths: Mapping[int, int]) -> None:
         super().__init__()
@@ -136,22 +136,22 @@ class CandidateSet:
     search: Search
     units: dict[int, FoundUnit] = field(default_factory=dict)  # by seq
     frequencies: TermFrequencies = field(default_factory=TermFrequencies)
-    unread: AbstractSet[int] = frozenset()  # units without their words yet
+    unread: AbstractSet[int] = frozenset()  # units whose words are not fetched yet
     characters: int = 0  # size of the answers
     cosine: dict[int, float] = field(default_factory=dict)
     meaning: dict[int, float] = field(default_factory=dict)  # cosines of built-in vectors
-    instances: dict[int, float] = field(default_factory=dict)  # 1 for units with an instance of the class asked for
+    instances: dict[int, float] = field(default_factory=dict)  # 1 for units with an instance term of the query
     counts: TermCounts = TermCounts()
-    lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each conversation window
+    lengths: Mapping[int, int] = field(default_factory=dict)  # terms per conversation window
     allowed: frozenset[str] | None = None  # records that match the filter
     brought: FetchResult | None = None
-    brought_all: bool = True  # the answer had room for all records that the ranking is likely to choose
+    brought_all: bool = True  # all records that the ranking is likely to choose came with the answer
 
     def __post_init__(self) -> None:
         self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
 
     def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, Mapping[str, Any]]:
-        """Add units, with the query's terms in them if ``words``; return the hits by seq."""
+        """Add units, with their query terms if ``words``; return the hits by seq."""
         added = {}
         for hit in hits:
             if not is_current(hit["_source"]):
@@ -164,9 +164,9 @@ class CandidateSet:
         return added
 
     def add_words(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Add the query's terms to units that came without words."""
+        """Fill in the query terms of units that came without words."""
         for hit in hits:
-            if unit := self.units.get(hit["_source"]["seq"]):  # else forgotten meanwhile
+            if unit := self.units.get(hit["_source"]["seq"]):  # otherwise forgotten meanwhile
                 self.units[unit.seq] = replace(unit, tf=self.frequencies.of(hit), header=in_header(hit))
 
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
@@ -210,7 +210,7 @@ class CandidateSet:
         return PartialIndex(places, self.lengths).extend(changes)
 
     def _terms(self, ordered: Sequence[FoundUnit], columns: NDArray[Any]) -> bytes:
-        """Return the query's terms in each unit, headers first, and a placeholder for every other term."""
+        """Encode each unit's query terms, headers first, with a placeholder for every other term."""
         terms = np.array(self.search.terms, "<u4")
         other = next(term for term in range(len(terms) + 1) if term not in self.search.terms)
         lengths = columns["n_terms"].astype(np.int64)
@@ -235,7 +235,7 @@ def _cosine(packed: str, vector: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A candidate set with the values that ``search.candidates`` computes for a snapshot."""
+    """A candidate set with its snapshot and the values computed by ``search.candidates``."""
 
     ordered: list[FoundUnit]
     index: Snapshot
@@ -279,7 +279,7 @@ def measure(pool: CandidateSet) -> Measured:
 
 
 def _frequencies(pool: CandidateSet, here: Floats, units: int) -> Floats:
-    """Return frequencies in the scope, at least those in the candidates, which include unrefreshed units."""
+    """Document frequencies in the scope; at least those in the candidates, which include unrefreshed units."""
     counted = np.array(pool.counts.frequency or [0] * len(here), np.float32)
     return np.minimum(np.maximum(here, counted), max(units, 1)).astype(np.float32)
 
@@ -291,7 +291,7 @@ def _numbers(pool: CandidateSet, ordered: Sequence[FoundUnit]) -> NDArray[np.int
 
 
 def _statistics(counts: TermCounts, here: Statistics) -> Statistics:
-    """Return statistics of the scope, or of the candidates if these are more."""
+    """Statistics of the scope, or of the candidates if there are more of them."""
     if counts.units < here.units:
         return here
     return Statistics(
@@ -307,7 +307,7 @@ def _statistics(counts: TermCounts, here: Statistics) -> Statistics:
 def _credited(
     cosines: Mapping[int, float], ordered: Sequence[FoundUnit], index: Snapshot, visibility: matching.Visibility
 ) -> Floats | None:
-    """Return per row the best cosine of a turn and its memories, NaN without one. ``cosines``: by seq."""
+    """Best cosine per row of a turn and its memories; NaN without a vector. ``cosines``: by seq."""
     known = [(row, cosines[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in cosines]
     if not known:
         return None
@@ -321,7 +321,7 @@ def _credited(
 
 
 def best(measured: Measured) -> list[FoundUnit]:
-    """Order the units by interleaving the orders of all channels, best first, the latest first among equals."""
+    """Interleave the rankings of all channels, best first; ties go to the latest unit."""
     keys, features = measured.visibility.keys, measured.values
     values = [measured.score]
     if measured.visibility.statistics.has_roles:
@@ -342,7 +342,7 @@ def best(measured: Measured) -> list[FoundUnit]:
 
 
 def _choosable(pool: CandidateSet, measured: Measured) -> Bools:
-    """Return which units may be chosen: those with their record in the answer; all, if some did not fit in."""
+    """Mark the units that may become hits: those with their record in the answer, or all if some did not fit."""
     if not pool.brought_all:
         return measured.visibility.keys
     known = pool.brought.records if pool.brought is not None else {}
@@ -350,7 +350,7 @@ def _choosable(pool: CandidateSet, measured: Measured) -> Bools:
 
 
 def _nearest(meaning: Floats | None, visibility: matching.Visibility) -> NDArray[np.int64] | None:
-    """Return the rows of the channel by built-in vector."""
+    """Rows of the channel ``meaning`` (built-in vectors)."""
     if meaning is None:
         return None
     rows = np.flatnonzero(visibility.keys & ~np.isnan(meaning))
@@ -380,7 +380,7 @@ def candidates(pool: CandidateSet) -> Candidates:
     return replace(
         columns,
         handle=[targets[number] for number in columns.handle],
-        session=np.where(windows == NO_WINDOW, -1 - columns.unit, windows),  # the same in every search
+        session=np.where(windows == NO_WINDOW, -1 - columns.unit, windows),  # stable across searches
         session_length=lengths,
         brought=pool.brought,
     )

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 Body: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 BULK_OPERATIONS = 1000
-PAGE_FILTER_PATH = "hits.hits._source,hits.hits.sort"  # of an answer, for pages of documents
+PAGE_FILTER_PATH = "hits.hits._source,hits.hits.sort"  # fields of an answer with a page of documents
 FIRST_RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
-LEAST_S = 0.05  # timeout of a request at the end of a deadline
-CLOSING_S = 2.0  # wait for writes whose callers gave up
+LEAST_S = 0.05  # minimum timeout of a request, even at the end of a deadline
+CLOSING_S = 2.0  # how long closing waits for writes whose callers gave up
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
 _until: ContextVar[float | None] = ContextVar("memscope_elasticsearch_until", default=None)
 
@@ -64,7 +64,7 @@ class BulkOperation:
 
 @dataclass
 class Local:
-    """Client, locks and tasks of one event loop: writes whose callers may have given up, the wait for a refresh."""
+    """Client, locks and background tasks of one event loop: abandoned writes and the wait for a refresh."""
 
     client: AsyncElasticsearch
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -111,7 +111,7 @@ class Cluster:
         self.refreshes = 0
         self._locals = PerLoop(lambda: Local(connect(options)))
         self._closed = False
-        self._answered = False  # by Elasticsearch
+        self._answered = False  # whether Elasticsearch has answered before
 
     def local(self) -> Local:
         self.check_open()
@@ -136,7 +136,7 @@ class Cluster:
 
     @contextmanager
     def one_deadline(self, until: float | None = None) -> Iterator[None]:
-        """Give all requests inside, with their retries, one deadline: that of the outermost block."""
+        """Apply one deadline, that of the outermost block, to all requests inside and their retries."""
         token = _until.set(self.until() if until is None else until)
         try:
             yield
@@ -144,14 +144,14 @@ class Cluster:
             _until.reset(token)
 
     def until(self) -> float:
-        """Return the deadline of the current call, by the event loop's clock."""
+        """Deadline of the current call, in the event loop's time."""
         until = _until.get()
         return asyncio.get_running_loop().time() + self.options.deadline_s if until is None else until
 
     # ---- requests
 
     async def request(self, method: str, path: str, *, body: Any = None, timeout_s: Any = None, **params: Any) -> Any:
-        """Return the body of the answer; retry while the cluster is busy or unreachable, up to the deadline."""
+        """Send a request and return the answer's body; retry until the deadline while the cluster is unavailable."""
         return await self._ask(lambda answer: answer, method, path, body, params, timeout_s)
 
     async def _ask(self, read: Callable[[Body], T], *request: Any) -> T:
@@ -232,7 +232,7 @@ class Cluster:
         return await self._ask(lambda answer: parts(answer, "docs", len(wanted)), "POST", "/_mget", body, params)
 
     async def bulk(self, operations: Iterable[BulkOperation], *, wait_for: bool = False) -> list[OperationResult]:
-        """Run operations and return their results, 404 and 409 included; raise the first error."""
+        """Run operations; results include 404 and 409, any other error is raised."""
         outcomes = await self.attempt(operations, wait_for=wait_for)
         for outcome in outcomes:
             if outcome.error is not None:
@@ -240,7 +240,7 @@ class Cluster:
         return outcomes
 
     async def attempt(self, operations: Iterable[BulkOperation], *, wait_for: bool = False) -> list[OperationResult]:
-        """Run operations as ``bulk``, with errors in the results; retry operations rejected for load."""
+        """Like ``bulk``, but leave errors in the results; retry operations that an overloaded node rejected."""
         outcomes: list[OperationResult] = []
         for chunk in _chunks(list(operations)):
             outcomes += await self._bulk(chunk, wait_for)

@@ -1,7 +1,7 @@
-"""Counters per user: the last number of a record, and the conversation windows of the turns.
+"""Counters per user: the last record number, and the conversation windows of the turns.
 
 A **conversation window** is a run of turns of one session without a pause of more than ``CONVERSATION_GAP_US``.
-Window and ordinal within it make a unit's place, by which its neighbours are found. The index calls a window
+The window and the ordinal in it form a unit's place, which identifies its neighbours. The index calls a window
 ``sitting``.
 """
 
@@ -23,7 +23,7 @@ MAX_COUNTER_ATTEMPTS = 50
 
 @dataclass(slots=True)
 class UserCounters:
-    """``number``: the last one assigned; ``open``: window, next ordinal and time of the last turn by session."""
+    """``number``: last record number; ``open``: by session, its window, next ordinal and time of the last turn."""
 
     number: int = 0
     window: int = 0
@@ -77,7 +77,7 @@ async def load(cluster: Cluster, names: IndexNames, users: Sequence[str]) -> dic
 
 
 async def take(cluster: Cluster, names: IndexNames, user: str, count: int) -> int:
-    """Reserve ``count`` numbers; return the first."""
+    """Reserve ``count`` record numbers and return the first."""
     while True:
         counter = (await load(cluster, names, [user]))[user]
         first = counter.take(count)

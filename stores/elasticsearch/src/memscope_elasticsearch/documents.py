@@ -1,4 +1,4 @@
-"""Records as documents and back. A document is a unit; the first unit of a record carries the record."""
+"""Convert records to documents and back: one document per unit, the first of which contains the record."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 
-DERIVED = f"{units_version}.es3"  # version of the derived fields; units of another version are renewed
+DERIVED = f"{units_version}.es3"  # version of the derived fields; units of any other version are renewed
 DOCUMENT_KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
-BULKY = "words,header,facts,columns,packed"  # fields for search only
+BULKY = "words,header,facts,columns,packed"  # fields used only by searches
 PART_BITS = 16  # low bits of ``seq``, for the part
 ROW = UNIT_STRUCT.size - DIMENSIONS  # bytes of a unit's columns without the built-in vector
 ORDINALS = 20  # low bits of a place, for the ordinal in its conversation window
@@ -45,7 +45,7 @@ def scope_hash(user: str) -> str:
 
 
 def document_id(scope: str, *parts: object) -> str:
-    """Return an id that is unique across users."""
+    """Build an id that is unique across users."""
     whole = "\x1f".join(map(str, (scope, *parts)))
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
@@ -73,7 +73,7 @@ class Stored:
 
 
 def holds_record(document: Mapping[str, Any], scope: str) -> bool:
-    """Return whether a document carries a record of this user."""
+    """True for a document that contains a record of this user."""
     source = document.get("_source") or {}
     return source.get("scope") == scope and source.get("kind") in DOCUMENT_KINDS and source.get("part") == 0
 
@@ -102,7 +102,7 @@ def decode(body: str) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place of a turn's units among their neighbours: a conversation window, and the ordinal of the first."""
+    """Position of a turn's units: the conversation window, and the ordinal of its first unit there."""
 
     window: int
     ordinal: int
@@ -125,7 +125,7 @@ def documents(
     wait: Stage | None = None,
     supersedes: Sequence[str] = (),
 ) -> dict[str, Body]:
-    """Return the documents of a record by id; the first carries the record.
+    """Build the documents of a record, by id; the first contains the record.
 
     Args:
         record: The record.
@@ -156,7 +156,7 @@ def documents(
 
 
 def unit_id(scope: str, record_id: str, part: int, number: int) -> str:
-    """Return the id of a unit; that of the first depends on the record's id only, so that ``create`` finds it taken."""
+    """Build the id of a unit. The first depends only on the record's id, so ``create`` detects duplicates."""
     return document_id(scope, record_id) if part == 0 else document_id(scope, record_id, part, number)
 
 
@@ -188,7 +188,7 @@ def topics_of(bits: int) -> list[int]:
 
 
 def _named(column: Mapping[str, Any]) -> list[Body]:
-    """Return the intervals that a unit mentions."""
+    """List the intervals that a unit mentions."""
     pairs = [(column["start"], column["end"]), (column["later_start"], column["later_end"])]
     return [{"gte": start, "lt": end} for start, end in pairs if end > start]
 
@@ -246,5 +246,5 @@ def is_memory(record: Record | None) -> bool:
 
 
 def without_vectors(vectors: Iterable[int]) -> Body:
-    """Return a partial document that removes all vectors."""
+    """Build a partial document that removes all vectors."""
     return {"space": None, **{f"vec_{number}": None for number in vectors}}

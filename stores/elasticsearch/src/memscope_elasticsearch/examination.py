@@ -1,4 +1,4 @@
-"""Findings on a cluster for ``memscope doctor``: versions, mappings, refresh, durability, blocks, disks."""
+"""Checks of a cluster for ``memscope doctor``: versions, mappings, refresh, durability, blocks, disks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SLOW_REFRESH = ("-1", "5s", "10s", "30s", "60s", "1m", "5m")
 
 
 def findings(health: Mapping[str, Any]) -> list[StoreFinding]:
-    """Judge the answer of ``mapping.health``."""
+    """Derive findings from the answer of ``mapping.health``."""
     indices = [
         finding for alias, about in health.items() if isinstance(about, Mapping) for finding in _index(alias, about)
     ]

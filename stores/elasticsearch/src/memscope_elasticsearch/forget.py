@@ -1,7 +1,7 @@
-"""Forgetting: the selected records, all records derived from them, and every trace of both.
+"""Forget the selected records, all records derived from them, and every trace of both.
 
-A tombstone replaces a removed record under the same id: a late worker's ``create`` finds the id taken, and the key is
-refused for ever. The bytes go when segments are merged (``compact``).
+A tombstone replaces a removed record under the same id, so a late worker's ``create`` fails and the key stays refused.
+The bytes disappear when segments are merged (``compact``).
 
     selected ──▶ all derived records ──▶ intent in the lock ──▶ tombstones ──▶ remaining sources pending again
 """
@@ -39,7 +39,7 @@ MERGE_S = 3600.0  # timeout of one merge
 MERGES, MERGE_PAUSE_S = 60, 0.7
 RECORDS_PER_INTENT = 5000
 NO_CHANGES: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": None}
-BLANKS_S = 600  # age from which no late request can meet a blank
+BLANKS_S = 600  # minimum age for deletion: no late request can refer to such a blank
 
 
 async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) -> ForgetReport:
@@ -69,7 +69,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
 def _slices(removal: Removal[Stored, str], select: Select) -> list[dict[str, Any]]:
     """Split a removal into intents, derived records before their sources.
 
-    "blocks" is the agent whose blocks are removed, "" for all agents, None for none; "label" the only block, if one is.
+    "blocks" is the agent whose blocks are removed ("" for all agents, None for no blocks), "label" a single block.
     """
     whose = (select.agent or "") if selects_blocks(select) else None
     gone = list(reversed(removal.rows.items()))
@@ -126,7 +126,7 @@ async def _vectors(session: Session, user: str, gone: Mapping[str, Stored]) -> i
 
 
 def _stop_work(state: UserState, intent: WriteIntent) -> None:
-    """End the batches with a forgotten record, but of stage embed remove only its units.
+    """End the batches with a forgotten record; embed batches only lose its units.
 
     The user's other batches lose lease and saved reply: the model was shown the user's memories beside each batch, so
     its reply may contain what was forgotten. The cost is at most one model call.
@@ -152,7 +152,7 @@ def _let_go(batch: Batch, numbers: Set[int]) -> None:
 
 
 async def carry_out(session: Session, user: str, intent: WriteIntent) -> None:
-    """Finish a removal from any step."""
+    """Carry out a removal; resume it after any step."""
     await _remove(session, user, intent)
     await user_lock.clear(session, user, intent, lambda state: None)
 
@@ -202,7 +202,7 @@ async def _reopen(
 async def add_tombstones(
     session: Session, user: str, ids: Sequence[str], made_elsewhere: Sequence[Receipt] = ()
 ) -> None:
-    """Write tombstones and receipts of another store; records that exist here get none."""
+    """Write tombstones and receipts of another store; skip tombstones of records that exist here."""
     await receipts.put(session, user, made_elsewhere)
     scope, names = scope_hash(user), session.names
     wanted = list(dict.fromkeys(ids))
@@ -240,7 +240,7 @@ async def compact(session: Session) -> ForgetReport:
 
 
 async def _merged(session: Session, index: str) -> int:
-    """Merge segments with deleted documents; return the number of deleted documents left."""
+    """Merge segments with deleted documents and return how many deleted documents are left."""
     await session.cluster.request("POST", f"/{index}/_flush", force="true")
     await session.cluster.request("POST", f"/{index}/_forcemerge", only_expunge_deletes="true", timeout_s=MERGE_S)
     await session.cluster.refresh(index)

@@ -60,7 +60,7 @@ async def _write(
             owned(state.batches, claim)
             return
         batched = {item for batch in state.batches if batch.stage != "embed" for item in batch.items}
-        about["plan"]["done"] = [id for id in change_set.done if id not in batched]  # items of batches keep waiting
+        about["plan"]["done"] = [id for id in change_set.done if id not in batched]  # items in batches stay there
 
     async def write() -> Applied:
         async with user_lock.writing(session, user, what, about, number, redo, prepare) as intent:
@@ -98,7 +98,7 @@ def _close(state: UserState, batch: dict[str, Any] | None) -> None:
 
 
 async def redo(session: Session, user: str, intent: WriteIntent) -> None:
-    """Replay another writer's intent; a change set that conflicts by now is dropped."""
+    """Replay another writer's intent; drop its change set if it conflicts now."""
     if intent.what == "forget":
         await forget.carry_out(session, user, intent)
         return
@@ -147,8 +147,8 @@ async def claim(session: Session, stage: Stage, limit: int, lease_s: float, user
 
 
 async def due_users(session: Session, stage: Stage) -> Any:
-    """Yield users with waiting records, from a random start, so that workers rarely meet."""
-    if stage == "embed":  # unrefreshed writes of this process are known without a search
+    """Yield users with waiting records from a random start, so that workers rarely compete for one."""
+    if stage == "embed":  # this process knows its unrefreshed writes without a search
         for name in session.unrefreshed.users():
             yield name
     else:
@@ -221,7 +221,7 @@ def _taken(state: UserState, stage: Stage) -> set[str]:
 
 
 async def _form(session: Session, user: str, stage: Stage, limit: int, state: UserState) -> Batch | None:
-    """Form a batch of waiting records, in order; hits are checked by reading the documents in real time."""
+    """Form a batch of waiting records, in order; re-read the hits in real time, since searches may be stale."""
     taken = _taken(state, stage)
     if stage == "embed":
         formed: Batch | None = await session.vectors.form(user, limit, taken)

@@ -27,17 +27,17 @@ _KEYWORD_FIELD, _LONG_FIELD, _FLAG_FIELD, _STORED_FIELD = (
     {"type": "boolean"},
     {"type": "object", "enabled": False},
 )
-# "words" is scored by BM25; "words.count" without length normalization, so that a score gives the term frequency.
+# "words" is scored by BM25; "words.count" has no length normalization, so its score reveals the term frequency.
 _COUNT = {"type": "text", "analyzer": "whitespace", "index_options": "freqs", "norms": False, "similarity": "count"}
 _TERMS = {"type": "text", "analyzer": "whitespace", "fields": {"count": _COUNT}}
-# Exact search within one user's units: a graph pays off only from hundreds of thousands of units per user.
+# Exact search in one user's units: a graph (HNSW) pays off only from hundreds of thousands of units per user.
 _MEANING_FIELD = {
     "type": "dense_vector", "element_type": "byte", "dims": DIMENSIONS, "similarity": "cosine", "index": True,
     "index_options": {"type": "flat"},
 }  # fmt: skip
 SIMILARITY = {"count": {"type": "BM25", "k1": BM25_K1, "b": 0.0}}
 
-# A document is a unit; the first unit of a record carries the record.
+# One document per unit; the first unit of a record contains the record.
 MEMORY: Mapping[str, Body] = {
     "scope": _KEYWORD_FIELD,  # hashed user: first sort key, in every filter, and the routing
     "kind": _KEYWORD_FIELD,  # turn, observation, insight; gone (a tombstone), blank (its other units)
@@ -56,7 +56,7 @@ MEMORY: Mapping[str, Body] = {
     # text.topics, languages.flags, text.vectors
     "topics": _KEYWORD_FIELD, "personal": _FLAG_FIELD, "meaning": _MEANING_FIELD,
     "named": {"type": "long_range"},  # intervals that it mentions
-    "facts": _KEYWORD_FIELD,  # of metadata or data, see metadata_tokens.py
+    "facts": _KEYWORD_FIELD,  # tokens of metadata or data, see metadata_tokens.py
     "space": {"type": "integer"},  # vector space of its latest vector
     "terms": _KEYWORD_FIELD,  # documents.DERIVED
     "columns": _STORED_FIELD,  # base64 of the columns of search.units, without the built-in vector
@@ -117,7 +117,7 @@ async def examine(cluster: Cluster, names: IndexNames) -> None:
 
 
 async def described(cluster: Cluster, alias: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the index of an alias, and its description."""
+    """Look up the index behind an alias, and its description."""
     answer = await cluster.request("GET", f"/{alias}")
     if len(answer) != 1:
         raise StoreCorrupt(
@@ -128,7 +128,7 @@ async def described(cluster: Cluster, alias: str) -> tuple[str, Mapping[str, Any
 
 
 def notes(about: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the ``_meta`` that memscope wrote; empty for an index of another program."""
+    """Read the ``_meta`` that memscope wrote; empty for an index of another program."""
     meta = about["mappings"].get("_meta", {})
     noted = meta.get(META) if isinstance(meta, Mapping) else None
     return noted if isinstance(noted, Mapping) and isinstance(noted.get("version"), int) else {}
@@ -213,7 +213,7 @@ def _durability(about: Mapping[str, Any]) -> str:
 
 
 def _covers(have: Any, wanted: Any) -> bool:
-    """Return whether a mapping has all wanted fields; the server omits the type of an object."""
+    """Check that a mapping has all wanted fields; the server omits the type of an object."""
     if not isinstance(wanted, Mapping):
         return str(have).lower() == str(wanted).lower()
     mapping = {"type": "object", **have}
@@ -221,7 +221,7 @@ def _covers(have: Any, wanted: Any) -> bool:
 
 
 async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
-    """Return the state of indices and cluster: versions, mappings, refresh, durability, disk space."""
+    """Read the state of indices and cluster: versions, mappings, refresh, durability, disk space."""
     indices: dict[str, Any] = {}
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
         index, about = await described(cluster, alias)
@@ -238,7 +238,7 @@ async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
 
 
 async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
-    """Return the state of the cluster, or the error's code for a user without that privilege."""
+    """Read the state of the cluster, or the error code if the account lacks the privilege."""
     try:
         status = await cluster.request("GET", "/_cluster/health", filter_path="status")
         nodes = await cluster.request("GET", "/_nodes/stats/fs", filter_path="nodes.*.fs.total")

@@ -18,8 +18,8 @@ from memscope.records import Json, Record, Turn
 from memscope.records.filters import ABOUT_FIELD, AND, EXISTS, IN, KEYWORD_FIELD, NOT, NOT_IN, OR
 from memscope_elasticsearch.client import Body
 
-TEXT = 64  # characters of a text that ranges compare
-STATEMENT = "statement"  # the only token of a statement, which no filter matches
+TEXT = 64  # leading characters of a text that range queries compare
+STATEMENT = "statement"  # the only token of a statement; no filter matches it
 EXACT_INTEGERS = 2**53  # integers below it are exact as doubles
 _NUMBER, _STRING = "n", "s"
 _NOTHING: Body = {"match_none": {}}
@@ -34,7 +34,7 @@ def tokens_of(record: Record) -> list[str]:
 
 
 def tokens(mapping: Mapping[str, Json]) -> list[str]:
-    """Return per key a token for equality, and for numbers and texts a token for order."""
+    """Build the tokens: one per key for equality, and one for order if the value is a number or text."""
     return [token for key, value in mapping.items() for token in _tokens(key, value)]
 
 
@@ -65,12 +65,12 @@ def _canonical(value: Json) -> Json:
 
 
 def _order(value: Json) -> str | None:
-    """Return a text that sorts like the value among values of its type; None without an order."""
+    """Encode a value as text that sorts like the values of its type; None if these have no order."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
         return _NUMBER + _sortable(value)
-    # code points sort as their UTF-8 does, which is how keywords sort
+    # keywords sort by UTF-8 bytes, which equals the order of code points
     return _STRING + value[:TEXT] if isinstance(value, str) else None
 
 
@@ -88,12 +88,12 @@ def _sortable(value: int | float) -> str:
 
 
 def query(filter: Mapping[str, Json]) -> list[Body]:
-    """Return filter clauses that every match of ``filter`` meets."""
+    """Build clauses that every match of ``filter`` meets."""
     return [*_filter(filter, loose=True), _negated([{"term": {"facts": STATEMENT}}])]
 
 
 def is_exact(filter: Mapping[str, Json]) -> bool:
-    """Return whether only matches of ``filter`` meet its query."""
+    """True if only matches of ``filter`` meet its query."""
     return _filter(filter, loose=True) == _filter(filter, loose=False)
 
 
@@ -146,7 +146,7 @@ def _exists(key: str) -> Body:
 
 
 def _within(path: str, operator: str, value: Json) -> Body:
-    """Return a necessary condition for a nested key: a parent object or the literal key exists."""
+    """Build a necessary condition for a nested key: a parent object or the literal key exists."""
     if operator in ("$ne", NOT_IN) or (operator == EXISTS and not value):
         return _EVERYTHING
     heads = [path[:at] for at, char in enumerate(path) if char == "."]
@@ -154,8 +154,8 @@ def _within(path: str, operator: str, value: Json) -> Body:
 
 
 def _range(key: str, operator: str, value: Json, *, loose: bool) -> Body:
-    """Return a range up to the end of the value's type; equality with a cut value counts only if ``loose``."""
-    if value != value:  # nothing compares with NaN
+    """Build a range limited to the value's type; values equal after truncation match only if ``loose``."""
+    if value != value:  # NaN compares with nothing
         return _NOTHING
     order = _order(value) or ""
     whole = len(value) < TEXT if isinstance(value, str) else abs(value) < EXACT_INTEGERS

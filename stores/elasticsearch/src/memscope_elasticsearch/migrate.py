@@ -1,4 +1,4 @@
-"""Migration from older formats and derived fields to the current ones; both resume after an interruption.
+"""Upgrade indices of older formats and outdated derived fields; both resume after an interruption.
 
 An index of an old format is write-blocked and copied into a new one; then the alias is switched atomically. Units of
 another ``DERIVED`` version are renewed from their records, in place.
@@ -31,7 +31,7 @@ FIELDS = (
     "named",
     "facts",
     "terms",
-)  # derived from a record
+)  # fields derived from a record
 
 # ---- the format
 
@@ -82,7 +82,7 @@ async def _move(cluster: Cluster, names: IndexNames, alias: str, old: str, about
 
 
 async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mapping[str, Any]], None]:
-    """Yield pages of all documents, vectors included, at one point in time."""
+    """Yield pages of all documents, vectors included, from one point-in-time view."""
     opened = await cluster.request("POST", f"/{index}/_pit", keep_alive="10m")
     pit, after = opened["id"], None
     try:
@@ -103,11 +103,11 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
         await cluster.request("DELETE", "/_pit", body={"id": pit})
 
 
-# ---- the terms
+# ---- derived fields
 
 
 async def renew(session: Session) -> int:
-    """Renew units of another ``DERIVED`` version while other processes go on; return the number of records."""
+    """Renew units of another ``DERIVED`` version while the store is in use; return the number of records."""
     index, about = await mapping.described(session.cluster, session.names.memory)
     meta, count = about["mappings"]["_meta"], 0
     outdated = meta[META].get("terms") != DERIVED
@@ -135,7 +135,7 @@ async def _outdated(session: Session) -> list[Mapping[str, Any]]:
 
 
 async def _again(session: Session, scope: str, entries: Sequence[Stored]) -> int:
-    """Renew units in place; their texts are the same, so vectors stay."""
+    """Renew units in place; their texts do not change, so vectors stay."""
     if not entries:
         return 0
     user = entries[0].record.scope.user
@@ -159,7 +159,7 @@ async def _again(session: Session, scope: str, entries: Sequence[Stored]) -> int
 
 
 def _derived(entry: Stored, roots: Mapping[str, Stored]) -> dict[str, Body]:
-    """Return the derived fields of a record's documents by id."""
+    """Compute the derived fields of a record's documents, by id."""
     on = [roots[record_id] for record_id in entry.source.get("roots") or () if record_id in roots]
     turns = [(root.number, root.record) for root in on if isinstance(root.record, Turn)]
     place = Place.at(entry.source["places"][0]) if isinstance(entry.record, Turn) else None

@@ -41,7 +41,7 @@ class Options:
 
     @property
     def address(self) -> str:
-        """The hosts, or the id of the cloud, without passwords."""
+        """The hosts or the cloud id, without passwords."""
         hosts = self.client.get("hosts") or [self.client.get("cloud_id", "")]
         return ", ".join(re.sub(r"//[^/]*@", "//", str(host)) for host in hosts)
 

@@ -1,4 +1,4 @@
-"""Request bodies of a search. Scope is a filter in each; terms are hashes, so no user text is part of a query."""
+"""Request bodies of a search. Each filters by scope; terms are hashed, so queries contain no user text."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = (
     80,
     40,
     25,
-)  # hits; TEXT_HITS without the user's own
-USUAL_K = 10  # hits wanted; a question for a list wants more
-LATEST_OF_EQUALS: list[Any] = ["_score", {"time": "desc"}, {"seq": "desc"}]  # as local stores choose
-NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units with one neighbour on either side, with two
+)  # hits per channel; TEXT_HITS excludes the user's own turns
+USUAL_K = 10  # default number of hits; list questions want more
+LATEST_OF_EQUALS: list[Any] = ["_score", {"time": "desc"}, {"seq": "desc"}]  # tie-breaking as in local stores
+NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units fetched with neighbours; of these, with two on each side
 MAX_ANSWER_BYTES = 350_000  # both answers together
-ENVELOPE, UNIT = 200, 250  # bytes of a hit around its record; of a neighbour without its record
-BESIDE = 0.5  # share of the remaining room for the records of neighbours
+ENVELOPE, UNIT = 200, 250  # bytes: a hit without its record, a neighbour without its record
+BESIDE = 0.5  # share of the remaining bytes for records of neighbours
 SHORT_QUERY_HITS, SHORT_QUERY_SHARE = 1200, 4
-BEST = 36  # records in the answer, plus 3 per hit wanted; all that fit for a list
+BEST = 36  # records in the answer, plus 3 per hit wanted; list questions take all that fit
 DURABLE_TOPIC_WEIGHT = 0.2  # bonus of a durable statement on a shared topic
-FAINT = 0.1  # cosines of built-in vectors below it are noise
-REQUIRED, OF_RECORD = 20, 20  # hits with all required terms; units of each
-MATCH_SCORE = 100.0  # more than all named clauses score together
+FAINT = 0.1  # minimum cosine of built-in vectors; below it is noise
+REQUIRED, OF_RECORD = 20, 20  # hits with all required terms; units per hit
+MATCH_SCORE = 100.0  # exceeds the sum of all named clauses
 NEIGHBOUR_DISTANCES, NEXT_DISTANCES = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter reports frequencies without changing the order
 _BESIDE = ["columns", "target", "rid", "place", "supersedes"]
@@ -44,11 +44,11 @@ _UNIT = [*_BESIDE, "size"]
 _RECORD = ["kind", "part", "rid", "number", "body"]
 
 
-# ---- what may be seen
+# ---- visibility
 
 
 def seen(query: Search) -> list[Body]:
-    """Return filter clauses for visible records, as ``search.matching.look`` decides."""
+    """Build filter clauses for the visible records, equivalent to ``search.matching.look``."""
     scope = query.scope
     clauses: list[Body] = [{"term": {"scope": scope_hash(scope.user)}}, {"terms": {"kind": list(DOCUMENT_KINDS)}}]
     hidden: list[Body] = [{"term": {"proposed": True}}]
@@ -71,14 +71,14 @@ def seen(query: Search) -> list[Body]:
 
 
 def _wanted(query: Search, fitting: Sequence[Body]) -> list[Body]:
-    """Return the clauses of ``seen`` limited to the query's kinds and filter."""
+    """Build the clauses of ``seen``, limited to the query's kinds and filter."""
     clauses = seen(query)
     clauses[1] = {"terms": {"kind": sorted(query.kinds)}}
     return [*clauses, *fitting]
 
 
 def _named(query: Search, header_boost: float = COUNT_BOOST) -> list[Body]:
-    """Return two named clauses per term, on words and header; the score of the first gives the term frequency."""
+    """Build two named clauses per term, on words and header; the first one's score gives the term frequency."""
     fields = {"": ("words.count", COUNT_BOOST), HEADER_PREFIX: ("header", header_boost)}
     return [
         {"term": {field: {"value": spelled(term), "boost": boost, "_name": f"{name}{i}"}}}
@@ -91,7 +91,7 @@ def _named(query: Search, header_boost: float = COUNT_BOOST) -> list[Body]:
 
 
 def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -> dict[str, Body]:
-    """Return the searches of the channels by name; the words of hits by vector come with the second request.
+    """Build the searches of all channels by name; the second request fetches the words of vector hits.
 
     ``fitting``: clauses for the records that match the filter.
     """
@@ -132,16 +132,16 @@ def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -
 
 
 def _for_list(count: int, k: int) -> int:
-    """Return as many more as more hits are wanted: any of the user's lines may be an item."""
+    """Scale a count by the number of hits wanted: for a list, any line of the user may be an item."""
     return count * max(k, USUAL_K) // USUAL_K
 
 
 def required(
     query: Search, vector: Body | None, attributed: Sequence[str], fitting: Sequence[Body] = ()
 ) -> dict[str, Body]:
-    """Return the searches for units with all terms of a required group, and for the turns ``attributed``.
+    """Build the searches for units with all terms of a required group, and for the turns ``attributed``.
 
-    Each hit brings the other units of its turn or insight, visible or not, since memories on it are among them.
+    Each hit includes the other units of its turn or insight, visible or not, such as memories based on it.
     """
     groups: list[Body] = [
         {"bool": {"filter": [{"term": {"words": spelled(term)}} for term in group]}} for group in query.required
@@ -175,7 +175,7 @@ def _words(query: Search) -> list[Body]:
 
 
 def _in_meaning(query: Search, vector: Body | None, count: int, filters: Sequence[Body]) -> Body:
-    """Return the search by built-in vector; with an embedder, only for units that it has not embedded yet."""
+    """Build the search by built-in vector; with an embedder, only for units not embedded yet."""
     assert query.meaning is not None
     without = [{"bool": {"must_not": {"exists": {"field": vector["field"]}}}}] if vector is not None else []
     meaning = {"field": "meaning", "query_vector": scaled(query.meaning).hex()}
@@ -195,7 +195,7 @@ def _on_topics(query: Search, filters: list[Body]) -> Body:
 
 
 def _in_periods(query: Search, filters: list[Body], terms: list[Body]) -> Body:
-    """Score hits inside a period, or mentioning it, above those said up to 20 days after it; then by words."""
+    """Rank hits in a period, or mentioning it, above those said up to 20 days later; then by words."""
     inside: list[Body] = []
     near: list[Body] = []
     about: list[Body] = []
@@ -212,7 +212,7 @@ def _in_periods(query: Search, filters: list[Body], terms: list[Body]) -> Body:
 
 
 def counting(query: Search) -> Body:
-    """Return the search without hits that counts the scope: statistics for the ranking, document frequencies."""
+    """Build the search, without hits, that counts scope statistics and document frequencies for the ranking."""
     units = {"term": {"kind": "turn"}}
     frequency = {
         field + str(i): {"filter": {"term": {name: term}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}}
@@ -249,7 +249,7 @@ def _around(unit: FoundUnit, steps: Sequence[int]) -> set[int]:
 
 
 def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
-    """Return clauses for the neighbours of the best units, and for the turns of observations."""
+    """Build clauses for the neighbours of the best units and for the turns of observations."""
     near = (
         _around(unit, NEIGHBOUR_DISTANCES if i < WIDE_OF else NEXT_DISTANCES)
         for i, unit in enumerate(front[:NEIGHBOURS_OF])
@@ -264,7 +264,7 @@ def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
 
 
 def _credited(pool: CandidateSet) -> list[str]:
-    """Return the turns of observations that are not hits themselves."""
+    """List the turns of observations that are not hits themselves."""
     return sorted({unit.target for unit in pool.units.values()} - {unit.record_id for unit in pool.units.values()})
 
 
@@ -273,7 +273,7 @@ def _short(wanted: Wanted) -> Body:
 
 
 def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -> tuple[Body, Body]:
-    """Return two searches for neighbours, with and without the ``wanted`` records."""
+    """Build two searches for neighbours, with and without the ``wanted`` records."""
     filters = [*seen(pool.search), _beside(pool, front)]
     short = _short(wanted)
 
@@ -285,7 +285,7 @@ def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -
 
 
 def words(pool: CandidateSet) -> Body:
-    """Return the search for the query's terms in hits by vector."""
+    """Build the search for the query's terms in vector hits."""
     filters = [*seen(pool.search), {"terms": {"seq": sorted(pool.unread)}}]
     query = {"filter": filters, "should": _named(pool.search), "minimum_should_match": 0}
     size = max(1, len(pool.unread))
@@ -293,7 +293,7 @@ def words(pool: CandidateSet) -> Body:
 
 
 def windows(pool: CandidateSet) -> Body:
-    """Return the search for the lengths of the conversation windows of the hits."""
+    """Build the search for the lengths of the hits' conversation windows."""
     window_ids = sorted({unit.window for unit in pool.units.values() if unit.window >= 0})
     filters = [*seen(pool.search), {"term": {"kind": "turn"}}, {"terms": {"sitting": window_ids}}]
     sums = {
@@ -305,7 +305,7 @@ def windows(pool: CandidateSet) -> Body:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Records to return with the second request: by id, and short ones by place. ``whole``: none was left out."""
+    """Records to return with the second request, by id or (short ones) by place. ``whole``: none was left out."""
 
     record_ids: list[str]
     places: list[int]
@@ -315,7 +315,7 @@ class Wanted:
 def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     """Choose records to return, within ``MAX_ANSWER_BYTES``: the best, and short neighbours.
 
-    One record takes at most a quarter of the room, lest it crowd out many others.
+    One record may take at most a quarter of the bytes, so that it does not crowd out the others.
     """
     k = pool.search.k
     room = MAX_ANSWER_BYTES - pool.characters - NEIGHBOURS_OF * len(NEIGHBOUR_DISTANCES) * UNIT
@@ -335,14 +335,14 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
 
 
 def _without_turn(pool: CandidateSet) -> list[FoundUnit]:
-    """Return observations whose turns are not hits themselves, those with most of the query's terms first."""
+    """List observations whose turns are not hits themselves, those with the most query terms first."""
     here = {unit.record_id for unit in pool.units.values()}
     observations = [unit for unit in pool.units.values() if unit.target not in here]
     return sorted(observations, key=lambda unit: (len(unit.tf), pool.cosine.get(unit.seq, -1.0)), reverse=True)
 
 
 def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
-    """Return the places of neighbours whose records fit into the room."""
+    """List the places of neighbours whose records fit into ``room`` bytes."""
     typical = min(SHORT_QUERY_HITS, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
     for unit in front:
@@ -354,7 +354,7 @@ def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
 
 
 def records(scope: str, wanted: Wanted) -> Body:
-    """Return the search for the records wanted by id, and for the memories on wanted records."""
+    """Build the search for the records wanted by id, and for memories based on wanted records."""
     resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT_QUERY_HITS}}}]
     turns = {"term": {"kind": "turn"}}
     should: list[Body] = [{"terms": {name: wanted.record_ids}} for name in ("rid", "sources")]
@@ -370,13 +370,13 @@ def missing_cosines(pool: CandidateSet, vector: Body) -> Body:
 
 
 def missing_meanings(pool: CandidateSet, vector: Body | None, wanted: Wanted) -> Body:
-    """Return the search for missing cosines of built-in vectors, those of neighbours included."""
+    """Build the search for missing cosines of built-in vectors, including those of neighbours."""
     seqs = sorted(pool.units.keys() - pool.meaning.keys())
     attributed = _credited(pool)
     which = [_short(wanted), {"terms": {"seq": seqs}}, {"terms": {"rid": attributed}}]
     count = max(1, len(seqs) + len(wanted.places) + len(attributed))
     knn = _in_meaning(pool.search, vector, count, [{"bool": {"should": which, "minimum_should_match": 1}}])
-    if pool.search.k <= USUAL_K:  # nothing else tells the further lines of a list apart
+    if pool.search.k <= USUAL_K:  # lists need the faint cosines to rank their tail
         knn["similarity"] = FAINT
     return _scores(pool, knn)
 

@@ -1,4 +1,4 @@
-"""Reads: records by id and by condition, their history, counts. A request is about one user, except for counts."""
+"""Reads: records by id and by condition, their history, counts. Each request concerns one user, except for counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, GONE, Stored
 from memscope_elasticsearch.mapping import health
 from memscope_elasticsearch.session import Session
 
-OVERLAP = 200  # writes of a shard that may become visible in another order
+OVERLAP = 200  # latest writes of a shard, which may become visible out of order
 
 # ---- by id
 
@@ -28,7 +28,7 @@ LISTED = ("number", "rid", "kind", "time", "statement")
 
 
 async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResult:
-    """Read records in real time; memories on them by a search, plus the unrefreshed ones of this process."""
+    """Read records in real time; find derived memories by a search, plus this process's unrefreshed ones."""
     record_ids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
     if not record_ids:
         session.cluster.check_open()
@@ -47,7 +47,7 @@ async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResu
 
 
 async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
-    """Read the memories among the unrefreshed writes by document id, None for removed ones."""
+    """Read the memories among the unrefreshed writes by document id; None for removed ones."""
     scope = scope_hash(user)
     documents = await session.documents(scope, ids, excludes=BULKY)
     return {document["_id"]: stored(document, scope) for document in documents}
@@ -56,7 +56,7 @@ async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dic
 def derived(
     record_ids: Iterable[Handle], memories: Iterable[Stored]
 ) -> dict[Handle, tuple[Observation | Insight, ...]]:
-    """Map records to the memories that have them as a source, in the order of storing."""
+    """Map records to the memories derived from them, in storing order."""
     memories_of: dict[Handle, list[Observation | Insight]] = {record_id: [] for record_id in record_ids}
     for entry in sorted(memories, key=lambda entry: entry.number):
         if not isinstance(entry.record, Turn):
@@ -91,7 +91,7 @@ def _versions(entry: Stored) -> list[Observation | Insight]:
 
 
 def clauses(select: Select) -> list[Body]:
-    """Return filter clauses for a selection; ``rules.in_words`` checks its text and filter."""
+    """Build filter clauses for a selection; ``rules.in_words`` checks its text and filter."""
     clauses: list[Body] = []
     if select.agent is not None:
         clauses.append({"term": {"agent": str(scope_key(select.agent))}})
@@ -137,7 +137,7 @@ async def keys(session: Session, select: Select) -> list[RecordKey]:
 
 
 async def _found(session: Session, select: Select, fields: Sequence[str] = ()) -> AsyncIterator[list[Body]]:
-    """Yield pages of hits; conditions on text and metadata are not exact."""
+    """Yield pages of hits; some may not meet the conditions on text and metadata."""
     await session.settle()
     for ids in _portions(select.ids):
         narrowed = clauses(select) + ([{"terms": {"rid": ids}}] if ids is not None else [])
@@ -146,9 +146,9 @@ async def _found(session: Session, select: Select, fields: Sequence[str] = ()) -
 
 
 async def changed(session: Session, user: str, since: int) -> AsyncIterator[RecordChanges]:
-    """Yield pages of what was written and removed since, by sequence number of the user's shard.
+    """Yield pages of records written and removed since a sequence number of the user's shard.
 
-    A later one of concurrent writes may be visible first, so the last ``OVERLAP`` writes are repeated.
+    Concurrent writes may become visible out of order, so the last ``OVERLAP`` writes are repeated.
     """
     await session.settle()
     scope = scope_hash(user)
@@ -250,9 +250,9 @@ async def stats(session: Session, user: str | None) -> Stats:
 
 @dataclass(slots=True)
 class _Troubles:
-    """Items of failed and parked batches by stage, the codes of these batches, and how many items still wait.
+    """Failed and parked batches: their error codes and, by stage, the items that still wait.
 
-    A memory that was closed meanwhile is still in its batch, but no longer waits.
+    A memory that was closed meanwhile stays in its batch but no longer waits.
     """
 
     failed: Counter[str] = field(default_factory=Counter)
@@ -268,7 +268,7 @@ async def _troubles(session: Session, user: str | None) -> _Troubles:
         if user is not None
         else [pair async for pair in user_lock.troubled(session)]
     )
-    wanted: list[tuple[str, Body]] = []  # stage and document of an item
+    wanted: list[tuple[str, Body]] = []  # stage and document per item
     for name, batch in ((name, batch) for name, state in states for batch in state.batches if batch.code):
         (troubles.parked if batch.parked else troubles.failed)[batch.stage] += len(batch.items)
         troubles.codes[batch.code] += 1

@@ -36,7 +36,7 @@ async def _stored(session: Session, scope: str | None = None) -> AsyncIterator[d
 
 
 async def put(session: Session, user: str, receipts: Iterable[Receipt], *, only: bool = False) -> None:
-    """Write receipts; ``only``: delete all others."""
+    """Write receipts; ``only``: delete the user's other receipts."""
     scope = scope_hash(user)
     known = {receipt.id for receipt in await read(session, user)} if only else set()
     written = {receipt.id: receipt for receipt in receipts}

@@ -1,11 +1,11 @@
 """A search in two requests; chosen records that were too long for the answer are fetched later.
 
-Scope is a filter in every part and the routing, so no other user's records are searched.
+Every part is filtered and routed by scope, so no other user's records are searched.
 
 1. the best units per channel (words, period, user, topic, vector), and statistics of the scope
 2. neighbours of the best and the turns of observations, lengths of conversation windows, missing cosines, records
 
-A search with required terms takes one request: the units that have them, without neighbours, and their records.
+A search with required terms takes one request: the matching units, without neighbours, and their records.
 
 A filter that tokens cannot express exactly is resolved to ids first (``_fitting``).
 
@@ -49,7 +49,7 @@ _PATHS = ",".join(
 VECTOR_CHANNELS = ("vector", "meaning")
 SCORED = ("vector", "meaning", "cosines", "meanings")
 SourceFields = Mapping[str, Mapping[str, Any]]
-MOST_LISTED = 10_000  # ids in a query
+MOST_LISTED = 10_000  # ids in one query
 
 
 async def search(session: Session, query: Search) -> Candidates:
@@ -73,7 +73,7 @@ async def search(session: Session, query: Search) -> Candidates:
 
 
 async def _ask(session: Session, query: Search, bodies: Mapping[str, Body]) -> dict[str, Any]:
-    """Return the answers by the names of their searches."""
+    """Run named searches in one request and return the answers by name."""
     paths = f"{_PATHS},{_HITS}_score" if any(name in bodies for name in SCORED) else _PATHS
     answers = await session.cluster.searches(
         session.names.memory, list(bodies.values()), routing=scope_hash(query.scope.user), paths=paths
@@ -85,7 +85,7 @@ async def _ask(session: Session, query: Search, bodies: Mapping[str, Body]) -> d
 
 
 async def _vector(session: Session, query: Search) -> Body | None:
-    """Return the shared part of all knn queries; None if the store has no vectors of the query's space."""
+    """Build the shared part of all knn queries; None if the store has no vectors of the query's space."""
     if query.vector is None or query.space is None:
         return None
     if all(known.space != query.space for known in session.vectors.known):
@@ -108,7 +108,7 @@ async def _fresh(session: Session, query: Search, ids: Sequence[str]) -> SourceF
 
 
 def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: SourceFields) -> None:
-    """Add the hits to the candidate set; hits by vector come without words."""
+    """Add the hits to the candidate set; vector hits have no words yet."""
     pool.counts = _counts(answers["counts"].get("aggregations", {}), pool.search)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
     instances = hits.pop("instance", [])
@@ -130,15 +130,15 @@ def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: S
 
 
 def _fresh_matches(pool: CandidateSet, fresh: SourceFields) -> set[str]:
-    """Return the ids of unrefreshed records that match the filter."""
+    """Collect the ids of unrefreshed records that match the filter."""
     records = {source["rid"]: decode(source["body"]) for source in fresh.values() if source.get("body")}
     return {rid for rid, record in records.items() if record_matches(pool.search.filter or {}, record)}
 
 
 async def _fitting(session: Session, query: Search) -> tuple[list[Body], frozenset[str] | None]:
-    """Return clauses for the records that match the filter, and their ids if the clauses are not exact.
+    """Build clauses for the records that match the filter, with the ids if the clauses are not exact.
 
-    Required terms need the ids too, since a hit brings along units that do not match.
+    Required terms need the ids too, since a hit includes units that do not match.
     """
     if not query.filter:
         return [], None
@@ -151,7 +151,7 @@ async def _fitting(session: Session, query: Search) -> tuple[list[Body], frozens
 
 
 def _cosine(hit: Mapping[str, Any]) -> float:
-    """Convert the score of a hit by vector to a cosine."""
+    """Convert the score of a vector hit to a cosine."""
     score: float = hit["_score"]
     return 2 * score - 1
 
@@ -183,7 +183,7 @@ def _frequency(counted: Mapping[str, Any]) -> int:
     return max(of.get("turn", 0), of.get("observation", 0)) + of.get("insight", 0)
 
 
-# ---- the only request, where terms are required
+# ---- the single request of a search with required terms
 
 
 async def _require(
@@ -207,7 +207,7 @@ async def _require(
 
 
 def _of_whole(units: Sequence[Sequence[Mapping[str, Any]]], fresh: SourceFields, scope: str) -> FetchResult:
-    """Return the records that came with all memories on them, as ``fetch`` does. ``units``: by turn or insight."""
+    """Build a ``fetch`` result of the records that came with all their memories. ``units``: by turn or insight."""
     sources = [hit["_source"] for hits in units for hit in hits]
     here = {source["rid"] for source in sources if source["part"] == 0}
     partial = {source["target"] for source in sources if source["rid"] not in here}
@@ -251,7 +251,7 @@ async def _complete(
 
 
 class LazyRecords(Mapping[Handle, Record]):
-    """Records of the answer, parsed on demand: few of them become hits."""
+    """Records of the answer, parsed on demand since few become hits."""
 
     def __init__(self, bodies: Mapping[Handle, str]) -> None:
         self._bodies = bodies
@@ -272,7 +272,7 @@ class LazyRecords(Mapping[Handle, Record]):
 def _lazy_records(
     sources: Iterable[Mapping[str, Any]], fresh: SourceFields, scope: str, partial: AbstractSet[str] = frozenset()
 ) -> FetchResult:
-    """Return the records of the answer as ``fetch`` does, without ``partial`` ones, which lack memories."""
+    """Build a ``fetch`` result from the answer, without ``partial`` records, which lack memories."""
     first = (source for source in sources if source["part"] == 0)
     by_id = {document_id(scope, source["rid"]): {**source, "scope": scope} for source in first} | dict(fresh)
     documents: list[Body] = [{"_id": id, "_source": source} for id, source in by_id.items()]

@@ -26,14 +26,14 @@ from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, Stored, docu
 from memscope_elasticsearch.mapping import IndexNames
 
 HITS_PER_PAGE = 500
-MOST_FRESH = 500  # ids read directly per user; more force a refresh
-KEPT_S = 300.0  # age at which ids are dropped whose event loop has ended
+MOST_FRESH = 500  # unrefreshed ids per user that are read directly; more force a refresh
+KEPT_S = 300.0  # age at which ids of ended event loops are dropped
 REFRESH_RETRY_S = 1.0
-PATIENT_S, LONGEST_S = 5.0, 30.0  # wait for a refresh before forcing one: with a caller, without
+PATIENT_S, LONGEST_S = 5.0, 30.0  # wait before forcing a refresh, with and without a waiting caller
 MARK = "mark"
 log = logging.getLogger("memscope")
 
-_lock = threading.Lock()  # event loops of several threads share the ids; a fork must not copy it locked
+_lock = threading.Lock()  # for event loops in several threads; held across a fork, so that no child copies it locked
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -78,7 +78,7 @@ class Session:
     clock: Callable[[], datetime]
     unrefreshed: UnrefreshedIds = field(default_factory=UnrefreshedIds)
     vectors: Any = None  # vectors.VectorFields
-    _wrote: float = field(default_factory=time.monotonic)  # at start: another process may just have written
+    _wrote: float = field(default_factory=time.monotonic)  # not 0: another process may just have written
     _settled: float = -1e9
     _to_shards: tuple[str, ...] = ()
 
@@ -101,7 +101,7 @@ class Session:
         ]
 
     async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
-        """Read records in real time by id, without missing and foreign ones."""
+        """Read records in real time by id; leave out missing ids and those of other users."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
         documents = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
         pairs = zip(wanted, (stored(document, scope) for document in documents), strict=True)
@@ -127,7 +127,7 @@ class Session:
         """Start a task in this event loop that waits until searches find the writes."""
         with suppress(ClosedError):
             local = self.cluster.local()
-            if local.watch is None or local.watch.done():  # in a context without the deadline of this call
+            if local.watch is None or local.watch.done():  # a new context, without this call's deadline
                 local.watch = asyncio.create_task(self._until_found(), name="memscope-refresh", context=Context())
 
     async def _until_found(self) -> None:
@@ -183,7 +183,7 @@ class Session:
             await self.refresh()
             ids = self.unrefreshed.of(user)
         if ids:
-            self.watch()  # the loop that wrote them may have ended
+            self.watch()  # the event loop that wrote them may have ended
         return ids
 
     async def settle(self) -> None:

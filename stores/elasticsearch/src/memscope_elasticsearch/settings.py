@@ -1,4 +1,4 @@
-"""The section ``elasticsearch`` of the settings."""
+"""The settings' section ``elasticsearch``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ElasticsearchStore: the same memory for any number of processes and hosts, on Elasticsearch 8.19 or 9.
+"""ElasticsearchStore: one memory for any number of processes and hosts, on Elasticsearch 8.19 or 9.
 
     settings.py options.py      the section of the settings; address and options
     client.py answers.py        requests, retries; checks of answers, typed errors
@@ -15,7 +15,7 @@
     candidates.py               candidates from the answers; term_frequencies.py: frequencies from scores
     examination.py              findings for doctor
 
-docs/elasticsearch.md says which writes a reader can see, and when.
+docs/elasticsearch.md documents when readers see writes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def utc_now() -> datetime:
 def one_deadline(
     call: Callable[Concatenate[ElasticsearchStore, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[ElasticsearchStore, P], Coroutine[Any, Any, T]]:
-    """Give a call one deadline for all its requests; opening and scans have one per request."""
+    """Decorate a call with one deadline for all its requests; opening and scans have one per request."""
 
     @wraps(call)
     async def within(self: ElasticsearchStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -178,7 +178,7 @@ class ElasticsearchStore:
         return await reading.keys(await self._open(), select)
 
     async def record_changes(self, user: str, since: int) -> AsyncIterator[RecordChanges]:
-        """Yield what was written and removed since a revision; the last writes before it are repeated."""
+        """Yield records written and removed since a revision; repeat the last writes before it."""
         async for page in reading.changed(await self._open(), user, since):
             yield page
 
@@ -248,17 +248,17 @@ class ElasticsearchStore:
     async def set_vector_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         await (await self._open()).vectors.use(space, replace=replace)
 
-    # ---- the whole
+    # ---- the cluster
 
     async def stats(self, user: str | None = None) -> Stats:
         return await reading.stats(await self._open(), user)
 
     async def health(self) -> Mapping[str, Any]:
-        """Return the state of indices and cluster (``mapping.health``)."""
+        """Read the state of indices and cluster (``mapping.health``)."""
         return await mapping.health((await self._open()).cluster, self._session.names)
 
     async def examine(self) -> list[examination.StoreFinding]:
-        """Return findings for ``memscope doctor``."""
+        """Check the cluster for ``memscope doctor``."""
         return examination.findings(await self.health())
 
     async def backup(self, path: Path) -> None:
@@ -275,7 +275,7 @@ class ElasticsearchStore:
             try:
                 await self._prepare(self._session)
             except BaseException:
-                await self._session.cluster.disconnect()  # callers do not close a store that failed to open
+                await self._session.cluster.disconnect()  # callers never close a store that failed to open
                 raise
             self._ready = True
         return self._session

@@ -1,4 +1,4 @@
-"""Term frequencies, reconstructed from the scores of single terms.
+"""Reconstruct term frequencies from the scores of single terms.
 
 The ranking needs the frequency of each query term in a unit. Elasticsearch does not return term frequencies with hits;
 term vectors would cost a request and another copy of the words. But every query has a named clause per term on a field
@@ -6,9 +6,9 @@ without length normalization, and the score of each named clause comes with the 
 
     score = top * tf / (tf + k1)
 
-The factor ``top`` (idf times boost) is the same for all hits of a term in one shard, and is not returned either. It
-follows from the scores seen so far: the right one makes ``tf = k1 * score / (top - score)`` an integer for all of them.
-The smallest score is assumed to be tf = 1, 2, ... until that holds; if it never does, it counts as 1.
+The factor ``top`` (idf times boost) is equal for all hits of a term in one shard, but not returned either. It is
+inferred from the scores so far: the right one makes ``tf = k1 * score / (top - score)`` an integer for all of them.
+The smallest score is tried as tf = 1, 2, ... until that holds, and taken as 1 if it never does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_TIMES, MOST_LEAST = 1000.0, 40
 
 
 class TermFrequencies:
-    """Term frequencies of hits, by index of the query's term."""
+    """Term frequencies of hits, by index of the query term."""
 
     def __init__(self) -> None:
         self._seen: dict[int, set[float]] = {}
@@ -52,7 +52,7 @@ def _in_words(hit: Mapping[str, Any]) -> list[tuple[int, float]]:
 
 
 def in_header(hit: Mapping[str, Any]) -> frozenset[int]:
-    """Return the indices of the query's terms in the header of a hit."""
+    """Indices of the query terms in the header of a hit."""
     return frozenset(
         int(name.removeprefix(HEADER_PREFIX))
         for name in hit.get("matched_queries", ())
@@ -61,7 +61,7 @@ def in_header(hit: Mapping[str, Any]) -> frozenset[int]:
 
 
 def _top(scores: NDArray[np.float64]) -> float:
-    """Return the factor that makes all frequencies integers. ``scores``: distinct, ascending."""
+    """Find the factor that makes all frequencies integers. ``scores``: distinct, ascending."""
     for least in range(1, MOST_LEAST):
         top = scores[0] * (least + BM25_K1) / least
         if top <= scores[-1]:

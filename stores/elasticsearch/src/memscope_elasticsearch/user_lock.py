@@ -1,6 +1,6 @@
 """Per-user lock document, changed by compare-and-swap on ``_seq_no``.
 
-It contains the batches with their leases and saved replies, and a write-ahead intent: all that a writer is about to do.
+It contains the batches with their leases and saved replies, and the write-ahead intent of the current writer.
 If the writer dies, the next one replays the intent before its own. Every step of an intent is idempotent. The index
 calls the document ``lane``.
 """
@@ -24,14 +24,14 @@ from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
 T = TypeVar("T")
-MAX_DONE_BATCHES = 32  # completed batches remembered, so that ``complete`` can be repeated
+MAX_DONE_BATCHES = 32  # completed batches remembered, so that ``complete`` is idempotent
 LOCK_PAUSE_S = 0.02
 WAITING_PER_PAGE = 64
 
 
 @dataclass(slots=True)
 class Batch(rules.Batch):
-    """A batch, stored under the names of its fields.
+    """A batch, stored as an object with its field names.
 
     ``units``, of stage embed: document and revision of each item when claimed; ``plan``: the saved reply.
     """
@@ -43,7 +43,7 @@ class Batch(rules.Batch):
 
 @dataclass(slots=True)
 class WriteIntent:
-    """A writer's operation: ``what`` with ``about``; ``number``: the first record number reserved for it."""
+    """A writer's operation: its kind ``what``, arguments ``about``, and first reserved record ``number``."""
 
     token: str
     until: int
@@ -55,7 +55,7 @@ class WriteIntent:
 @dataclass(slots=True)
 class UserState:
     batches: list[Batch] = field(default_factory=list)
-    done: list[list[str]] = field(default_factory=list)  # [batch, token] of the latest completed batches
+    done: list[list[str]] = field(default_factory=list)  # [batch, token] of recently completed batches
     intent: WriteIntent | None = None
     version: tuple[int, int] | None = None
 
@@ -133,7 +133,7 @@ async def writing(
 
 @asynccontextmanager
 async def _alone(session: Session, user: str) -> AsyncIterator[None]:
-    """Hold this event loop's lock of a user, so that its tasks do not contend in the cluster."""
+    """Serialize this event loop's writes for a user, so that they do not contend in the cluster."""
     lock = session.cluster.local().lock(user)
     try:
         async with asyncio.timeout_at(session.cluster.until()):
@@ -170,7 +170,7 @@ async def _begin(
 def _take(
     state: UserState, intent: WriteIntent, session: Session, prepare: Callable[[UserState], None]
 ) -> WriteIntent | None:
-    """Take the lock, or return another writer's open intent."""
+    """Take the lock; if another writer left an intent, return that instead."""
     if state.intent is not None and state.intent.token != intent.token:
         return state.intent
     if state.intent is None:

@@ -1,4 +1,4 @@
-"""Vector spaces: one serves, at most one is being filled to replace it, and their vectors never mix.
+"""Vector spaces: one serves searches, at most one is being filled to replace it, and vectors never mix.
 
 Each space has its own field ``vec_<number>``, added to the mapping when the space is declared. A unit's field ``space``
 names the space of its latest vector; units with another value wait for stage embed.
@@ -64,7 +64,7 @@ class VectorFields:
         """The space of new vectors: the one being filled, else the serving one."""
         return next((known for known in self.known if not known.active), self.active)
 
-    # ---- the document that all share
+    # ---- the shared meta document
 
     async def meta(self) -> tuple[dict[str, Any], tuple[int, int]]:
         names = self._session.names
@@ -129,7 +129,7 @@ class VectorFields:
             )
 
     def _field(self, space: VectorSpace) -> Body:
-        """Return the mapping of a vector field; bbq needs 64 dimensions, shorter vectors stay plain floats."""
+        """Build the mapping of a vector field; bbq needs 64 dimensions, shorter vectors stay plain floats."""
         kind = self._session.cluster.options.vectors
         if kind.startswith("bbq") and space.dims < 64:
             kind = "flat"
@@ -160,10 +160,10 @@ class VectorFields:
     async def _count(self, query: Body) -> int:
         return await self._session.cluster.count(self._session.names.memory, query)
 
-    # ---- what waits
+    # ---- waiting work
 
     def waiting(self, stage: Stage) -> Body:
-        """Return the parts of a bool query for records that wait for a stage."""
+        """Build the parts of a bool query for records that wait for a stage."""
         if stage != "embed":
             return {"filter": [{"term": {"wait": stage}}]}
         target = self.target
@@ -172,7 +172,7 @@ class VectorFields:
         return {"filter": [{"terms": {"kind": list(DOCUMENT_KINDS)}}], "must_not": [{"term": {"space": target.number}}]}
 
     async def form(self, user: str, limit: int, taken: Set[str]) -> Batch | None:
-        """Form a batch of units without a vector: unrefreshed ones of this process, then those a search finds."""
+        """Form a batch of units without a vector: this process's unrefreshed ones, then those from a search."""
         await self.meta()
         target = self.target
         if target is None or target.space != self.declared:
@@ -260,7 +260,7 @@ class VectorFields:
 
 
 def _revision(source: Mapping[str, Any]) -> str:
-    """Return a checksum of the words that a unit's vector is computed from."""
+    """Checksum of the words from which a unit's vector is computed."""
     return f"{term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
 
 

@@ -45,9 +45,7 @@ from memscope_postgres.tables import user_id
 from memscope_postgres.user import MAX_BIGINT, FetchedRows
 
 T = TypeVar("T")
-_abandoned: list[
-    TransactionRunner
-] = []  # a parent's: after a fork their connections must be neither used nor closed
+_abandoned: list[TransactionRunner] = []  # a parent's: after a fork their connections must be neither used nor closed
 _asked: ContextVar[Sequence[str]] = ContextVar("asked", default=())  # ids to look up in the first message
 LEFT_BY_FORGET = "dead rows until VACUUM; the write-ahead log, replicas and backups of the server"
 LEFT_BY_COMPACT = "the write-ahead log until it is recycled; replicas and backups of the server"
