@@ -35,24 +35,24 @@ from memscope.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-ATOMIC = "atomic"  # a reader never sees half of a claim
+ATOMIC = "atomic"  # readers see all effects of a call, or none
 BACKUP = "backup"  # backup() writes a copy of the whole store
 MAX_ATTEMPTS = 5  # failed attempts after which a batch is parked
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A store that can prepare for an ``append`` in advance."""
+    """A store that can prepare an ``append`` in advance."""
 
     async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
-        """Start preparing for an ``append`` of this very sequence, which follows soon."""
+        """Start work for an imminent ``append`` of the same sequence object."""
 
 
 class RecordKey(NamedTuple):
     """Key of a record, for lists.
 
-    ``number`` rises in the order of storing. ``said``, in microseconds since 1970: when the turn, or the newest source
-    of the memory, was said.
+    ``number`` rises in storing order. ``said``: when the turn, or the newest source of the memory, was said,
+    in microseconds since 1970.
     """
 
     number: int
@@ -63,9 +63,9 @@ class RecordKey(NamedTuple):
 
 @runtime_checkable
 class Store(Protocol):
-    """Storage of records, work and vectors. Ids, keys and names belong to one user; another user's are unknown.
+    """Storage of records, work and vectors. Ids, keys and names belong to one user and are unknown to others.
 
-    Any method may raise ``StoreError`` where the store cannot be reached, read or written, and all but ``close`` raise
+    Any method may raise ``StoreError`` if the store cannot be reached, read or written, and all but ``close`` raise
     ``ClosedError`` after ``close``.
     """
 
@@ -77,13 +77,13 @@ class Store(Protocol):
         """Connect, create or upgrade. Called before anything else; harmless when repeated.
 
         Raises:
-            ConfigError: If the place of the store cannot be one.
+            ConfigError: If the location cannot hold a store.
             StoreError: If it cannot be reached or upgraded (``StoreUnavailable``), is damaged or not memscope's
-                (``StoreCorrupt``), or is newer (``StoreTooNew``).
+                (``StoreCorrupt``), or was written by a newer version (``StoreTooNew``).
         """
 
     async def close(self) -> None:
-        """Release everything; acknowledged writes are durable, further calls raise ``ClosedError``. Raises nothing."""
+        """Release all resources. Acknowledged writes are durable; later calls raise ``ClosedError``. Never raises."""
 
     async def secret(self) -> bytes:
         """Read the secret of this store's turn keys; export and copy carry it along.
@@ -119,7 +119,7 @@ class Store(Protocol):
         Args:
             user: Owner of all records.
             inserts: Turns in the order of the conversation.
-            change_set: Memories to write in the same step. Turns of its ``done`` that are new skip consolidation.
+            change_set: Memories to write in the same step. New turns in its ``done`` skip consolidation.
 
         Returns:
             Key and outcome per turn: "stored", "duplicate" (the key exists) or "forgotten" (it has a tombstone).
@@ -167,7 +167,7 @@ class Store(Protocol):
 
         Args:
             user: Owner of the memory.
-            id: Of the memory.
+            id: Id of the memory.
 
         Returns:
             The versions, oldest first; none for an unknown id.
@@ -205,7 +205,7 @@ class Store(Protocol):
         """
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
-        """Remove the selected records and all derived from them: records, units, vectors, saved replies.
+        """Remove the selected records and everything derived from them: records, units, vectors, saved replies.
 
         Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, makes the remaining
         sources of removed memories pending again, and ends leases of work on removed records. Removes blocks that are
@@ -220,12 +220,12 @@ class Store(Protocol):
             Counts, and whether the bytes are wiped from the medium yet.
 
         Raises:
-            StoreFull: If there is no room to remove all; what was removed until then stays removed.
+            StoreFull: If there is too little room to remove everything; what was removed so far stays removed.
             StoreError: If the store cannot be written.
         """
 
     async def tombstones(self, user: str) -> list[str]:
-        """Read what was forgotten.
+        """Read the tombstones of forgotten records.
 
         Args:
             user: Owner of the records.
@@ -255,15 +255,15 @@ class Store(Protocol):
 
         Args:
             user: Owner of the records.
-            ids: Forgotten keys and ids; those of records that are stored here get no tombstone.
-            receipts: Receipts, of which those with a known id are left alone.
+            ids: Forgotten keys and ids; ids of records stored here are skipped.
+            receipts: Receipts; known ids are skipped.
 
         Raises:
             StoreError: If the store cannot be written.
         """
 
     async def search(self, search: Search) -> Candidates:
-        """Find candidates for a query, to be ranked by the caller.
+        """Find candidates for a query; the caller ranks them.
 
         Args:
             search: Scope, terms, periods, vectors and conditions.
@@ -280,7 +280,7 @@ class Store(Protocol):
         """List the users of the store.
 
         Args:
-            forgotten: Include users of whom only tombstones or receipts are left.
+            forgotten: Include users with only tombstones or receipts left.
 
         Returns:
             Users with records or blocks, sorted.
@@ -303,7 +303,7 @@ class Store(Protocol):
         """Count records, work and vectors.
 
         Args:
-            user: Count this user's; None for all users.
+            user: Count only this user's; None for all users.
 
         Returns:
             The counts.
@@ -346,9 +346,9 @@ class Store(Protocol):
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
         """Lease at most one batch per user: the oldest unfinished one, else a new one of pending items.
 
-        A new batch of observations has those said first, in that order; turns and units are in the order of storing.
+        A new batch takes the observations that were said first, in that order; turns and units in storing order.
         Consolidate and reflect share one live lease per user. Failed batches wait for their ``not_before``. A lease or
-        ``not_before`` more than ``MAX_WAIT_S`` ahead was written by a wrong clock and is void (``rules.holds``).
+        ``not_before`` more than ``MAX_WAIT_S`` ahead comes from a wrong clock and is ignored (``rules.holds``).
 
         Args:
             stage: Kind of work.
@@ -378,7 +378,7 @@ class Store(Protocol):
         """
 
     async def save_reply(self, claim: Claim, change_set: ChangeSet) -> None:
-        """Save the change set made from the model's reply before it is applied, replacing an earlier one.
+        """Save the change set made from the model's reply, before applying it; replace an earlier one.
 
         Args:
             claim: The batch.
@@ -400,7 +400,7 @@ class Store(Protocol):
 
         Raises:
             Conflict: If a revision expects another version.
-            EmbeddingError: If a vector is not one of the declared space; nothing is written, as with the others.
+            EmbeddingError: If a vector is not of the declared space. As with all these errors, nothing is written.
             InputError: If a record belongs to another user.
             LeaseLost: If another worker has the batch.
         """
@@ -449,7 +449,7 @@ class Store(Protocol):
 
         Args:
             space: Model and length of its vectors.
-            replace: Replace another space. Its vectors serve until stage embed has filled the new one.
+            replace: Replace another space. Its vectors serve searches until stage embed has filled the new one.
 
         Raises:
             EmbeddingMismatch: If the store has vectors of another space, unless ``replace``.
@@ -476,7 +476,7 @@ class Store(Protocol):
             Whether the bytes are wiped from the medium now.
 
         Raises:
-            StoreError: If the store cannot be written. Bytes that cannot be wiped yet are no error: the report says so.
+            StoreError: If the store cannot be written; bytes that cannot be wiped yet are only reported.
         """
 
 

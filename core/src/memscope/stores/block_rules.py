@@ -1,4 +1,4 @@
-"""Rules for blocks that every store applies alike: pure functions over versions of blocks, without I/O."""
+"""Rules for blocks, shared by all stores: pure functions over versions of blocks, without I/O."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from memscope.errors import Conflict, InputError, LimitError
 from memscope.records import Block, BlockKey, Select
 
 FORGOTTEN_REASON = "a source was forgotten"
-MIN_LINE_SIMILARITY = 0.5  # share of equal characters from which a line counts as an alteration of another
-MAX_PRODUCTS = 20_000_000  # of the lengths of lines compared by character: about a second
-MAX_SHINGLES = 10_000_000  # looked up in all pairs of lines
+MIN_LINE_SIMILARITY = 0.5  # minimum share of equal characters of a line and its alteration
+MAX_PRODUCTS = 20_000_000  # sum of products of line lengths compared by character: about a second
+MAX_SHINGLES = 10_000_000  # shingles looked up in all pairs of lines
 
 # ---- writing
 
 
 def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, int], buried: Set[str]) -> None:
-    """Refuse the whole call unless each version is the stored one plus 1. ``stored``: current version by key."""
+    """Raise unless each version is the stored one plus 1. ``stored``: current version by key."""
     have = dict(stored)
     for block in versions:
         if block.scope.user != user:
@@ -68,8 +68,8 @@ def by_key(versions: Iterable[Block]) -> dict[BlockKey, list[Block]]:
 class BlockRemoval:
     """Effect of a forget on blocks.
 
-    ``dropped`` and ``rewritten`` are old versions, ``replacements`` what is written instead. ``may_hold`` are labels
-    of blocks with lines of unknown source, which may still repeat what was forgotten.
+    ``dropped`` and ``rewritten`` are old versions, ``replacements`` the new ones. ``may_hold`` lists labels of blocks
+    with lines of unknown source, which may still contain forgotten content.
     """
 
     dropped: tuple[Block, ...] = ()
@@ -91,7 +91,7 @@ class BlockRemoval:
 
 
 def selects_blocks(select: Select) -> bool:
-    """Return whether a selection has blocks: one named block, or everything of a user or of one agent."""
+    """True if a selection includes blocks: one block by label, or everything of a user or agent."""
     return select.block is not None or select == Select(select.user, select.agent)
 
 
@@ -167,7 +167,7 @@ class _Alterations:
         return set(lines) if old else set()
 
     def _share(self, line: str, old: str) -> float:
-        """Return the Dice coefficient of shingles, longer ones for long lines, which share most short ones."""
+        """Dice coefficient of shingles; longer ones for long lines, since these share most short ones by chance."""
         length = min(len(line), len(old))
         size = 2 if length < 100 else 3 if length < 400 else 6
         first, second = (self._shingles_of(text, size) for text in (line, old))

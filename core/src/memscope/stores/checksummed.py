@@ -20,7 +20,7 @@ from memscope.records.serialization import (
 )
 
 T = TypeVar("T")
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # shared: ``dumps`` makes one per call
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # ``json.dumps`` would create one per call
 
 
 def encode(value: Record | Block | Receipt | ChangeSet) -> str:
@@ -36,7 +36,7 @@ def decode(body: str) -> Record:
 
 @lru_cache(64)
 def words_in_body(text: str | None) -> str:
-    """Return the text as a case-folded body contains it, so that only bodies with it need decoding."""
+    """Convert a search text to its form in a case-folded body, so that only bodies with it need decoding."""
     return json.dumps(text or "", ensure_ascii=False)[1:-1].casefold()
 
 

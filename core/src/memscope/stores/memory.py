@@ -62,19 +62,19 @@ class UserData:
     revision: int = 0
     floor: int = 0
     terms: str = units_version
-    rows: dict[int, Row] = field(default_factory=dict)  # by number
+    rows: dict[int, Row] = field(default_factory=dict)  # by record number
     ids: dict[str, int] = field(default_factory=dict)
-    sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of a memory
+    sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by number of a memory
     history: dict[int, list[Memory]] = field(default_factory=dict)
     buried: set[str] = field(default_factory=set)
     forgets: dict[str, Receipt] = field(default_factory=dict)
     versions: dict[tuple[BlockKey, int], Block] = field(default_factory=dict)
-    units: dict[int, tuple[int, Unit]] = field(default_factory=dict)  # with the number of the record
+    units: dict[int, tuple[int, Unit]] = field(default_factory=dict)  # with the record number
     gone: dict[int, int] = field(default_factory=dict)  # unit -> revision
     embedded: dict[VectorSpace, dict[int, tuple[int, bytes]]] = field(default_factory=dict)  # unit -> revision, vector
     pending: dict[Stage, set[int]] = field(default_factory=lambda: {stage: set() for stage in STAGES})
     work: list[Work] = field(default_factory=list)
-    done: set[tuple[str, str]] = field(default_factory=set)  # id, token: ``complete`` is idempotent
+    done: set[tuple[str, str]] = field(default_factory=set)  # batch id and token, which make complete() idempotent
 
     @property
     def space(self) -> VectorSpace | None:

@@ -1,7 +1,7 @@
 """Temporary files ("parts") of a backup, an export or a recovery.
 
-They contain conversation text, so parts of dead processes must not stay. Opening a store removes parts beside it that
-are a day old; ``forget`` and ``compact`` also remove parts whose writer is dead.
+They contain conversations, so parts of dead processes must not stay. Opening a store removes parts beside it that are
+a day old; ``forget`` and ``compact`` also remove parts without a living writer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 PART_SUFFIX = ".memscope-part"
 STALE_AFTER_S = 24 * 3600.0
-_started = time.time() - 2  # file times are at worst this coarse
+_started = time.time() - 2  # 2 s: the coarsest resolution of file times
 
 
 def part_of(path: Path) -> Path:
@@ -21,12 +21,12 @@ def part_of(path: Path) -> Path:
 
 
 def old(folder: Path) -> list[Path]:
-    """Return the parts in a folder last written ``STALE_AFTER_S`` ago or earlier."""
+    """List the parts in a folder that were last written at least ``STALE_AFTER_S`` ago."""
     return [part for part in folder.glob(f"*{PART_SUFFIX}*") if _is_old(part)]
 
 
 def abandoned(folder: Path) -> list[Path]:
-    """Return the parts in a folder that are old, or have no running writer on this machine."""
+    """List the parts in a folder that are old or have no running writer on this machine."""
     return [part for part in folder.glob(f"*{PART_SUFFIX}*") if _is_old(part) or not _has_writer(part)]
 
 
@@ -55,13 +55,13 @@ def _written(part: Path) -> float:
 def _has_writer(part: Path) -> bool:
     name = part.name.partition(PART_SUFFIX)[0].rpartition(".")[2]
     process = int(name) if name.isdecimal() else -1
-    if process == os.getpid():  # or that of an earlier process with the same id: in a container it is often 1
+    if process == os.getpid():  # ids repeat in containers, where 1 is usual
         return _written(part) >= _started
     return process > 0 and _is_running(process)
 
 
 def _is_running(process: int) -> bool:
-    if os.name == "nt":  # no signal is harmless there, and a file that is open cannot be removed
+    if os.name == "nt":  # there, probing by a signal would kill, and open files cannot be removed
         return False
     try:
         os.kill(process, 0)

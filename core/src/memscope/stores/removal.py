@@ -55,9 +55,9 @@ class Removal(Generic[SomeRecord, A]):
 
 
 def statements_of(fallen: Iterable[HasRecord], gone: Container[str]) -> set[str]:
-    """Return the sources of removed memories that lose no source themselves: their statements are removed too.
+    """List the sources of removed memories whose sources are all left: statements among them are removed too.
 
-    Of a memory stated twice, removing one statement removes the memory and keeps the other statement.
+    If a memory was stated twice, removing one statement removes the memory and leaves the other statement.
     """
     memories = [row.record for row in fallen if not isinstance(row.record, Turn)]
     orphans = [memory for memory in memories if not any(source in gone for source in memory.sources)]

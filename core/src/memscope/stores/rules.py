@@ -1,7 +1,7 @@
 """Rules shared by all stores: pure functions over loaded records, without I/O.
 
-A store loads the records of a call, lets these functions decide, and writes the result. Times of leases are
-microseconds since 1970.
+A store loads the records of a call, lets these functions decide, and writes the result. Lease times are microseconds
+since 1970.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
 
 def check_user(user: str, inserts: Iterable[TurnInsert], change_set: ChangeSet | None) -> None:
-    """Refuse the whole call if any of its records belongs to another user."""
+    """Raise ``InputError`` if any record belongs to another user."""
     records = [(insert.turn.key, insert.turn.scope) for insert in inserts]
     if change_set is not None:
         records += [(memory.id, memory.scope) for memory in change_set.new]
@@ -63,7 +63,7 @@ def record_key(number: int, record: Record) -> RecordKey:
 
 
 def free_key(base: bytes, taken: Callable[[str], bool]) -> str:
-    """Return the turn key of the lowest free number, by exponential, then binary search."""
+    """Find the turn key with the lowest free number, by exponential, then binary search."""
     low, high = 0, 1
     while taken(turn_key(base, high - 1)):
         low, high = high, 2 * high
@@ -84,7 +84,7 @@ def next_stage(record: Record | None) -> Stage | None:
 
 
 def same_text(old: Record, new: Record) -> bool:
-    """Return whether both versions have the same embedder input, so that their vectors can be kept."""
+    """True if both versions have the same embedder input, so that the vectors stay valid."""
     if isinstance(old, Turn) or isinstance(new, Turn):
         return False
     same_subject = getattr(old, "subject", "") == getattr(new, "subject", "")
@@ -113,7 +113,7 @@ class MemoryState:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Counts of an applied change set; ``unsourced``: sources of new memories dropped for want of one of them."""
+    """Counts of an applied change set; ``unsourced``: sources of new memories dropped because one is missing."""
 
     new: int
     other: int
@@ -134,7 +134,7 @@ class PendingChanges:
         self.turns, self.buried = turns, buried
 
     def changed(self) -> list[MemoryState]:
-        """Return the states to write, new memories first."""
+        """States to write, new memories first."""
         return sorted(
             (state for state in self.states.values() if state.changed), key=lambda state: state.stored is not None
         )
@@ -159,7 +159,7 @@ class PendingChanges:
         check_revision(revision, state.record if state else None, sourced=sourced)
 
     def _create(self, memory: Memory) -> bool | None:
-        """Return whether the memory is new; None if a source of it is not stored."""
+        """Add a new memory. Return False if it exists, None if one of its sources is not stored."""
         if self.stored(memory.id) or memory.id in self.buried:
             return False
         if not memory.sources or not all(map(self.stored, memory.sources)):
@@ -177,7 +177,7 @@ class PendingChanges:
                 self.close(Supersession(other.id, memory.id, memory.recorded, memory.said, memory.valid_from))
 
     def close(self, closing: Supersession) -> bool:
-        """Close an open memory, unless the memory that supersedes it is not stored."""
+        """Close an open memory; do nothing if the superseding memory is not stored."""
         state = self.states.get(closing.id)
         if state is None or state.record.closed is not None or closing.by == closing.id:
             return False
@@ -237,7 +237,7 @@ def names_of(change_set: ChangeSet) -> set[tuple[str, str | None]]:
 
 
 def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
-    """Raise ``Conflict`` for another than the expected version; ``sourced``: all sources of the new one are stored."""
+    """Raise ``Conflict`` unless the expected version is stored; ``sourced``: all new sources are stored."""
     memory = revision.memory
     as_read = stored is not None and not isinstance(stored, Turn) and stored.version == revision.expected
     if stored is None or not as_read or not sourced or stored.scope.user != memory.scope.user:
@@ -256,15 +256,15 @@ SomeRecord = TypeVar("SomeRecord", bound=HasRecord)
 
 
 def cascade(derived: Iterable[SomeRecord], sources: Iterable[SomeRecord]) -> list[SomeRecord]:
-    """Return what is removed along with records: memories derived from them, and statements among ``sources``."""
+    """List the records to remove with others: memories derived from them, and statements among ``sources``."""
     statements = [row for row in sources if isinstance(row.record, Turn) and row.record.statement]
     return [*derived, *statements]
 
 
 def sources_to_rederive(removed: Mapping[str, Record]) -> set[str]:
-    """Return the remaining sources of memories that lost another source; their stage processes them again.
+    """List the remaining sources of removed memories that lost another source, to process them again.
 
-    A memory whose sources all remain was forgotten by itself and is not derived again; nor is a summary.
+    A memory whose sources all remain was itself forgotten and is not derived again; nor is a summary.
     """
     memories = [record for record in removed.values() if not isinstance(record, Turn)]
     derived = [memory for memory in memories if memory.namespace != SUMMARY_NAMESPACE]
@@ -294,8 +294,8 @@ def selected(
 ) -> bool:
     """Return whether a record meets all conditions.
 
-    Called only if a condition needs them: ``sessions`` of the turns it was derived from, ``waiting`` for a stage,
-    ``derived`` for the memories derived from it.
+    Callbacks, called only if a condition needs them: ``sessions`` of the turns it was derived from, ``waiting``
+    (whether it waits for a stage), ``derived`` (memories derived from it).
     """
     return (
         _meets_fields(select, record)
@@ -383,7 +383,7 @@ def latest_valid_lease(now: int, granted_s: float = MAX_WAIT_S) -> int:
 
 
 def holds(until: int, now: int, granted_s: float = MAX_WAIT_S) -> bool:
-    """Return whether a lease, or a pause before the next attempt, that ends at ``until`` is still valid."""
+    """True while a lease, or a pause before the next attempt, that ends at ``until`` is valid."""
     return now < until <= latest_valid_lease(now, granted_s)
 
 
@@ -393,7 +393,7 @@ def unfinished(batches: Iterable[SomeBatch], stage: Stage) -> SomeBatch | None:
 
 
 def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
-    """Return whether the stage's lane has no live lease and its oldest batch is not paused."""
+    """True if the stage's lane has no live lease and its oldest batch is not paused."""
     first = unfinished(batches, stage)
     return not any(batch.leased(now) for batch in batches if batch.stage in lane(stage)) and (
         first is None or not first.paused(now)
@@ -401,7 +401,7 @@ def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
 
 
 def due(batches: Collection[Batch], stage: Stage, now: int, *, waiting: bool) -> int | None:
-    """Return when the stage can next be claimed; None without work. ``waiting``: there are items in no batch."""
+    """Compute when the stage can next be claimed; None without work. ``waiting``: unbatched items exist."""
     first = unfinished(batches, stage)
     if first is None and not waiting:
         return None
@@ -419,7 +419,7 @@ def lease(batches: Iterable[SomeBatch], batch: SomeBatch, until: int) -> list[So
 
 
 def owned(batches: Iterable[SomeBatch], claim: Claim) -> SomeBatch:
-    """Return the claim's batch; ``LeaseLost`` unless its token is the latest. An expired lease still counts."""
+    """Find the claim's batch; ``LeaseLost`` unless its token is the latest. An expired lease still counts."""
     for batch in batches:
         if (batch.id, batch.token, batch.stage) == (claim.id, claim.token, claim.stage):
             return batch
@@ -427,7 +427,7 @@ def owned(batches: Iterable[SomeBatch], claim: Claim) -> SomeBatch:
 
 
 def fail(batch: Batch, code: str, not_before: int, *, counted: bool) -> bool:
-    """End a lease with an error; return whether to drop the saved reply, since a conflicting one conflicts again."""
+    """End a lease with an error. Return True to drop the saved reply, since a conflicting one fails again."""
     batch.token, batch.until, batch.code, batch.not_before = "", 0, code, not_before
     batch.parked = counted and batch.attempt >= MAX_ATTEMPTS
     batch.attempt -= not counted

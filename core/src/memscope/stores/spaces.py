@@ -1,4 +1,4 @@
-"""Rules of vector spaces: one is active, at most one is filled to replace it, and their vectors never mix."""
+"""Rules of vector spaces: one is active, at most one is being filled to replace it; vectors never mix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Spaces:
 
     @property
     def target(self) -> VectorSpace | None:
-        """The space of new vectors."""
+        """The space to which new vectors belong."""
         return self.filling or self.serving
 
     def declare(self, space: VectorSpace, *, has_vectors: bool, replace: bool) -> Spaces:
@@ -42,7 +42,7 @@ def check_space(space: VectorSpace) -> None:
 
 
 def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
-    """Refuse an undeclared change of embedder; ``held``: space of the stored vectors."""
+    """Refuse a change of embedder without ``replace``; ``held``: space of the stored vectors."""
     if held not in (None, space):
         raise EmbeddingMismatch(
             f"the store holds vectors of {describe(held)}, the embedder makes {describe(space)}",

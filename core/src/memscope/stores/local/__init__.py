@@ -1,11 +1,11 @@
-"""Base of local stores: the methods of ``Store`` over two small protocols (``transaction.py``) and ``rules.py``.
+"""Base of local stores: ``Store`` implemented over two small protocols (``transaction.py``) and ``rules.py``.
 
-    transaction.py   the primitives a store brings: ``Transaction``, and ``UserTransaction`` for one user's part
+    transaction.py   the primitives a store implements: ``Transaction``, and ``UserTransaction`` for one user
     records.py       turns, change sets, reading, forgetting
     index_changes.py units and vectors for an index
     jobs.py          batches under a lease, vector spaces
 
-A subclass of ``LocalStore`` implements ``_read`` and ``_write``, which run a function of a ``Transaction``, and
+Subclasses of ``LocalStore`` implement ``_read`` and ``_write``, which run a function of a ``Transaction``, and
 ``open``, ``close``, ``capabilities``. ``search`` comes from ``search/local.py``.
 """
 
@@ -52,11 +52,11 @@ from memscope.stores.spaces import check_space
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MAX_INLINE_READS = 32  # records read in the caller's thread
+MAX_INLINE_READS = 32  # larger reads run in a thread
 MIN_CHARS_MADE_BEFOREHAND = 1_000  # longer calls compute their units outside the write lock
-MIN_BYTES_PREPARED = 20_000  # UTF-8, 2 to 2.5 us each in any script; a process takes half a second of CPU to start
-MAX_SEQUENCES_PREPARED = 16  # sequences of turns
-TURNS_PER_PART = 50  # that a process makes at a time
+MIN_BYTES_PREPARED = 20_000  # UTF-8 at 2 to 2.5 us per byte; starting a process takes 0.5 s of CPU
+MAX_SEQUENCES_PREPARED = 16  # sequences of turns being prepared
+TURNS_PER_PART = 50  # turns per task of a worker process
 
 
 def utc_now() -> datetime:
@@ -78,14 +78,14 @@ class LocalStore(LocalSearch):
         self._prepared: dict[int, tuple[Sequence[TurnInsert], list[Future[Made]]]] = {}
 
     async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
-        """Run the task on one state of the store; a ``brief`` task reads a few rows."""
+        """Run the task on one snapshot of the store; a ``brief`` task reads a few rows."""
         raise NotImplementedError
 
     async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None) -> T:
         """Run the task; its writes are durable on return, or undone if it raises.
 
-        The task has its users, and spaces and secret where it writes them, to itself. It may be run again from the
-        start. ``user``: the only user it opens.
+        The task has exclusive access to its users, and to spaces and secret if it writes them. It may be rerun from
+        the start. ``user``: the only user it opens.
         """
         raise NotImplementedError
 
@@ -138,16 +138,16 @@ class LocalStore(LocalSearch):
         return await self._write_user(user, lambda tx: records.append(tx, inserts, change_set, units))
 
     async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
-        """Start making units in helper processes for turns that ``append`` will get as this very sequence."""
+        """Start computing the units of these turns in worker processes, for an ``append`` of the same sequence."""
         turns = await self._new(user, inserts)
         if sum(len(turn.text.encode("utf-8", "surrogatepass")) for turn in turns if turn) > MIN_BYTES_PREPARED:
             parts = (turns[start : start + TURNS_PER_PART] for start in range(0, len(turns), TURNS_PER_PART))
-            if len(self._prepared) == MAX_SEQUENCES_PREPARED:  # leftovers of failed imports
+            if len(self._prepared) == MAX_SEQUENCES_PREPARED:  # left over from a failed import
                 del self._prepared[next(iter(self._prepared))]
             self._prepared[id(inserts)] = inserts, [self._makers.submit(part) for part in parts]
 
     async def _new(self, user: str, inserts: Sequence[TurnInsert]) -> list[Turn | None]:
-        """Return the turns that may not be stored yet, and None for each of the others."""
+        """Return the turns that may be new; None in place of stored ones."""
         keys = [insert.turn.key for insert in inserts if insert.base is None]
         known: dict[str, int] = await self._read_user(user, lambda tx: tx.known(keys), {})
         return [None if insert.base is None and insert.turn.key in known else insert.turn for insert in inserts]
@@ -284,7 +284,7 @@ class LocalStore(LocalSearch):
         return changes
 
     async def _renew(self, user: str) -> None:
-        """Rebuild units of another ``units_version``, as every write does first."""
+        """Rebuild units of another ``units_version`` by an empty write; every write does so first."""
         await self._write_user(user, lambda tx: None)
 
     # ---- the store

@@ -1,4 +1,4 @@
-"""Columns of a record in a database: conditions of ``Select`` are decided on them without decoding the body."""
+"""Database columns of a record, on which ``Select`` is evaluated without decoding the body."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from memscope.records import Kind, Observation, Record, Turn
 from memscope.search.units import microseconds
 from memscope.stores.checksummed import encode
 
-ROW_KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")  # stored as their position
+ROW_KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")  # stored as their index
 COUNTERS = ("number", "revision", "floor", "turns", "observations", "insights", "units")  # columns of a user's row
 ROWS_PER_PAGE = 500
-KEEP_DONE_US = timedelta(days=1) // timedelta(microseconds=1)  # batches that ``was_done`` knows
+KEEP_DONE_US = timedelta(days=1) // timedelta(microseconds=1)  # how long ``was_done`` remembers batches
 
 
 def kind_number(record: Record) -> int:

@@ -14,11 +14,11 @@ from memscope.stores.local.transaction import Transaction
 
 Key = TypeVar("Key")
 T = TypeVar("T")
-INDEX_ROWS_PER_PAGE = 500  # units or vectors; what is done with a page fits the processor's cache
+INDEX_ROWS_PER_PAGE = 500  # units or vectors; work on a page fits the CPU cache
 
 
 def is_unchanged(tx: Transaction, name: str, revision: int, space: VectorSpace | None) -> bool:
-    """Return whether an index of this revision and space is up to date, by reading one row."""
+    """Check, by reading one row, whether an index of this revision and space is up to date."""
     user = tx.find_user(name)
     if user is None:
         return revision == 0 and space == tx.spaces().serving
@@ -84,7 +84,7 @@ def _changes(
 
 
 def _pages(rows: Iterable[tuple[Key, T]]) -> Iterator[tuple[Sequence[Key], Sequence[T]]]:
-    """Yield small pages, so that their memory is reused: fresh memory is the main cost of a large scope."""
+    """Yield small pages, so that their memory is reused: allocation is the main cost of a large scope."""
     left = iter(rows)
     while page := list(islice(left, INDEX_ROWS_PER_PAGE)):
         firsts, seconds = zip(*page, strict=True)

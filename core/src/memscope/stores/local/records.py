@@ -1,6 +1,6 @@
 """Records of one user: insert turns, apply change sets, read, forget.
 
-Each function decides before it writes, so that an error leaves nothing half done even without a rollback.
+Each function decides before it writes, so that an error leaves no partial change even without a rollback.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _insert(tx: UserTransaction, record: Record, valid_to: datetime | None = Non
 
 
 def _put(tx: UserTransaction, row: Row, precomputed: Sequence[Unit] = ()) -> None:
-    """Store a record, whose sources are stored, with its units: ``precomputed`` ones of a turn, else new ones."""
+    """Store a record with its units, ``precomputed`` for some turns. Its sources must be stored already."""
     memory = None if isinstance(row.record, Turn) else row.record
     turns = roots(tx, memory) if memory else []
     seq = tx.revision + 1
@@ -54,7 +54,7 @@ def _put(tx: UserTransaction, row: Row, precomputed: Sequence[Unit] = ()) -> Non
 
 
 def _change(tx: UserTransaction, row: Row, record: Record) -> None:
-    """Replace a record by its new version; vectors stay if the text is the same."""
+    """Replace a record by its new version; vectors stay if the text is unchanged."""
     vectors = tx.vectors(row) if record is row.record or rules.same_text(row.record, record) else []
     first, count = row.unit, row.units
     _drop_units(tx, row)
@@ -78,7 +78,7 @@ def _drop_units(tx: UserTransaction, row: Row) -> None:
 
 
 def roots(tx: UserTransaction, memory: Memory) -> list[tuple[int, Turn]]:
-    """Return the numbered turns from which a memory was derived, directly or through other memories."""
+    """Find the numbered turns from which a memory was derived, directly or through other memories."""
     turns: dict[int, Turn] = {}
     seen: set[str] = set()
     waiting = set(memory.sources)
@@ -139,7 +139,7 @@ def append(
 
 
 def first_keys(inserts: Iterable[TurnInsert]) -> list[str]:
-    """Make the keys that ``append`` asks ``known`` for."""
+    """List the keys that ``append`` looks up first."""
     return [insert.turn.key if insert.base is None else turn_key(insert.base, 0) for insert in inserts]
 
 
@@ -160,7 +160,7 @@ def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tupl
 
 @dataclass(slots=True)
 class Loaded:
-    """The records that a change set touches, as rows and as the states to decide on."""
+    """The records that a change set touches, as stored rows and as ``PendingChanges``."""
 
     changes: PendingChanges
     rows: dict[str, Row]
@@ -249,7 +249,7 @@ def history(tx: UserTransaction, id: str) -> list[Memory]:
 
 
 def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None, now: datetime) -> LocalRemoval:
-    """Plan the removal of the selected records with the memories and statements that fall with them."""
+    """Plan the removal of the selected records and of the memories and statements that depend on them."""
     gone: dict[str, Row] = {}
     fresh = {record_id(row.record): row for row in select_all(tx, select)}
     while fresh:

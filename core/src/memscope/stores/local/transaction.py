@@ -61,7 +61,7 @@ class UserTransaction(RecordRows, Protocol):
         """Map ids to record numbers, 0 for a tombstone; unknown ids are left out."""
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        """Return the memories superseded by one of these."""
+        """Return the memories that were superseded by one of these ids."""
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
         """Return the current memories with this name."""
@@ -112,7 +112,7 @@ class UserTransaction(RecordRows, Protocol):
         """Remove a record's units with their vectors and items, in batches too; record the removal at ``revision``."""
 
     def units_since(self, revision: int) -> Iterable[tuple[bytes, bytes]]:
-        """Return columns and terms of the units above a revision, in order; a pair may join those of several units."""
+        """Return columns and terms of units above a revision, in order; one pair may hold several units, joined."""
 
     def gone_since(self, revision: int) -> list[int]:
         """Return the units removed after a revision."""
@@ -132,13 +132,13 @@ class UserTransaction(RecordRows, Protocol):
     # ---- work: items are numbers of records, of units for the stage embed
 
     def enqueue(self, stage: Stage, items: Sequence[int]) -> None:
-        """Add items; the stage is due now unless ``set_due`` set another time."""
+        """Add items and make the stage due now; ``set_due`` overrides that."""
 
     def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
         """Remove items; those in a batch only with ``batched``."""
 
     def waiting(self, stage: Stage, limit: int, *, by_said: bool = False) -> list[int]:
-        """Return the first items in no batch, by number; ``by_said``: the records that were said first."""
+        """Return the first unbatched items, by number or, with ``by_said``, by the time they were said."""
 
     def batches(self) -> list[Batch]:
         """Return unfinished batches, oldest first."""
@@ -179,7 +179,7 @@ class Transaction(Protocol):
         """Return users with records or blocks, sorted; ``forgotten``: also those with tombstones or receipts."""
 
     def due_users(self, stage: Stage) -> list[str]:
-        """Return users whose stage is due, longest due first; at least as many as one claim takes."""
+        """Return users whose stage is due, longest first; at least ``USERS_PER_CLAIM`` of them, if there are."""
 
     def parked_users(self) -> list[str]: ...
 

@@ -3,10 +3,10 @@
     files.py         the path, the lock between processes, checks, typed errors for SQLite's
     engine.py        one writer thread for all callers (group commit), connections that read
     schema.py        the tables
-    transaction.py   the primitives of a local store in SQL; user.py those of one user
+    transaction.py   the primitives of a local store in SQL; user.py: for one user
     secure_erase.py  wiping the bytes of forgotten records
 
-An acknowledged write is on the disk (WAL, ``synchronous=FULL``). Deleted content is overwritten (``secure_delete``).
+An acknowledged write is on disk (WAL, ``synchronous=FULL``). Deleted content is overwritten (``secure_delete``).
 """
 
 from __future__ import annotations
@@ -117,11 +117,11 @@ class SQLiteStore(LocalStore):
     async def _remove_parts(
         self, select: Select, ids: list[str], fingerprints: list[secure_erase.Fingerprints]
     ) -> ForgetReport:
-        """Remove in parts what a full disk cannot remove at once; ``StoreFull`` says how many records remain."""
+        """Remove in small steps on a full disk; ``StoreFull`` says how many records remain."""
         done, failure = await self._halves(select, ids, fingerprints), None
         left = {*await self._selected(select)}.intersection(ids)
         try:
-            if not left:  # blocks go with all of a user
+            if not left:  # blocks are removed with the whole user
                 done.append(await self._remove_rows(select, fingerprints, receipt=False))
         except StoreFull as error:
             failure = error
@@ -140,7 +140,7 @@ class SQLiteStore(LocalStore):
     async def _halves(
         self, select: Select, ids: list[str], fingerprints: list[secure_erase.Fingerprints]
     ) -> list[ForgetReport]:
-        """Remove by recursive halves, turns before the memories that fall with them; skip records too large alone."""
+        """Remove by recursive halving, turns before dependent memories; skip records too large even alone."""
         done: list[ForgetReport] = []
         for some in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
             try:
@@ -167,7 +167,7 @@ class SQLiteStore(LocalStore):
         await (await self._live()).copy(target)
 
     async def compact(self) -> ForgetReport:
-        """Rebuild the file from its live content; "pending" while a reader uses an older state."""
+        """Rebuild the file from its live content; "pending" while a reader uses an older snapshot."""
         return await self._run(lambda db: self._swept(secure_erase.rebuild(db, self.path)), alone=True)
 
     def _swept(self, report: ForgetReport) -> ForgetReport:
@@ -201,7 +201,7 @@ class SQLiteStore(LocalStore):
         """Drop the engine of a removed file; the next call opens the path again."""
         if self._engine is engine:
             self._engine = None
-            self._cache.clear()  # revisions of another file do not compare
+            self._cache.clear()  # revisions of different files are not comparable
             threading.Thread(target=engine.close, daemon=True).start()
 
     async def _renew(self, user: str) -> None:
@@ -228,7 +228,7 @@ class SQLiteStore(LocalStore):
         return await self._run(writing, last_room=last_room)
 
     async def _run(self, task: Callable[[sqlite3.Connection], T], **how: bool) -> T:
-        """Run a write; ``how`` says whether ``alone``, outside any transaction, and whether with the ``last_room``."""
+        """Run a write; ``how``: flags ``alone`` and ``last_room`` of ``WriteRequest``."""
         engine = await self._live()
         try:
             return await engine.write(task, **how)

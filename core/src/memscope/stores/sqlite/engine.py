@@ -1,8 +1,8 @@
 """One process's access to one file: a writer thread for all callers, and connections that read.
 
-A write is a function that gets the connection. The writer thread takes all waiting writes, runs each in its own
-savepoint inside one transaction, commits once, and only then answers: a thousand callers share one sync of the disk. A
-function that fails affects no other write; a transaction that cannot be committed fails for all in it.
+A write is a function of the connection. The writer thread takes all waiting writes, runs each in its own savepoint
+inside one transaction, commits once, and only then answers: a thousand callers share one disk sync. A failing function
+affects no other write; if the commit fails, all of them fail.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from memscope.stores.sqlite.files import Connect, FileLock
 from memscope.stores.sqlite.reserve import Reserve
 
 T = TypeVar("T")
-MAX_WAITING_WRITES = 8192  # writes; more are refused
-MAX_WRITES_PER_COMMIT = 1024  # writes in one transaction
+MAX_WAITING_WRITES = 8192  # queued writes; more are refused
+MAX_WRITES_PER_COMMIT = 1024  # writes per transaction
 READER_CONNECTIONS = 4
-CHECKPOINT_PAGES = 1000  # of a WAL that a commit folds into the file, SQLite's own default
+CHECKPOINT_PAGES = 1000  # WAL length that triggers a checkpoint; SQLite's default
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +45,7 @@ class WriteRequest:
 
     @property
     def shares(self) -> bool:
-        """Return whether other writes may be in its transaction."""
+        """True if other writes may join its transaction."""
         return not (self.alone or self.last_room)
 
     def answer(self) -> None:
@@ -58,7 +58,7 @@ class WriteRequest:
 
 
 class Engine:
-    """Open or create a file. Raises typed store errors and leaves a refused file unchanged."""
+    """Open or create a file; raise typed store errors and leave a refused file unchanged."""
 
     def __init__(self, path: Path, connect: Connect) -> None:
         self.path = path
@@ -112,7 +112,7 @@ class Engine:
     async def write(
         self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False, last_room: bool = False
     ) -> T:
-        """Run the task in the writer's thread; atomic, and durable on return."""
+        """Run the task in the writer thread, atomically; durable on return."""
         if self._writer is None:
             raise files.read_only(f"{str(self.path)!r}")
         if len(self._waiting) >= MAX_WAITING_WRITES:
@@ -139,7 +139,7 @@ class Engine:
             _answer(group)
 
     def _take(self) -> list[WriteRequest]:
-        """Wait for writes; return those that can share a transaction, none once closed and drained."""
+        """Wait for writes that can share a transaction; return none once closed and drained."""
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closed)
             group = [self._waiting.popleft()] if self._waiting else []
@@ -166,7 +166,7 @@ class Engine:
             self._checkpoint_every(CHECKPOINT_PAGES)
 
     def _give_up_reserve(self) -> None:
-        self._checkpoint_every(0)  # a commit would grow the file into this room
+        self._checkpoint_every(0)  # a checkpoint at commit would grow the file into the freed room
         self._reserve.release()
 
     def _checkpoint_every(self, pages: int) -> None:
@@ -182,7 +182,7 @@ class Engine:
             self._check_here()
 
     def _with_room(self, task: Callable[[], None], *ways: Callable[[], object]) -> None:
-        """Run the task; while the disk is full, make room in each of the ways and retry."""
+        """Run the task; while the disk is full, try the next of the ``ways`` to make room and retry."""
         for make_room in ways:
             try:
                 return task()
@@ -206,7 +206,7 @@ class Engine:
             try:
                 request.result = request.task(db)
             except BaseException as error:
-                if not db.in_transaction:  # SQLite gave up the whole transaction: the disk is full
+                if not db.in_transaction:  # SQLite rolled back the whole transaction: the disk is full
                     raise
                 db.execute("ROLLBACK TO request")
                 request.error = files.typed(error, self.path)
@@ -232,11 +232,11 @@ class Engine:
     # ---- reading
 
     async def read(self, task: Callable[[sqlite3.Connection], T], *, brief: bool = False) -> T:
-        """Run the task in a thread, in one transaction that sees one state of the file.
+        """Run the task in a thread, in one transaction that sees one snapshot of the file.
 
-        A ``brief`` task, of a few rows, runs in the caller's thread first: switching threads costs several times as
-        much. Its connections never wait for a lock. Should it fail (the file is busy, or BlockBuster forbids blocking
-        calls), it runs again in a thread, which raises the error if it persists.
+        A ``brief`` task, which reads a few rows, runs in the caller's thread first: switching threads costs several
+        times as much. Its connections never wait for a lock. If it fails (the file is busy, or BlockBuster
+        forbids blocking calls), it runs again in a thread, which raises the error if it persists.
         """
         if self._closed:
             raise ClosedError("the store is closed")
@@ -325,7 +325,7 @@ def _answer(group: Iterable[WriteRequest]) -> None:
     for request in group:
         by_loop.setdefault(request.future.get_loop(), []).append(request)
     for loop, requests in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed, no caller waits there
+        with suppress(RuntimeError):  # the loop is closed, so no caller waits
             loop.call_soon_threadsafe(_answer_all, requests)
 
 

@@ -42,7 +42,7 @@ OLDEST_SQLITE = (3, 35)
 
 
 def connect(path: Path, mode: OpenMode) -> sqlite3.Connection:
-    """Open a connection; replaceable, so that a test can put another file system under it."""
+    """Open a connection; replaceable, so that tests can use another file system."""
     query = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
     return sqlite3.connect(
         f"{path.as_uri()}?{query}", uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_S
@@ -50,7 +50,7 @@ def connect(path: Path, mode: OpenMode) -> sqlite3.Connection:
 
 
 def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
-    """Set the options every connection has; none maps the file into memory."""
+    """Set the options of every connection; the file is never memory-mapped."""
     settings = ["mmap_size = 0", "temp_store = MEMORY", "secure_delete = ON", "cache_size = -16384"]
     if write:
         settings += ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"]
@@ -152,7 +152,7 @@ class FileLock:
             self._file = None
 
 
-# SQLite keeps the state of a write per process. A child forked during a write would wait for ever for its parent's
+# SQLite keeps the state of a write per process. A child forked during a write would wait forever for its parent's
 # writer, so a fork waits for the running write.
 
 _locks: WeakSet[FileLock] = WeakSet()

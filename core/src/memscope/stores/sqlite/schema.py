@@ -107,11 +107,11 @@ def run(db: sqlite3.Connection, script: str) -> None:
 Step = Callable[[sqlite3.Connection], None]
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
     {1: lambda db: run(db, BLOCK_TABLES), 2: lambda db: run(db, RECEIPT_TABLES)}
-)  # step from the version of the key to the next
+)  # upgrade from this version to the next
 
 
 def create(db: sqlite3.Connection) -> None:
-    """Create a store in an empty file. A page of 8 kB holds several units or vectors."""
+    """Create a store in an empty file, with pages of 8 kB, which hold several units or vectors."""
     db.execute("PRAGMA page_size = 8192")
     db.execute("PRAGMA secure_delete = ON")
     db.execute("BEGIN IMMEDIATE")

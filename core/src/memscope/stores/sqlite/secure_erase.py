@@ -20,8 +20,8 @@ from memscope.stores.sqlite.files import wal_bytes
 from memscope.stores.sqlite.reserve import Reserve
 from memscope.stores.sqlite.user import SQLiteUser
 
-PIECE_BYTES = 16  # a copy of twice as many bytes contains a whole piece
-HEADER_BYTES = 32  # start of a unit's terms: date and speaker, equal in other units
+PIECE_BYTES = 16  # pieces are aligned: a copy of 32 bytes contains a whole one
+HEADER_BYTES = 32  # skipped start of a unit's terms: date and speaker, which other units share
 MAX_REBUILT_BYTES = 128 * 1024 * 1024  # forget leaves larger files to compact
 PAGES_PER_READ = 256
 BTREE = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}  # kind of page: length of its header (sqlite.org/fileformat2.html)
@@ -84,7 +84,7 @@ def _hashes(data: bytes, step: int) -> Fingerprints:
 
 
 def traces(path: Path, fingerprints: Sequence[Fingerprints]) -> bool:
-    """Return whether a gap of the file contains a piece of removed content. The WAL must be empty."""
+    """Search the gaps of the file for a piece of removed content. The WAL must be empty."""
     import numpy as np
 
     wanted = np.unique(np.concatenate(fingerprints))
@@ -122,7 +122,7 @@ def _gap(page: bytes, start: int) -> bytes:
 
 def wipe(db: sqlite3.Connection, path: Path, fingerprints: Sequence[Fingerprints]) -> ForgetReport:
     """Truncate the WAL and check that nothing of ``fingerprints`` is left in the file; outside a transaction only."""
-    if _size(db) - path.stat().st_size > _room(path):  # the attempt alone would fill the disk
+    if _size(db) - path.stat().st_size > _room(path):  # a checkpoint would fill the disk
         return pending("the disk is full")
     if not _fold(db, path):
         return pending("another connection reads an older state")

@@ -24,7 +24,7 @@ _USER_COUNTERS = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE na
 
 
 class SQLiteTransaction:
-    """``Transaction`` within one SQL transaction of ``db``; call ``save`` before the commit."""
+    """``Transaction`` within one SQL transaction of ``db``; call ``save`` before committing."""
 
     def __init__(self, db: sqlite3.Connection, now: int) -> None:
         self.db, self.now = db, now

@@ -1,4 +1,4 @@
-"""One user's part of a transaction, in SQL. Every statement is about one user."""
+"""One user's part of a transaction, in SQL. Every statement is limited to this user."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _insert_record(columns: tuple[str, ...]) -> str:
 
 
 class SQLiteUser(BlockTable):
-    """``UserTransaction`` in SQL; ``user`` is the number of the row in ``users``, the counters are its columns."""
+    """``UserTransaction`` in SQL; ``user`` is the key of the row in ``users``, whose columns are the counters."""
 
     turns: int
     observations: int
@@ -46,7 +46,7 @@ class SQLiteUser(BlockTable):
         self.db, self.now, self.spaces, self.user, self.terms = db, now, spaces, user, terms
         self.number, self.revision, self.floor, self.turns, self.observations, self.insights, self.units = counters
         self._stored: tuple[Any, ...] = (terms, *counters)
-        self._inserted = self.number  # highest number in the table
+        self._inserted = self.number  # highest record number in the table
 
     def _state(self) -> tuple[Any, ...]:
         return (self.terms, *(getattr(self, name) for name in COUNTERS))
@@ -77,7 +77,7 @@ class SQLiteUser(BlockTable):
         return rows
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        if len(ids := list(ids)) == 1:  # most calls; this statement is faster
+        if len(ids := list(ids)) == 1:  # the usual case; this statement is faster
             return dict(self.db.execute(_KNOWN.format("= ?"), (self.user, *ids, self.user, *ids)).fetchall())
         among = _json(ids)
         return dict(self.db.execute(_KNOWN.format(_AMONG), (self.user, among, self.user, among))) if among else {}
