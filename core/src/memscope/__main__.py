@@ -4,7 +4,7 @@ import sys
 
 from memscope.errors import install_hint
 
-CONFIGURATION_ERROR = 3  # exit code when the CLI is not installed
+CONFIGURATION_ERROR = 3  # the program's exit code for an incomplete installation
 
 
 def main() -> None:

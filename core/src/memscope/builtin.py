@@ -23,7 +23,7 @@ def memory_store(location: str, settings: Settings) -> Store:
 
 
 def sqlite_store(location: str, settings: Settings) -> Store:
-    """Make a SQLite store from a path, or from SQLAlchemy's "sqlite:///relative" or "sqlite:////absolute"."""
+    """Open a path, or "sqlite:///relative" or "sqlite:////absolute" as in SQLAlchemy; create the default folder."""
     from memscope.stores.sqlite import SQLiteStore
 
     path = Path(location.removeprefix("sqlite:///")).expanduser()
@@ -59,7 +59,7 @@ def openai_model(kind: Literal["chat", "embed", "rerank"], section: ModelSetting
 
 
 def local_embedding(section: ModelSettings, settings: Settings) -> FastEmbedder:
-    """Make a local embedder (ONNX models of fastembed). Raise ``ConfigError`` for settings that only a server has."""
+    """Load an ONNX model with fastembed; ``ConfigError`` for settings of a server, which it would ignore."""
     from memscope.models.local import FastEmbedder
 
     options = section.model_dump(exclude_none=True, exclude={"provider"})

@@ -1,38 +1,38 @@
-"""The tree of the errors that memscope raises.
+"""The errors that memscope raises.
 
     MemscopeError                     code, retryable, hint, detail
-    ├── InputError (ValueError)       a value that cannot be taken; nothing was changed
+    ├── InputError (ValueError)       an invalid value; nothing was changed
     │   ├── LimitError                too large, too many, too deep
     │   └── ScopeError                an invalid user, agent or session
-    ├── NotFound (LookupError)        no such id in this scope; a foreign id answers the same
+    ├── NotFound (LookupError)        no such id in this scope; the same for ids of other users
     ├── Conflict                      the memory changed since it was read
     ├── ConfigError (ValueError)      a setting that is unknown, missing or wrong
     ├── DeadlineExceeded *            a call took longer than it may
     ├── PluginError                   a plugin that cannot load, or that refused the call
-    │   └── WorkerError               a worker of an operation that failed, or returned what cannot be used
+    │   └── WorkerError               a worker that failed or returned an invalid result
     ├── ClosedError (RuntimeError)    used after close, or from its own private loop
-    ├── StoreError                    the place that keeps the records
-    │   ├── StoreBusy *               too much at once, or locked by another for too long
+    ├── StoreError                    the store of the records
+    │   ├── StoreBusy *               overloaded, or locked by another process for too long
     │   ├── StoreUnavailable *        a server that does not answer
     │   ├── StoreFull *               no room left
     │   ├── StoreReadOnly             cannot be written
     │   ├── StoreCorrupt              damaged, or not a memscope store
     │   ├── StoreTooNew               written by a newer memscope
     │   ├── StoreGone                 removed or replaced while it was open
-    │   └── LeaseLost                 somebody else has the work now; discard the result
+    │   └── LeaseLost                 another worker has the work now; discard the result
     └── ModelError                    a chat, embedding or rerank endpoint
         ├── ModelTimeout *            no answer within the deadline
         ├── ModelUnavailable *        connection lost, 5xx
         ├── ModelRateLimited *        429
         ├── BudgetSpent *             chat.budget is used up until its hour or day is over
-        ├── ModelReplyError *         an answer that is not what was asked for
+        ├── ModelReplyError *         an answer that does not match the request
         │   └── ModelReplyCut *       an answer that was cut at its length limit
         ├── ModelAuthError            the key was refused
         ├── ModelRejected             the request was refused (unknown model, content filter)
         └── EmbeddingError            a vector that cannot be used
             └── EmbeddingMismatch     another model or length than the store holds
 
-A star marks what may succeed when tried again (``retryable``).
+A star marks errors that may not recur on a retry (``retryable``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 C = TypeVar("C")
-VERSION = "0.2.0"  # defined here because ``memscope/__init__`` and the modules it imports need it
+VERSION = "0.2.0"  # of the package; here, where modules that ``memscope`` imports can read it
 
 # Extras that are separate distributions, with the folders that a checkout installs beside ./core.
 DISTRIBUTIONS = {
@@ -66,9 +66,9 @@ DISTRIBUTIONS = {
 
 
 def install_hint(extra: str) -> str:
-    """Return the commands that install an extra, such as ``mcp``, from a checkout and from built wheels.
+    """Build the commands that install an extra, such as ``mcp``, from a checkout and from built wheels.
 
-    Never suggest the bare name: a public index has an unrelated package called memscope, and pip may fall back to it.
+    Never use the bare name: a public index has an unrelated package memscope, to which resolvers fall back.
     """
     checkout = f"./core {DISTRIBUTIONS[extra]}" if extra in DISTRIBUTIONS else f'"./core[{extra}]"'
     wheels = f'"memscope[{extra}]=={VERSION}" --find-links DIST'
@@ -80,8 +80,8 @@ def install_hint(extra: str) -> str:
 class MemscopeError(Exception):
     """Root of the tree.
 
-    ``str(error)`` says what happened and, after ``message``, what to do; it never holds conversation text.
-    ``detail`` may hold what a server said; it is kept out of the message.
+    ``str(error)`` says what happened (``message``) and what to do (``hint``); it never contains conversation text.
+    ``detail`` may contain a server's answer, which is kept out of the message.
     """
 
     code = "error"
@@ -104,7 +104,7 @@ class InputError(MemscopeError, ValueError):
 
 
 class LimitError(InputError):
-    """``limit`` and ``got`` are in the unit the message names."""
+    """A limit was exceeded; ``limit`` and ``got`` are in the unit that the message names."""
 
     code = "limit"
 
@@ -235,11 +235,11 @@ class EmbeddingMismatch(EmbeddingError):
     code = "embedding_mismatch"
 
 
-OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError, BudgetSpent)  # such a failure never parks a batch
+OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError, BudgetSpent)  # not counted towards parking a batch
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Hint at the right name for an unknown one: the closest match, else all valid names."""
+    """Write a hint for an unknown name: the one probably meant, else all known names."""
     from difflib import get_close_matches
 
     names = sorted(known)
@@ -248,7 +248,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def hint_arguments(cls: type[C]) -> type[C]:
-    """Class decorator: an unknown keyword argument such as ``user_id`` raises an error that names the right one."""
+    """Make every method suggest the right name for an unknown argument, such as ``user_id``."""
     for name, method in list(vars(cls).items()):
         if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
             setattr(cls, name, _hinting(method))

@@ -1,6 +1,6 @@
-"""Keep imports cheap: a lock for late imports in threads, and regular expressions compiled on first use.
+"""Cheap imports: a lock for late imports in threads, and patterns that are compiled on first use.
 
-A fork waits for the lock: a child forked in the middle of an import would wait for that module's import lock forever.
+A fork waits for the lock; otherwise a child forked during an import would wait forever for that module's import lock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Pattern:
-    """Lazy proxy of a compiled pattern; caches each method once it is used."""
+    """Lazy proxy of a compiled pattern; caches the methods that were used."""
 
     def __init__(self, source: str, flags: int) -> None:
         self.pattern, self._flags = source, flags
@@ -29,8 +29,8 @@ class _Pattern:
 
 
 def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Make a regular expression that is compiled on first use: large ones take milliseconds, and few texts need all.
+    """Return a regular expression that is compiled on first use: large ones take milliseconds, and few are needed.
 
-    A syntax error is raised only then; the tests use each pattern.
+    An invalid one raises ``re.error`` only then; the tests use every pattern.
     """
     return cast("re.Pattern[str]", _Pattern(source, flags))

@@ -1,9 +1,8 @@
 """Run the named steps of an operation. A worker is an async function from batch to batch; I/O goes through its
 ``Services``.
 
-A worker reads and writes only the fields that it declares. Writes are always checked. Reads are checked for plugins'
-workers, which get a view of the batch without the other fields; built-in workers get one in their tests only, since
-making the view costs as much as some of them take.
+A worker declares the fields that it reads and writes. Writes are checked for every worker. Reads are checked for
+plugins' workers, by a view without undeclared fields; for the built-in ones only in tests, since views are costly.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from memscope.errors import ConfigError, MemscopeError, PluginError, WorkerError
 from memscope.services import Services
 
 B = TypeVar("B")
-UNFINISHED = "unfinished"  # report key in a saved change set: progress of an interrupted attempt
+UNFINISHED = "unfinished"  # marks, in a saved change set's report, partial work of an attempt that ended early
 
 
-@dataclass(frozen=True, eq=False)  # a dictionary key on every step of a retrieve: hash by identity, not by fields
+@dataclass(frozen=True, eq=False)  # hashed by identity, on every step of a retrieve: hashing fields costs more
 class Worker(Generic[B]):
-    """A named step. ``reads`` and ``writes`` are fields of the batch; a worker may also read what it writes."""
+    """A named step. ``reads`` and ``writes`` are fields of the batch; written fields may be read too."""
 
     name: str
     reads: tuple[str, ...]
@@ -39,7 +38,7 @@ class Worker(Generic[B]):
 
 
 def altered(value: B, /, **changes: Any) -> B:
-    """Copy a dataclass without slots and change some fields: ten times as fast as ``dataclasses.replace``."""
+    """Copy a dataclass without slots and change some fields; ten times as fast as ``dataclasses.replace``."""
     copied = object.__new__(type(value))
     vars(copied).update(vars(value), **changes)
     assert len(vars(copied)) == len(vars(value)), "no new fields"
@@ -54,7 +53,7 @@ def worker(
     Args:
         reads: Fields of the batch that it reads.
         writes: Fields that it replaces, and may read.
-        name: For the setting ``pipelines`` and for errors; by default that of the function.
+        name: Name in the setting ``pipelines`` and in errors; by default the function's.
 
     Returns:
         A decorator.
@@ -117,14 +116,14 @@ async def run(steps: Sequence[Worker[B]], batch: B, ctx: Services) -> B:
 
 @lru_cache(maxsize=1 << 7)
 def _unwritten(batch: Hashable, step: Worker[Any]) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]:
-    """Return the fields that a step must not change, and a getter that reads them all at once."""
+    """Return the fields that a step must not change, and a getter that reads all of them at once."""
     names = tuple(column.name for column in fields(batch) if column.name not in step.writes)  # type: ignore[arg-type]
     return names, attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, name) for name in names)
 
 
 @lru_cache(maxsize=1 << 7)
 def _view(batch: Any, step: Worker[Any]) -> Any:
-    """Return a subclass of the batch whose undeclared fields only ``dataclasses.replace`` may read."""
+    """Build a view of the batch whose undeclared fields only ``dataclasses.replace`` may read."""
     hidden = {column.name for column in fields(batch)}.difference(step.reads, step.writes)
 
     def read(self: object, name: str) -> Any:
@@ -152,5 +151,5 @@ async def _result(step: Worker[B], batch: B, ctx: Services) -> object:
         return await step(batch, ctx)
     except (MemscopeError, TimeoutError):
         raise
-    except Exception as error:  # its message may contain conversation text
+    except Exception as error:  # its message may quote a conversation
         raise WorkerError(f"worker {step.name!r} failed: {type(error).__name__}") from error

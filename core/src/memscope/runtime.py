@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CLOCK_REMEDY = "give a function that returns a time with its zone, such as lambda: datetime.now(UTC)"
 MIN_CLOCK, MAX_CLOCK = datetime(1970, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
-SPAN_NAMES = {  # named after OpenTelemetry's GenAI conventions for memory
+SPAN_NAMES = {  # names from the GenAI memory conventions of OpenTelemetry
     "add_turns": "create_memory",
     "add_memory": "create_memory",
     "import": "create_memory",
@@ -51,7 +51,7 @@ SPAN_NAMES = {  # named after OpenTelemetry's GenAI conventions for memory
 
 @dataclass
 class Runtime:
-    """The parts of one memory. ``assemble`` makes it; the first operation opens the store."""
+    """Created by ``assemble``; the first operation opens the store."""
 
     services: Services
     plugins: Plugins
@@ -95,14 +95,14 @@ class Runtime:
 
     @asynccontextmanager
     async def operation(self, name: str) -> AsyncIterator[Services]:
-        """Open the store if needed; yield its services inside a telemetry span; count model usage under ``name``."""
+        """Open the store and yield the services, within a telemetry span; count usage of models under ``name``."""
         await self.open()
         with span(name), self.counting(name):
             yield self.services
 
     @contextmanager
     def counting(self, operation: str) -> Iterator[None]:
-        """Count model usage in total and per operation, including background tasks started inside."""
+        """Count usage of models in total and per operation, including background tasks started inside."""
         with self.services.usage.counting(), self.usage_by_operation.setdefault(operation, Usage()).counting():
             yield
 
@@ -127,7 +127,7 @@ class Runtime:
             turns, where, self.services.now(zone), zone or self.services.zone, self.services.limits
         )
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
-        same = len(hooked) == len(valid.turns)  # False if a plugin dropped turns: positions no longer match
+        same = len(hooked) == len(valid.turns)  # otherwise a plugin dropped some, and positions do not match
         timed = valid.timed if same else [turn.time != turn.recorded for turn in hooked]
         drafted = inserts(await self.secret(), hooked, timed, replay=replay)
         report = valid.report(await self.services.store.append(where.user, drafted))
@@ -137,7 +137,7 @@ class Runtime:
     async def check_statement(
         self, statement: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
     ) -> tuple[Turn, bool]:
-        """Validate one statement and pass it through the hooks; also return whether the caller gave its time."""
+        """Validate one statement and run the hooks. The second value tells whether the caller gave a time."""
         limits = replace(self.services.limits, text=self.services.limits.memory)
         valid = validation.turns(
             [statement], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless
@@ -182,7 +182,7 @@ class Runtime:
         )
 
     def _speak(self, speak: Speak | None) -> Speak:
-        """Resolve ``speak``: the call's value, else the setting."""
+        """Validate ``speak``; None takes the setting."""
         if speak is None:
             return self.services.settings.context.speak
         validation.choice("speak", speak, "when_needed", "always")
@@ -211,7 +211,7 @@ class Runtime:
     # ---- the back end
 
     def stage_jobs(self) -> tuple[StageJob, StageJob]:
-        """Build the jobs of consolidate and reflect with the workers that the settings name."""
+        """Build the jobs consolidate and reflect with the workers of the settings."""
         if self._stage_jobs is None:
             from memscope import consolidation, reflection
             from memscope.blocks.corrections import remove_outdated_lines
@@ -228,7 +228,7 @@ class Runtime:
         return self._stage_jobs
 
     async def run(self, *jobs: StageJob, user: str | None, preview: bool, zone: tzinfo | None) -> WorkReport:
-        """Process all pending work of one user, or of all, stage by stage; return one report."""
+        """Process pending work of ``user``, or of every user, stage by stage, and return one report."""
         from memscope.jobs.runner import run_until_idle
 
         report = await run_until_idle(
@@ -247,7 +247,7 @@ def assemble(
     plugins: Sequence[object],
     clock: Callable[[], datetime] | None,
 ) -> Runtime:
-    """Assemble a memory without opening anything. Raise ``ConfigError`` or ``PluginError``."""
+    """Assemble a memory without opening its store. Raise ``ConfigError`` or ``PluginError``."""
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
     from memscope.plugins.redaction import Redaction
@@ -279,7 +279,7 @@ def assemble(
 
 
 def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime]:
-    """Return the clock, the system's for None. Raise ``ConfigError`` if its time has no zone or an implausible year."""
+    """Check a clock, by default the system's; ``ConfigError`` for a time without zone or an implausible one."""
     if clock is None:
         return lambda: datetime.now(UTC)
     value: object = clock
@@ -297,9 +297,9 @@ def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime
 
 @contextmanager
 def span(operation: str) -> Iterator[None]:
-    """Open a telemetry span if the application has imported OpenTelemetry's API; this module never imports it.
+    """Trace an operation as a span if the application has loaded OpenTelemetry's API, which is not imported here.
 
-    The span holds the operation's name and the error's code, never text.
+    The span contains the operation's name and the error's code, never text.
     """
     trace = sys.modules.get("opentelemetry.trace")
     name = SPAN_NAMES.get(operation)

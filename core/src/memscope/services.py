@@ -1,5 +1,5 @@
-"""Services: the store, settings, clock and models that every part of a memory shares. Also the protocol through which
-blocks, entities and importers see the runtime."""
+"""``Services``, the dependencies of every part of a memory; and the part of the runtime that blocks, entities and
+importers use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from memscope.retrieval.features import Feature
     from memscope.stores import Store
 
-    # a Protocol class costs more at import than the rest of this file
+    # type checking only: a protocol costs more at import than the rest of this file
     class MemoryOperations(Protocol):
         """The runtime as lower layers call it: open the store, validate input, run plugins' hooks."""
 
@@ -52,11 +52,11 @@ M = TypeVar("M", bound="BaseModel")
 
 @dataclass(frozen=True)
 class Services:
-    """Store, settings, clock, models and prompts of a memory. A model is None if none is configured. ``zone`` is the
-    user's if known, else that of the settings, else None for the system's.
+    """Store, settings, clock, models and prompts of a memory. A model is None if it is not configured. ``zone`` is the
+    user's if known, else the settings', None for the system's.
 
     Workers get a copy for their run. ``save`` stores an ``UNFINISHED`` change set for the next attempt at a claim; None
-    means write nothing.
+    if nothing may be written.
     """
 
     store: Store
@@ -69,41 +69,41 @@ class Services:
     prompts: Prompts | None = None
     zone: tzinfo | None = None
     limits: Limits = field(default_factory=Limits)
-    features: tuple[Feature, ...] = ()  # ranking features that plugins add
-    redact: Callable[[Any], Any] = lambda value: value  # masks secrets, as configured
+    features: tuple[Feature, ...] = ()  # ranking features of plugins
+    redact: Callable[[Any], Any] = lambda value: value  # masks secrets in a record or text, by the settings
     save: Callable[[ChangeSet], Awaitable[None]] | None = None
-    notes: list[str] = field(default_factory=list)  # degradations to mention in the result's reason
-    counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # in memory, for stores without counters
+    notes: list[str] = field(default_factory=list)  # parts that failed and why, for the result's reason
+    counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # used if the store has no counters
 
     def now(self, zone: tzinfo | None = None) -> datetime:
-        """Return the current time in ``zone``, else in the zone of the settings, else in the system's."""
+        """Read the clock, in ``zone``, else in the settings' zone, else in the system's."""
         return self.clock().astimezone(zone or self.zone)
 
     def may_state(self, fact: Memory) -> bool:
-        """Return whether a record may count as a fact; a machine's only if ``consolidation.roles`` has its role."""
+        """False for a machine's note, unless ``consolidation.roles`` includes its role."""
         return not fact.by_machine or fact.origin in self.settings.consolidation.roles
 
     async def import_operations(self) -> None:
-        """Import and read, in a thread, what the first calls need: an event loop must not block or read files."""
+        """Import modules and read files that the first calls need, in a thread, so as not to block the event loop."""
         names = ["memscope.retrieval", "memscope.search.candidates"]
         if self.chat is not None:
             names += ["memscope.jobs.background", "memscope.consolidation", "memscope.reflection"]
         await asyncio.to_thread(_import, names)
 
     async def prepare_models(self) -> None:
-        """Load models before the first query, so that loading does not count towards its deadline."""
+        """Load what a model's first request needs, so that it does not count towards the deadline of a query."""
         for model in (self.embedder, self.reranker):
             if prepare := getattr(model, "prepare", None):
                 await prepare()
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts: shape [len(texts), dims], unit rows. Turn any error of the embedder into a ``MemscopeError``."""
+        """Embed texts as [len(texts), dims], rows of norm 1. Any failure is raised as a ``MemscopeError``."""
         if self.embedder is None:
             raise ConfigError("there is no embedder", hint="set embedding in the settings")
         return await _trusted(self.embedder.embed(texts), len(texts), self.embedder)
 
     async def embed_query(self, text: str) -> NDArray[np.float32] | None:
-        """Embed the query. If there is no embedder or it fails, add a note and return None: words alone still work."""
+        """Embed a query; if the embedder fails, add a note and return None, so that words alone are searched."""
         if self.embedder is None:
             return None
         try:
@@ -115,7 +115,7 @@ class Services:
             return None
 
     async def ask(self, prompt: str, texts: Sequence[str], data: Json, schema: type[M]) -> M:
-        """Ask the chat model with a prompt and its ``data``, in the language of the ``texts``; return a ``schema``.
+        """Ask the chat model by a prompt with ``data`` in the language of the ``texts``; parse the reply as ``schema``.
 
         Raises as ``models.structured_output.ask``.
         """
@@ -126,7 +126,7 @@ class Services:
         return await ask(self.chat, (self.prompts or Prompts()).messages(prompt, texts, data), schema)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> list[float] | None:
-        """Score each text. If there is no rerank model or it fails, add a note and return None: keep our own order."""
+        """Score each text; if the rerank model fails, add a note and return None, which leaves our own order."""
         if self.reranker is None:
             return None
         try:
@@ -150,12 +150,12 @@ async def _trusted(vectors: Awaitable[Any], count: int, embedder: Embedder) -> N
 
     from memscope.models.embedding_batches import normalised
 
-    dims = embedder.space.dims  # 0: not known yet
+    dims = embedder.space.dims  # 0 if not known yet
     try:
         rows = np.atleast_2d(np.asarray(await vectors, np.float32))
     except MemscopeError:
         raise
-    except Exception as error:  # its message may contain conversation text
+    except Exception as error:  # its message may quote a conversation
         raise EmbeddingError(f"the embedder failed: {type(error).__name__}") from None
     if rows.ndim != 2 or len(rows) != count or not rows.size:
         raise EmbeddingError(f"{count} texts were to be embedded, and an array of shape {rows.shape} came back")

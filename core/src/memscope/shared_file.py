@@ -1,4 +1,4 @@
-"""Read, change and replace a small file under one lock, so that processes never lose each other's changes."""
+"""Update a small file shared by processes: read, change and replace it under a lock, so that no change is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK_TIMEOUT_S = 30.0
 def locked(path: Path) -> Iterator[None]:
     """Lock a file against other processes and threads; raise ``StoreBusy`` after ``LOCK_TIMEOUT_S``.
 
-    The lock is a second file beside it, never removed: otherwise two processes could each lock a different file.
+    The lock is a separate file that is never removed: two processes could then lock two different files.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = open_lock(path.with_name(path.name + "-lock"))
@@ -49,7 +49,7 @@ def held(file: int, path: Path) -> Iterator[None]:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Atomically replace the content of a file, mode 0600. After a power cut it is the old or the new content."""
+    """Replace the content of a file, mode 0600. Readers see the old or the new one, even after a power cut."""
     part = path.with_name(path.name + "-new")
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -65,7 +65,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Sync a file to disk, or a folder where the system supports it."""
+    """Sync a file or, if the system can, a folder to disk."""
     if path.is_dir() and os.name == "nt":
         return
     file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

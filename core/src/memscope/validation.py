@@ -1,4 +1,4 @@
-"""Validation of all arguments of a call, once, before anything is stored."""
+"""Validate all arguments of a call, once, before anything is stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memscope.errors import InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
 
-MAX_IDENTIFIER_BYTES = 256  # bytes
+MAX_IDENTIFIER_BYTES = 256  # UTF-8
 INTEGER_BITS = 64
 MAX_CLOCK_SKEW = timedelta(days=1)
 ALL_TIME = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
@@ -29,7 +29,7 @@ TIME_LIKE = re.compile(
 
 if TYPE_CHECKING:
     from pathlib import Path
-MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # their text may be empty
+MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages that may lack a text
 MEMORY_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -52,11 +52,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedTurns:
-    """Turns ready to be stored, with counts of repairs."""
+    """Turns as they will be stored, with counts of repairs."""
 
     turns: tuple[Turn, ...]
-    timed: tuple[bool, ...]  # per turn: the caller gave its time
-    kept: tuple[bool, ...]  # per input message: False for one without text, which is dropped
+    timed: tuple[bool, ...]  # the caller gave the time
+    kept: tuple[bool, ...]  # per input message; False for dropped ones without text
     repaired: int
     skipped_parts: int
     clock_suspect: int
@@ -108,7 +108,7 @@ def owner(user: object) -> str | None:
 
 
 def ids(what: str, value: object) -> tuple[str, ...]:
-    """Validate a list of ids. Refuse a plain string, which would be read as a list of letters."""
+    """Validate a list of ids; refuse a plain string, which would be read as a list of letters."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InputError(f"{what} must be a list of ids", hint=f"did you mean [{value!r}]?")
     return tuple(map(str, value))
@@ -200,7 +200,7 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
 
 
 def json_object(what: str, value: object, limits: Limits) -> dict[str, Json]:
-    """Validate a dict of JSON values; return a copy that the caller cannot change."""
+    """Validate a dict of JSON values and return a copy, which the caller cannot change."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -257,19 +257,19 @@ def choice(what: str, value: object, *allowed: str | bool) -> None:
 def path(value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or "\0" in str(value):
         raise InputError(f"not a path of a file: {str(value)[:200]!r}")
-    from pathlib import Path  # late: its imports take a tenth of the package's import time
+    from pathlib import Path  # its import takes a tenth of the package's
 
     return Path(value)
 
 
 def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
-    """Validate a filter; return None for an empty one."""
+    """Validate a filter; an empty one becomes None."""
     check(value)
     return value or None
 
 
 def kinds(value: object) -> frozenset[Kind]:
-    """Validate kinds of record; all by default."""
+    """Validate kinds of records; None means all."""
     if value is None:
         return MEMORY_KINDS
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -304,7 +304,7 @@ def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
 
 def turns(messages: object, where: Scope, now: datetime, default_zone: tzinfo | None = None,
           limits: Limits | None = None, *, textless: bool = False) -> ValidatedTurns:  # fmt: skip
-    """Validate a whole call: accept every turn, or raise ``InputError`` naming the invalid one."""
+    """Validate all turns of a call; ``InputError`` names the first invalid turn, and none is stored."""
     limits = limits or Limits()
     if isinstance(messages, str | bytes | Mapping | Turn) or not isinstance(messages, Sequence):
         raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
@@ -353,7 +353,7 @@ def _turn(
 
 
 def _time(path: str, message: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
-    """Read ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
+    """Parse ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
     name = "timestamp" if message.get("time") is None else "time"
     value = message.get(name)
     if value is None:
@@ -383,7 +383,7 @@ def _role(path: str, value: object) -> Role:
 
 
 def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
-    """Return a message's text (its text parts joined, "" for null) and the number of other parts."""
+    """Extract a message's text (joined text parts, "" for null) and count its other parts."""
     content = message.get("content", message.get("text"))
     if isinstance(content, str):
         return content, 0

@@ -28,7 +28,7 @@ MAX_SEEN_USERS = 100_000
 async def serve(ctx: Services, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, drain_s: float = 5.0) -> None:
     """Work for all users until ``stop`` is set; running jobs then get ``drain_s`` seconds before they are released.
 
-    A user's turns wait until a batch is full or the user is idle for ``idle_s`` (``jobs/pace.py``).
+    A user's turns wait until a batch is full or no turn has come for ``idle_s`` (``jobs/pace.py``).
     """
     logged: set[str] = set()
     rounds = Rounds(ctx, stage_jobs)
@@ -48,14 +48,14 @@ async def _round(ctx: Services, rounds: Rounds, logged: set[str]) -> None:
     try:
         if ctx.chat is not None:
             codes += [result.code for result in await rounds.work() if result.code]
-            codes += (await ctx.store.stats()).errors  # including work that failed earlier and waits
+            codes += (await ctx.store.stats()).errors  # error codes of failed and parked work
     except MemscopeError as error:
         codes.append(error.code)
     log_new_codes(logged, codes)
 
 
 def log_new_codes(logged: set[str], codes: Sequence[str]) -> None:
-    """Log each error code once until it disappears, so that a failing worker is noticed without flooding the log."""
+    """Log each error code once until it disappears, so that failures are noticed without flooding the log."""
     for code in set(codes) - logged:
         log.warning("work is waiting: %s (memscope status shows what is pending)", code)
     logged.clear()
@@ -80,7 +80,7 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s:
 
 @dataclass
 class Waiting:
-    """A user's new turns since the last job: their number, when to stop waiting for more, and the time of the first."""
+    """New turns of a user: how many, until when to wait for more, and since when the first waits."""
 
     turns: int
     until: float
@@ -88,11 +88,11 @@ class Waiting:
 
 
 class Background:
-    """Consolidate a user when a batch is full or the user is idle for ``idle_s``; then reflect on facts that are due.
+    """Consolidate a user when a batch is full or no turn has come for ``idle_s``, then reflect on due facts.
 
-    Every ``poll_s`` a sweep retries failed work and takes over other processes' work: for all users
-    (``admin.start()``), or for users that this process read or wrote, whose leftover work starts at once. ``after`` is
-    called after each sweep and after each job with new memories. Belongs to one event loop of one process.
+    Every ``poll_s`` it looks for failed work and work of other processes: of all users (``admin.start()``), or of users
+    that this process read or wrote; their leftover work is also done when they are first seen. ``after`` is called
+    every ``poll_s`` and after new memories. Belongs to one event loop of one process.
     """
 
     def __init__(
@@ -110,9 +110,9 @@ class Background:
         self._consolidate, self._reflect = consolidate, reflect
         self._rounds = Rounds(ctx, (consolidate, reflect))
         self._seen: set[str] = set()
-        self._met: set[str] = set()  # users seen for the first time since the last sweep
-        self._left: set[str] = set()  # users whose work failed, waits, or was leased by another process
-        self._rests: dict[str, float] = {}  # when a waiting user's work becomes due
+        self._met: set[str] = set()  # new users since the last sweep
+        self._left: set[str] = set()  # seen users with work left: failed, not due, or held by another process
+        self._rests: dict[str, float] = {}  # when the remaining work of a user is due (time.monotonic)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._waiting: dict[str, Waiting] = {}
         self._news = asyncio.Event()
@@ -123,7 +123,7 @@ class Background:
         self._said: set[str] = set()
 
     def start(self) -> None:
-        """Start, unless it is running already."""
+        """Start the background; does nothing if it is running."""
         if self._loop is None:
             self._loop = asyncio.create_task(self._run(), name="memscope-background")
 
@@ -132,7 +132,7 @@ class Background:
         return self._loop is not None
 
     def is_usable(self) -> bool:
-        """Return False in a forked child process or after its event loop has ended."""
+        """False in a forked child, and after the event loop has ended."""
         loop = self._loop
         return self._pid == os.getpid() and not (loop and (loop.done() or loop.get_loop().is_closed()))
 
@@ -141,7 +141,7 @@ class Background:
         self._wait_for(user, before + turns)
 
     def user_seen(self, user: str) -> None:
-        """Note that a user was read or written, so that work left by earlier processes is done."""
+        """Note a user who was read or written; work left by earlier processes is then due."""
         if user not in self._seen and user not in self._waiting:
             self._wait_for(user, 0)
 
@@ -176,7 +176,7 @@ class Background:
                 self._spawn(partial(self._work, self._met.pop(), rest_of_left_s))
             for user in [user for user, waiting in self._waiting.items() if self._due(waiting) <= now]:
                 waiting = self._waiting.pop(user)
-                if waiting.until > now:  # this batch is full and due; its successor may wait
+                if waiting.until > now:  # one batch is full; the rest begins the next
                     more = waiting.turns - self._consolidate.limit
                     self._waiting[user] = Waiting(more, waiting.until, now)
                 self._spawn(partial(self._work, user, rest_s if waiting.until > now else None))
@@ -186,7 +186,7 @@ class Background:
             await self._wait(min([sweep, *map(self._due, self._waiting.values())]) - now)
 
     def _due(self, waiting: Waiting) -> float:
-        """Return when to work: at once for a full batch, after ``idle_s`` for half a batch, later for fewer turns."""
+        """Compute when to work: at once for a full batch, after a pause for at least half of one, later for less."""
         limit = self._consolidate.limit
         if waiting.turns >= limit:
             return 0.0
@@ -206,15 +206,15 @@ class Background:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self, user: str, rest: Rest | None) -> None:
-        """Run a user's jobs. ``rest`` computes how long turns still wait; None: take them all. Facts wait until due."""
-        lock = self._locks.setdefault(user, asyncio.Lock())  # a weak dictionary: lives while some task holds it
+        """Consolidate, then reflect. ``rest``: how long turns wait, None to take all now; facts follow ``rest_s``."""
+        lock = self._locks.setdefault(user, asyncio.Lock())  # the weak dictionary keeps it while it is in use
         async with lock, self._free:
             results = await self._safely(self._consolidate, user, rest)
             results += await self._safely(self._reflect, user, rest_s)
             await self._note_left(user, results)
 
     async def _sweep(self) -> None:
-        """Run the jobs of all users with due work, then embed units without vectors."""
+        """Embed units without vectors, and work for users with due work."""
         self._after()
         if self.everyone:
             async with self._free:
@@ -225,7 +225,7 @@ class Background:
                 await self._work(user, rest_s)
 
     async def _note_left(self, user: str, results: Sequence[JobResult]) -> None:
-        """Record whether and when a sweep must check the user again."""
+        """Remember whether, and when, a sweep has to work for the user again."""
         rests = [result.rest_s for result in results if result.rest_s]
         if rests and not any(result.code for result in results):
             self._rests[user] = time.monotonic() + min(rests)
@@ -250,7 +250,7 @@ class Background:
 
     @contextmanager
     def _logging_errors(self) -> Iterator[list[JobResult]]:
-        """Log errors of the enclosed work, then embed the units it made."""
+        """Log errors of the enclosed work, and call ``after`` if it made progress."""
         results: list[JobResult] = []
         try:
             yield results
@@ -262,7 +262,7 @@ class Background:
 
 
 async def _until_the_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Ignore errors while the process is shutting down."""
+    """Run the work; ignore errors while the process is shutting down."""
     try:
         await work()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Claims of a runner: a batch per user, waiting for another worker's leases, giving batches back."""
+"""Claim batches for a runner, one per user; wait for other workers' leases; give batches back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memscope.services import Services
 ANOTHER_WORKER = "another_worker"  # report code: another worker held the items longer than a call waits
 HELD_REASON = "another worker (a background, memscope worker, another program) has what is left; call again later"
 MAX_HELD_WAIT_S = 300.0
-POLL_CLAIM_S = (0.02, 1.0)  # first and longest pause between two attempts
+POLL_CLAIM_S = (0.02, 1.0)  # first and longest pause between attempts
 
 
 class HeldTooLong(Exception):
@@ -26,10 +26,9 @@ class HeldTooLong(Exception):
 class Claims:
     """Claims of one pass over a stage: of one user, or of all.
 
-    ``wait``: wait for items that another worker holds until they are done or its lease expires. ``rest``: computes how
-    many seconds a claim should wait for more items; it is put back until then. ``over``: users to leave out for the
-    rest of this pass. ``alone``: users with a turn that a change set left over: it is claimed alone, since it may fail
-    alone.
+    ``wait``: wait for items held by another worker, until it is done or, if it died, until its lease expires. ``rest``:
+    seconds that a claim still has to wait for more items; such a claim is put back. ``over``: users without further
+    claims in this pass. ``alone``: users whose next turn is claimed by itself, since it may make its batch fail.
     """
 
     ctx: Services
@@ -43,9 +42,9 @@ class Claims:
     resting: dict[str, float] = field(default_factory=dict)  # seconds until a user's claim is due
 
     async def next(self) -> list[Claim]:
-        """Return claims to work on, one per user; none when the pass is over.
+        """Claim work, at most one batch per user; none when the pass is over.
 
-        Raises ``HeldTooLong`` if the number of items held by another worker has not changed for two leases.
+        Raises ``HeldTooLong`` if the number of items held by another worker does not change for two leases.
         """
         returned: list[Claim] = []
         try:
@@ -53,7 +52,7 @@ class Claims:
                 due = [claim for claim in claims if await self._is_due(claim)]
                 returned += (
                     claim for claim in claims if claim not in due
-                )  # keep these leases for now: put back at once, they would be claimed again
+                )  # kept leased until the end, so that others can be claimed
                 if due or self.user is not None:
                     return due
             return []
@@ -75,7 +74,7 @@ class Claims:
         return claim.user not in self.over
 
     async def _once_free(self, returned: Sequence[Claim]) -> list[Claim]:
-        if not self.wait or returned:  # this pass holds those
+        if not self.wait or returned:  # this pass itself holds the items
             return []
         before, pause, wait_s = 0, POLL_CLAIM_S[0], min(2 * self.ctx.settings.lease_s, MAX_HELD_WAIT_S)
         until = time.monotonic() + wait_s
@@ -91,7 +90,7 @@ class Claims:
         return []
 
     async def _held(self) -> int:
-        """Count pending items. If none could be claimed, another worker holds them.
+        """Count the pending items, which another worker holds if none can be claimed.
 
         0 if a batch failed: the items behind it wait for its next attempt.
         """
@@ -100,8 +99,8 @@ class Claims:
 
 
 async def put_back(ctx: Services, claim: Claim) -> None:
-    """Release a claim that is not due and dissolve the batch it formed, so that later items can join."""
-    with suppress(StoreError):  # it runs out by itself then
+    """Undo a claim that is not due; dissolve a new batch, so that later items can join."""
+    with suppress(StoreError):  # otherwise the lease expires by itself
         if claim.attempt > 1 or claim.change_set is not None:
             await ctx.store.give_back(claim)
         else:
@@ -109,5 +108,5 @@ async def put_back(ctx: Services, claim: Claim) -> None:
 
 
 async def give_back(ctx: Services, claim: Claim) -> None:
-    with suppress(StoreError):  # it runs out by itself then
+    with suppress(StoreError):  # otherwise the lease expires by itself
         await ctx.store.give_back(claim)

@@ -1,7 +1,7 @@
-"""Costs and budget of the back end, counted in the store after each call, so that no count is lost in a crash.
+"""Costs and budget of the back end, counted in the store after each call, so that a crash loses no count.
 
-Counters hold numbers only: per user (under a keyed digest) and operation, and for the whole store, with the budget's
-current hour and day and the number of facts per model. If the store has no counters, this process keeps them.
+Counters contain only numbers: per user (under a keyed digest) and operation, and for the whole store, which adds the
+current hour and day of the budget and the facts per model. If the store has no counters, this process counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memscope.services import Services
 
 WHOLE_STORE = "whole"
-KEEP_WINDOWS = timedelta(days=2)  # more than a day, since processes may run in different time zones
+KEEP_WINDOWS = timedelta(days=2)  # more than a day, since processes may use different time zones
 Counts = dict[str, Json]
 
 
@@ -37,7 +37,7 @@ class CounterStore(Protocol):
         """Read counters.
 
         Args:
-            name: Of the counters.
+            name: Name of the counters.
 
         Returns:
             The counters, empty for an unknown name.
@@ -51,8 +51,8 @@ class CounterStore(Protocol):
         """Change counters; durable on return.
 
         Args:
-            name: Of the counters.
-            change: Changes them in place. It may run again after a lost race.
+            name: Name of the counters.
+            change: Changes them in place; may run again after a lost race.
 
         Raises:
             StoreError: If the store cannot be written.
@@ -85,10 +85,10 @@ class MeteredChat:
             replies["unusable_replies"] = 1
             raise
         except ModelError:
-            replies = {}  # no reply: count the call alone
+            replies = {}  # the call failed without a reply
             raise
         finally:
-            with suppress(StoreError):  # do not lose a paid reply over its count
+            with suppress(StoreError):  # a failed count must not lose a paid reply
                 await self._charge(spent, messages, text, replies)
 
     async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
@@ -119,7 +119,7 @@ class MeteredChat:
 
 
 async def check_budget(ctx: Services) -> None:
-    """Raise ``BudgetSpent``, with the seconds until its hour or day is over, if a limit is reached."""
+    """Raise ``BudgetSpent``, with the seconds until the hour or day ends, if a limit is reached."""
     for limit in await budget(ctx):
         if limit["spent"] >= limit["most"]:
             left = (datetime.fromisoformat(limit["until"]) - ctx.clock()).total_seconds()
@@ -128,7 +128,7 @@ async def check_budget(ctx: Services) -> None:
 
 
 async def budget(ctx: Services) -> list[dict[str, Any]]:
-    """Return the spending on each limit of ``chat.budget``, and the end of its hour or day."""
+    """Report the spending per limit of ``chat.budget``, and the end of its hour or day."""
     limits = ctx.settings.chat and ctx.settings.chat.budget
     if not limits:
         return []
@@ -143,13 +143,13 @@ async def budget(ctx: Services) -> list[dict[str, Any]]:
 
 
 async def costs(ctx: Services, user: str | None = None) -> Mapping[str, Any]:
-    """Return calls, characters and tokens by operation, of one user or of all."""
+    """Report calls, characters and tokens by operation, of one user or of all."""
     name = WHOLE_STORE if user is None else await user_counters(ctx, user)
     return dict((await read_counters(ctx, name)).get("costs", {}))
 
 
 def per_1000_turns(spent: Mapping[str, Mapping[str, int]], stats: Stats) -> Mapping[str, int]:
-    """Return the calls and tokens of the back end per 1,000 turns that it has read; {} without any."""
+    """Compute calls and tokens of the back end per 1,000 turns read; {} if it has read none."""
     waiting = sum(states["consolidate"] for states in (stats.pending, stats.failed, stats.parked))
     read = stats.turns - waiting
     if not spent or read <= 0:
@@ -158,7 +158,7 @@ def per_1000_turns(spent: Mapping[str, Mapping[str, int]], stats: Stats) -> Mapp
 
 
 async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
-    """Count the chat model's accepted facts, rejected facts by reason, and the other counts of ``weaknesses``."""
+    """Count the chat model's accepted facts, rejected ones by reason, and other output (``weaknesses``)."""
     assert ctx.chat is not None
     name = ctx.chat.name
 
@@ -170,13 +170,13 @@ async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
 
 
 async def facts(ctx: Services) -> tuple[Mapping[str, int], str]:
-    """Return the chat model's fact counts, and a sentence for each kind of output with many refusals."""
+    """Report the counts of the chat model's facts, and a sentence per kind with many refusals."""
     counts = (await read_counters(ctx, WHOLE_STORE)).get("facts", {}).get(ctx.chat.name, {}) if ctx.chat else {}
     return counts, "; ".join(weaknesses(counts).values())
 
 
 def _windows(ctx: Services) -> dict[str, tuple[datetime, datetime]]:
-    """Return start and end of the current hour, and of the current day in the settings' time zone."""
+    """Compute start and end of the current hour, and of the current day in the settings' zone."""
     now = ctx.clock().astimezone(ctx.zone)
     hour = now.replace(minute=0, second=0, microsecond=0)
     day = hour.replace(hour=0)

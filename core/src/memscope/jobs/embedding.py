@@ -1,4 +1,4 @@
-"""Embed stored units, always after ``add_turns`` has acknowledged them."""
+"""Embed stored units, always after the write was acknowledged."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ log = logging.getLogger("memscope")
 TEXTS_PER_CALL = 128
 LEASE_S = 60.0
 RETRY_S = 5.0
-COALESCE_S = 0.02  # texts that arrive within it share a request
+COALESCE_S = 0.02  # texts that arrive within this time share a request
 
 
 async def embed_batch(ctx: Services) -> int:
-    """Embed one batch per user of units without vectors; return the number embedded.
+    """Embed one batch per user of units without vectors, and return the number embedded.
 
-    If the model fails, the batch is released and tried again later. Raise ``EmbeddingMismatch`` if the store holds
-    another model's vectors.
+    If the model fails, the batch is retried later. Raises ``EmbeddingMismatch`` if the store holds vectors of another
+    model.
     """
     if ctx.embedder is None:
         return 0
@@ -48,7 +48,7 @@ async def embed_batch(ctx: Services) -> int:
 
 
 async def declare(ctx: Services, *, replace: bool = False) -> None:
-    """Declare the vector space to the store, after probing the model for its number of dimensions."""
+    """Declare the vector space to the store; ask the model once for the length of its vectors."""
     if ctx.embedder is not None:
         await ctx.store.set_vector_space(await ctx.embedder.measure(), replace=replace)
 
@@ -68,13 +68,13 @@ async def _count_failed(ctx: Services) -> int:
 
 
 class Filler:
-    """Embed in the background of one event loop; ``error`` is the last failure, logged once."""
+    """Embed in the background of one event loop; ``error`` is the last failure, which is logged once."""
 
     def __init__(self) -> None:
         self._wanted = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._awaited = asyncio.Event()  # set while a caller waits for the vectors: do not wait for more texts
+        self._awaited = asyncio.Event()  # a caller waits for the vectors, so do not gather more texts
         self._task: asyncio.Task[None] | None = None
         self.error: MemscopeError | None = None
 
@@ -102,11 +102,11 @@ class Filler:
                     self.error = None
             except MemscopeError as error:
                 self._failed(error)
-            except Exception as error:  # a third-party embedder: its message may contain conversation text
+            except Exception as error:  # a third party's embedder; its message may quote a conversation
                 self._failed(EmbeddingError(f"the embedder failed: {type(error).__name__}"))
 
     async def _gather(self) -> None:
-        """Wait for more texts to embed in the same request."""
+        """Wait briefly for more texts for the same request."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._awaited.wait(), COALESCE_S)
 

@@ -1,7 +1,7 @@
-"""Work for a memory inside the caller's process: embed at once, extract facts and insights in the background.
+"""Background work of a memory inside its process: vectors at once, facts and insights when due.
 
-``start()`` starts the background for all users. Otherwise the first turn starts it, for the users that this process
-serves. It starts again after a fork, or on a new event loop if the old one has ended.
+``start()`` starts the background for all users; otherwise the first turn starts it for the users that this process
+serves. It is started again after a fork, and on a new event loop once the old one has ended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memscope.services import Services
 
 log = logging.getLogger("memscope")
-_of_parents: list[object] = []  # a forked parent's tasks: freed in the child, they would warn
+_of_parents: list[object] = []  # a parent's tasks, which would warn if a child garbage-collected them
 
 
 def check_loop() -> None:
@@ -36,7 +36,7 @@ def check_loop() -> None:
 
 
 class InProcessWork:
-    """The background of one memory. ``automatic``: it starts by itself for users that are read or written."""
+    """Embedding and background of one memory. ``automatic``: start the background for users read or written."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class InProcessWork:
         self._pid = os.getpid()
 
     def wake(self, user: str = "", turns: int = 0) -> None:
-        """Schedule embedding, and consolidation if ``user`` added ``turns``."""
+        """Schedule embedding, and consolidation if ``turns`` of ``user`` were added."""
         self._leave_parent()
         self.filler.wake(self._ctx)
         if turns and self.automatic:
@@ -69,7 +69,7 @@ class InProcessWork:
         """Become ``automatic`` if there is a chat model and the settings allow it."""
         self.automatic = self._ctx.settings.background and self._ctx.chat is not None
         if self.automatic:
-            self._jobs()  # import before a server forks, and raise errors in the settings now
+            self._jobs()  # import before a server forks; report mistakes in the settings now
 
     def user_seen(self, user: str) -> None:
         """Note that a user was read, so that the background finishes work left by earlier runs."""
@@ -77,13 +77,13 @@ class InProcessWork:
             (self._usable() or self._make()).user_seen(user)
 
     def work_for(self, user: str, turns: int = 0) -> None:
-        """Work in the background for ``user``, who has ``turns`` new turns, if the settings allow it."""
+        """Work in the background for ``user``, who has ``turns`` new turns, unless the settings forbid it."""
         background, ctx = self._usable(), self._ctx
         if background is None and not (ctx.settings.background and ctx.chat is not None):
             return
         background = background or self._make()
         if not background.is_started:
-            Context().run(self._begin, background)  # empty context: no usage is charged to the caller
+            Context().run(self._begin, background)  # its costs are not charged to the current operation
         background.turns_added(user, turns)
 
     async def stop(self, drain_s: float) -> None:
@@ -99,7 +99,7 @@ class InProcessWork:
         self._announced = True
 
     def _usable(self) -> Background | None:
-        """Return the background, if it belongs to this process and its event loop has not ended."""
+        """Return the background if it belongs to this process and its event loop is running."""
         self._leave_parent()
         if self.background is not None and not self.background.is_usable():
             self.background = None
@@ -112,7 +112,7 @@ class InProcessWork:
         return self.background
 
     def _leave_parent(self) -> None:
-        """Start over in a forked child, where the parent's tasks never run."""
+        """Reset the state in a forked child, where the parent's tasks never run."""
         if self._pid != os.getpid():
             _of_parents.append((self.filler, self.background))
             self.filler, self.background, self._announced, self._pid = Filler(), None, False, os.getpid()

@@ -1,6 +1,6 @@
 """Pace the back end: a batch waits until it is full or its user pauses, so that one call reads many turns.
 
-Less than half a batch waits longer: a call costs nearly as much for five turns as for twenty.
+Less than half a batch waits longer, for the next conversation: five turns cost almost as much as twenty.
 
 Explicit calls (``memory.consolidate()``, ``memory.reflect()``) do not wait.
 """
@@ -17,15 +17,15 @@ from memscope.jobs.runner import JobResult, StageJob, results_of
 from memscope.records import Claim
 from memscope.services import Services
 
-FEW_TURNS_WAIT = 8  # times ``idle_s`` from the first turn: how long less than half a batch waits
-LOOKS_PER_WAIT = 24  # how often a user with few facts is checked until they are due
+FEW_TURNS_WAIT = 8  # multiple of ``idle_s`` that less than half a batch waits, from its first turn on
+LOOKS_PER_WAIT = 24  # checks for users with few facts during ``reflection.wait_s``
 
 
 async def rest_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """Return how many seconds a claim should still wait for more items, 0 if it is due.
+    """Compute how many seconds a claim still has to wait for more items; 0 if it is due.
 
-    Turns wait until the user is idle for ``idle_s``, few turns ``FEW_TURNS_WAIT`` times as long; facts wait until the
-    first is ``reflection.wait_s`` old. A full batch is due, and so is a batch that was started before.
+    Turns wait until no turn has come for ``idle_s``, few turns up to ``FEW_TURNS_WAIT`` times as long; facts until the
+    first is ``reflection.wait_s`` old. A full batch, or one attempted before, is due.
     """
     if job.stage == "reflect":
         return await _rest(ctx, job, claim, claim.items[0], ctx.settings.reflection.wait_s)
@@ -40,7 +40,7 @@ def are_few(turns: int, limit: int) -> bool:
 
 
 async def rest_of_left_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """Like ``rest_s``, but turns are also due if a process ended without waiting ``idle_s`` for them."""
+    """Like ``rest_s``, but turns are due ``idle_s`` after the first: an earlier process may have left them."""
     if job.stage == "reflect":
         return await rest_s(ctx, job, claim)
     return await _rest(ctx, job, claim, claim.items[0], ctx.settings.idle_s)
@@ -50,17 +50,17 @@ async def _rest(ctx: Services, job: StageJob, claim: Claim, id: str, wait_s: flo
     if len(claim.items) >= job.limit or claim.attempt > 1 or claim.change_set is not None:
         return 0.0
     age = wait_s
-    with suppress(StoreError, KeyError):  # forgotten meanwhile
+    with suppress(StoreError, KeyError):  # a forgotten item counts as due
         recorded = (await ctx.store.fetch(claim.user, [id])).records[id].recorded
         age = (ctx.clock() - recorded).total_seconds()
-    return wait_s - age if 0 <= age < wait_s else 0.0  # if the clock was set back, do not wait
+    return wait_s - age if 0 <= age < wait_s else 0.0  # a clock set back must not cause a long wait
 
 
 @dataclass
 class Rounds:
-    """Check all users of a store: pending turns each time, facts only for users who have new ones.
+    """Work for all users of a store: on pending turns each round, on facts for users who have new ones.
 
-    A user with few facts is checked ``LOOKS_PER_WAIT`` times until they are due, since there may be many such users.
+    Users with few facts may be many, so they are checked only ``LOOKS_PER_WAIT`` times per ``reflection.wait_s``.
     """
 
     ctx: Services

@@ -1,10 +1,10 @@
 """Run one stage: claims, leases, failures, the report. ``jobs/background.py`` schedules it.
 
-    claim ──▶ make a change set ──▶ save_reply ──▶ complete     a dead worker's saved set is only completed
-       │           └─ extend the lease at each third of it; if it is lost, discard the change set
-       └──▶ fail(code, not before)                              no item is lost: pending, failed or parked
+    claim ──▶ make a change set ──▶ save_reply ──▶ complete     a dead worker's saved change set is only completed
+       │           └─ lease extended after each third; if it is lost, the change set is discarded
+       └──▶ fail(code, not before)                              every item stays: pending, failed or parked
 
-A ``StageJob`` computes the change set of a claim; consolidation and reflection each provide one.
+A ``StageJob`` computes the change set of a claim; consolidation and reflection define theirs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Make = Callable[[Services, Claim], Awaitable[ChangeSet]]
 
 log = logging.getLogger("memscope")
 OUTAGE_S = 30.0
-RETRY_FIRST_ITEM_ALONE = "alone"  # report key of a change set: claim its first item by itself next time
+RETRY_FIRST_ITEM_ALONE = "alone"  # in a change set's report: claim its first item by itself
 
 
 class Hooks(Protocol):
@@ -51,9 +51,9 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True)
 class StageJob:
-    """A stage's work: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing.
+    """Work of a stage: ``make`` computes the change set for a claim of up to ``limit`` items, without writing.
 
-    ``finish`` runs once per user when nothing more can be claimed, and returns actions for the report.
+    ``finish`` is called for a user when nothing more can be claimed, and returns actions for the report.
     """
 
     stage: Stage
@@ -65,7 +65,7 @@ class StageJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """Result of one claim. ``moved``: some of its items are done, so another claim makes sense.
+    """Result of one claim. ``moved``: it made progress, so another claim makes sense.
 
     ``rest_s``: seconds until a claim that was put back becomes due.
     """
@@ -85,9 +85,9 @@ Rest = Callable[[Services, StageJob, Claim], Awaitable[float]]
 async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None, preview: bool = False) -> WorkReport:
     """Work until nothing more can be claimed for one user or for all, one stage after the other.
 
-    Failed items stay pending and are in the report, which is named after the last stage. ``preview`` makes the change
-    sets of one batch per user and stage and writes nothing. Items that another worker holds are waited for; after two
-    leases without progress the report gets the code ``ANOTHER_WORKER``.
+    Failed items stay pending and appear in the report, which is named after the last stage. ``preview`` computes the
+    change sets of one batch per user and stage, and writes nothing. Items held by another worker are waited for, until
+    there is no progress for two leases; the report then has the code ``ANOTHER_WORKER``.
     """
     stages = [job.stage for job in jobs]
     if ctx.chat is None:
@@ -97,7 +97,7 @@ async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None
     with usage.counting():
         for job in jobs:
             results += await results_of(ctx, job, user, preview=preview, wait=True)
-            if any(result.code == ANOTHER_WORKER for result in results):  # its lease covers both stages
+            if any(result.code == ANOTHER_WORKER for result in results):  # both stages share a lease
                 break
     report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))
     return replace(
@@ -119,8 +119,8 @@ async def results_of(
     wait: bool = False,
     rest: Rest | None = None,
 ) -> list[JobResult]:
-    """Process a stage for one user or for all. A user whose claim made no progress gets no other. For ``wait`` and
-    ``rest`` see ``Claims``.
+    """Process a stage for one user or all; after a claim without progress a user gets no other. ``wait`` and ``rest``:
+    see ``Claims``.
     """
     results: list[JobResult] = []
     claims = Claims(ctx, job.stage, job.limit, user, wait, partial(rest, ctx, job) if rest else None)
@@ -150,13 +150,13 @@ async def _next(claims: Claims, results: list[JobResult]) -> list[Claim]:
 async def _finish(ctx: Services, finish: Finish, user: str) -> JobResult:
     try:
         actions = await finish(replace(ctx, chat=MeteredChat(ctx, user, "blocks")), user)
-    except MemscopeError as error:  # ``finish`` is repeated next time
+    except MemscopeError as error:  # the next call retries it
         return JobResult(user, code=error.code)
     return JobResult(user, ChangeSet(report={"actions": list(actions)}))
 
 
 def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
-    """Merge the reports of change sets, in the order they were made."""
+    """Merge the reports of change sets, in order."""
     reports = [result.change_set.report for result in results]
     actions = tuple(action for report in reports for action in report.get("actions", ()))
     counts = Counter(action["action"] for action in actions)
@@ -191,7 +191,7 @@ async def _with_pending(ctx: Services, stages: Sequence[Stage], user: str | None
 
 
 async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool = False) -> JobResult:
-    """Process one claim: complete it, or fail it with a code and a retry time. Raise nothing but a cancellation."""
+    """Process one claim: complete it, or fail it with a code and a retry time. Raises only cancellation."""
     began = time.monotonic()
     try:
         change_set = await _plan(ctx, job, claim, preview)
@@ -223,7 +223,7 @@ async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool =
 
 
 def process_is_ending() -> bool:
-    """Return whether the interpreter is shutting down: executors refuse work, so errors do not count."""
+    """True while the interpreter shuts down: executors refuse work, and errors are to be ignored."""
     executor = ThreadPoolExecutor(1)
     try:
         executor.submit(int)
@@ -235,7 +235,7 @@ def process_is_ending() -> bool:
 
 
 async def _plan(ctx: Services, job: StageJob, claim: Claim, preview: bool) -> ChangeSet:
-    """Return the saved change set, else make one while extending the lease."""
+    """Return the saved change set, or compute a new one while extending the lease."""
     if claim.change_set is not None and UNFINISHED not in claim.change_set.report:
         return claim.change_set
     save = None if preview else partial(ctx.store.save_reply, claim)
@@ -252,7 +252,7 @@ async def _plan(ctx: Services, job: StageJob, claim: Claim, preview: bool) -> Ch
 
 
 def _checked(ctx: Services, claim: Claim, change_set: ChangeSet) -> ChangeSet:
-    """Validate a change set, since workers may come from plugins; raise ``WorkerError``."""
+    """Validate a change set, which may come from a plugin's worker; raise ``WorkerError``."""
     try:
         if any(memory.scope.user != claim.user or not memory.sources for memory in change_set.new):
             raise InputError("a memory belongs to another user, or has no source")
@@ -265,7 +265,7 @@ def _checked(ctx: Services, claim: Claim, change_set: ChangeSet) -> ChangeSet:
 
 
 async def _keep(ctx: Services, claim: Claim) -> ChangeSet:
-    """Extend the lease at each third of it, so that one failed attempt is harmless; end by raising ``LeaseLost``."""
+    """Extend the lease after each third, so that one store failure is harmless; ends only with ``LeaseLost``."""
     while True:
         await asyncio.sleep(ctx.settings.lease_s / 3)
         try:
@@ -282,13 +282,13 @@ async def _fail(ctx: Services, claim: Claim, error: Exception, seconds: float) -
         log.error("a worker of %s failed: %s", claim.stage, _where(error))
     now = claim.until + timedelta(seconds=seconds - ctx.settings.lease_s)  # by the store's clock
     when = now + timedelta(seconds=pause(ctx, claim, error))
-    with suppress(StoreError):  # the lease runs out by itself then
+    with suppress(StoreError):  # otherwise the lease expires by itself
         await ctx.store.fail(claim, code, when, counted=not isinstance(error, OUTAGES))
     return code
 
 
 def pause(ctx: Services, claim: Claim, error: Exception) -> float:
-    """Seconds until the next attempt: the server's ``retry_after``, else exponential backoff."""
+    """Compute the seconds until the next attempt: the server's ``retry_after``, else exponential backoff."""
     requested = error.retry_after if isinstance(error, ModelError) else None
     retry_s = ctx.settings.retry_s
     usual = min(OUTAGE_S, retry_s * 6) if isinstance(error, OUTAGES) else float(retry_s * 4 ** (claim.attempt - 1))

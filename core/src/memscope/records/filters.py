@@ -30,10 +30,10 @@ AND, OR, NOT = "$and", "$or", "$not"
 ABOUT_FIELD, KEYWORD_FIELD = "$about", "$keyword"
 IN, NOT_IN, EXISTS = "$in", "$nin", "$exists"
 MAX_CONDITIONS = 50
-MAX_FILTER_VALUES = 1000  # over all conditions, counting entries of lists and objects
-MAX_CHARACTERS = 256 * 1024  # over all keys and texts
-MAX_FILTER_NESTING = 8  # of $and, $or and $not
-MAX_VALUE_DEPTH = 8  # of a compared value
+MAX_FILTER_VALUES = 1000  # total over all conditions, entries of lists and objects included
+MAX_CHARACTERS = 256 * 1024  # total over all keys and texts
+MAX_FILTER_NESTING = 8  # depth of $and, $or and $not
+MAX_VALUE_DEPTH = 8  # depth of a compared value
 _MISSING = object()
 
 Test: TypeAlias = Callable[[Any, Any], bool]
@@ -185,7 +185,7 @@ def _about(record: Record) -> str:
 
 
 def has_name(text: str, name: str) -> bool:
-    """Return whether the text contains the name, as whole words in scripts with spaces."""
+    """True if the text contains the name, as whole words in scripts with spaces."""
     folded = re.escape(name.strip().casefold())
     wanted = rf"(?<![a-z0-9]){folded}(?![a-z0-9])" if name.isascii() else folded
     return re.search(wanted, text.casefold()) is not None
@@ -234,7 +234,7 @@ def _has_operators(wanted: Json) -> bool:
 
 
 def _conditions(wanted: Json) -> list[tuple[str, Json]]:
-    """Return a dict of operators as pairs; refuse one that mixes operators and keys."""
+    """Split a dict of operators into pairs; refuse one that mixes operators and keys."""
     return list(wanted.items()) if _has_operators(wanted) else [("$eq", wanted)]
 
 
@@ -254,7 +254,7 @@ def _among(have: Json, wanted: Json) -> bool:
 
 
 def _order(value: Json) -> str | None:
-    """Return the kind of values that a value compares with: "number", "text", or "" for none."""
+    """Classify a value by what it can be ordered with: "number", "text" or "" for nothing."""
     if isinstance(value, bool):
         return None
     return "number" if isinstance(value, int | float) else "text" if isinstance(value, str) else None

@@ -15,7 +15,7 @@ from memscope.records.serialization import turn_key
 
 
 def digest(secret: bytes, *parts: str) -> bytes:
-    """Hash the parts by BLAKE2, keyed with the store's secret, so that a key reveals nothing of the text."""
+    """Hash the parts with BLAKE2, keyed with the store's secret, so that a key reveals nothing about the text."""
     hasher = hashlib.blake2b(key=secret, digest_size=16)
     for part in parts:
         encoded = part.encode()
@@ -33,8 +33,8 @@ def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
 def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[TurnInsert]:
     """Prepare turns for the store.
 
-    An id is the key. With a time, equal text at that time is the same turn. Otherwise the turn is new: the store takes
-    the first free n, so that "ok" twice is two turns; in a replay n counts equal turns of the history.
+    An id becomes the key. With a time, equal text at that time is the same turn. Otherwise the turn is new: the store
+    takes the first free n, so that "ok" twice is two turns. In a replay, n counts equal turns of the history.
     """
     seen: Counter[bytes] = Counter()
     result = []
@@ -52,7 +52,7 @@ def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repl
 
 
 def memory_id(batch: str, ordinal: int) -> str:
-    """Derive an id from the batch, so that every worker that repeats it gets the same one."""
+    """Derive an id from the batch, so that a repeated batch gets the same ids."""
     return hashlib.blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 

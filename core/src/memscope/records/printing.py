@@ -11,12 +11,12 @@ _STYLE = "text-align: left; vertical-align: top"
 
 
 def as_text(retrieval: Any) -> str:
-    """Format the profile, the hits as numbered, dated lines with their channels, and the reason, if any."""
+    """Print the hits as numbered, dated lines with their channels, the profile, and the reason, if any."""
     return "\n".join(_lines(retrieval)) or "nothing found"
 
 
 def work_text(report: Any) -> str:
-    """Summarise a consolidate or reflect in one sentence."""
+    """Describe the work of a consolidate or reflect in a sentence."""
     if report.model == "none" and not report.done:
         thing = "turn" if report.operation == "consolidate" else "record"
         return f"no chat model: {report.pending} {thing}{'s' * (report.pending != 1)} kept, searchable"
@@ -28,8 +28,8 @@ def work_text(report: Any) -> str:
 
 
 def as_html(retrieval: Any) -> str:
-    """Format the hits as an HTML table; every text is escaped."""
-    from html import escape  # its table of names takes a millisecond
+    """Render the hits as an HTML table; every text is escaped."""
+    from html import escape  # importing it takes a millisecond
 
     head = "".join(f'<th style="{_STYLE}">{name}</th>' for name in ("", "said", "what was found", "why"))
     rows = "".join(_row(number, hit) for number, hit in _numbered(retrieval))

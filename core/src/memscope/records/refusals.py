@@ -1,12 +1,12 @@
-"""Describe which parts of a model's output the rules refused: signs that it is too small for the task."""
+"""Explain refused model output: a high share suggests a model that is too small for the task."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-MUCH_REFUSED = 0.1  # share that suggests a model too small or weak in the language; a strong model has none
-MANY_REFUSED_VERDICTS = 0.25  # a strong model has up to 0.12, since the rules are careful; a guessing one 0.5
-MIN_JUDGED = 10  # verdicts, dates or replies: with fewer, a single error says nothing about the model
+MUCH_REFUSED = 0.1  # a higher share suggests a model too small, or weak in this language; strong ones have 0
+MANY_REFUSED_VERDICTS = 0.25  # strong models reach 0.12, since the rules are strict; guessing gives 0.5
+MIN_JUDGED = 10  # verdicts, dates or replies; fewer are no evidence about the model
 _REFUSED = frozenset(
     "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed".split()
 )
@@ -18,7 +18,7 @@ _JUDGED: Mapping[str, tuple[float, tuple[str, ...], str]] = {
 
 
 def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
-    """Report refused facts above ``MUCH_REFUSED``, as "38 % of the facts were refused: no_quote", else "".
+    """Explain a share above ``MUCH_REFUSED`` ("38 % of the facts were refused: no_quote"), else "".
 
     Facts of unwanted levels and unusable placements of reflect do not count as refused.
     """
@@ -32,8 +32,8 @@ def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
 
 
 def weaknesses(counts: Mapping[str, int]) -> dict[str, str]:
-    """Return a sentence for each kind of what a model told, of which the rules refused many: "facts" (``refusals``),
-    "verdicts" on known facts, "dates", and "replies" that were cut or did not fit.
+    """Write a sentence per kind of output with many refusals: "facts" (``refusals``), "verdicts" on known facts,
+    "dates", and "replies" that were cut off or did not match the schema.
     """
     sentences = {"facts": refusals(counts.get("kept", 0), counts)}
     for kind, (much, codes, sentence) in _JUDGED.items():

@@ -11,15 +11,15 @@ from memscope.records import printing
 from memscope.records.store_messages import VectorSpace
 from memscope.records.stored import Insight, Interval, Json, Observation, Scope, Turn, in_zone
 
-FACT_SEPARATOR = " — "  # between a turn's words and what its observations add to them
+FACT_SEPARATOR = " — "  # between a turn's words and its observations
 
 FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "instance", "supersedes"]
 
-#: Why there is no hit.
+#: Reason code of a retrieval without hits.
 WhyNothing = Literal["not_needed", "not_searched", "see_profile", "nothing_stored", "gone", "repeated_questions",
                      "nothing_lasting", "nothing_then", "too_few_words", "no_words"]  # fmt: skip
 
-#: Whether a context shows what it has only where the message needs it.
+#: Return hits only when the message needs them, or always.
 Speak = Literal["when_needed", "always"]
 
 
@@ -36,14 +36,14 @@ class FeatureValue(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A candidate that is not shown."""
+    """A candidate that was not shown."""
 
     id: str
     why: Literal["superseded", "expired", "proposed", "equal"]
 
 
 class Repeats(NamedTuple):
-    """In how many conversations a memory was stated, and when last."""
+    """The number of conversations in which a memory was said, and the time of the last."""
 
     times: int
     last: datetime
@@ -53,13 +53,12 @@ class Repeats(NamedTuple):
 class Hit:
     """A turn with the current observations derived from it, or an insight.
 
-    ``found_by`` names the search's channels, or "supersedes" beside a changed hit. ``matched`` are the ``observations``
-    that the line prints instead of the turn's words or, with ``beside``, after them; ``repeats`` maps their ids to how
-    often they were stated; ``superseded`` no longer hold. ``changed``: when the turn's content was superseded or
-    corrected.
-    ``part`` is the best matching chunk of a long turn (``search.units.chunks``); ``words``, if set, replaces the turn's
-    text when printed. ``zone`` is the query's; ``asked`` is its ``as_of``, else its time. In a profile, ``category``
-    says what the entry is about ("home", "pets"); ``recent`` marks plans and passing states.
+    ``found_by`` names the search channels, or is "supersedes" for the successor of a changed hit. ``matched`` are the
+    ``observations`` that the line prints, instead of the turn's words or, with ``beside``, after them. ``repeats`` maps
+    their ids to how often they were said; ``superseded`` observations no longer hold. ``changed``: the turn's content
+    was superseded or corrected. ``part`` is the index of the best of ``search.units.chunks``; if ``words`` is set, the
+    line prints only these words of the turn. ``zone`` is the query's, ``asked`` its ``as_of``, else its time. In a
+    profile, ``category`` is the topic of the entry ("home", "pets"); ``recent`` marks what is temporary, such as plans.
     """
 
     turn: Turn | None
@@ -82,20 +81,20 @@ class Hit:
 
     @property
     def id(self) -> str:
-        """The key of the turn, the id of the insight or, for a statement, the id of its memory."""
+        """Key of the turn, id of the insight or, for a statement, id of its memory."""
         memories = (*self.observations, *self.superseded) if self.turn and self.turn.statement else ()
         return memories[0].id if memories else self.turn.key if self.turn else self.insight.id if self.insight else ""
 
     @property
     def text(self) -> str:
-        """The line's text: the insight, the turn's own words, the observations, or words and observations."""
+        """Text of the line: the insight, or the turn's own words, the observations, or both."""
         facts = " ".join(memory.text for memory in self.matched)
         words = self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
         return f"{words}{FACT_SEPARATOR}{facts}" if facts and self.beside else facts or words
 
     @property
     def time(self) -> datetime:
-        """When it was said, in the zone of the query."""
+        """Time when it was said, in the zone of the query."""
         moment = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
         return in_zone(moment, self.zone) if self.zone else moment
 
@@ -104,12 +103,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Retrieval(Sequence[Hit]):
-    """The hits, best first; ``reason`` says why there are none and what to do, and repeats the ``notes``.
+    """The hits, best first. Without hits, ``reason`` says why and what to do; it includes the ``notes``.
 
-    ``why``: the code of the reason why there are none, for programs; None with hits.
+    ``why`` is the reason as a code for programs; None if there are hits.
 
-    ``notes`` name degradations, such as a failed embedder. ``profile`` summarizes the user, lasting entries before
-    recent ones; it is filled if the query asks for it, or if a question or request finds nothing.
+    ``notes`` list failures on the way, such as an embedder's. ``profile`` summarizes the user, lasting facts before
+    recent ones, if the query asks for it, or if a question or request finds nothing. ``left_out``: not shown.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -210,7 +209,7 @@ class WorkReport:
     milliseconds: float = 0.0
     preview: bool = False
     proposed: int = 0
-    reason: str = ""  # why items are still pending although nothing failed
+    reason: str = ""  # why items stay pending although nothing failed
     __str__ = printing.work_text
 
 

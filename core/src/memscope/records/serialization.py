@@ -1,8 +1,8 @@
 """Records as JSON and back, for the stores, the export and the command line; and the keys of turns.
 
-A record becomes an object with ``"kind"`` and its fields by name, without fields at their default, times as ISO 8601
-with offset. The conversion is lossless. ``FORMAT`` rises when old readers can no longer read it; a reader refuses
-unknown formats and kinds. Nothing is ever executed or unpickled.
+The JSON of a record is an object with ``"kind"`` and the record's fields by name, without fields at their default.
+Times are ISO 8601 with offset. Nothing is lost. ``FORMAT`` rises when an old reader could no longer read it; a reader
+refuses unknown formats and kinds. Nothing is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _TYPE_NAMES: dict[type, str] = {made: name for name, made in _RECORD_TYPES.items
 
 
 def turn_key(base: bytes, n: int) -> str:
-    """Make the key of the ``n``-th turn (from 0) with the same ``base``: 32 hex digits."""
+    """Derive the key of the ``n``-th turn (from 0) with the same ``base``: 32 hex digits."""
     return blake2b(base + n.to_bytes(8, "big"), digest_size=16).hexdigest()
 
 
@@ -97,7 +97,7 @@ def _build(kind: str, cls: type[Stored], content: Mapping[str, Json]) -> Stored:
 
 
 def sound(record: Record) -> Record:
-    """Round-trip a plugin's record through JSON to check it; raise ``InputError`` for values of wrong types."""
+    """Normalize a plugin's record by a round trip through JSON; ``InputError`` for values of wrong types."""
     try:
         return from_json(to_json(record))
     except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -199,7 +199,7 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
 
 
 def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
-    """List per field: its name, its default, and its converters to and from JSON (None: unchanged)."""
+    """List each field's name, omitted default, and converters to and from JSON (None: unchanged)."""
     rows: list[tuple[str, Json, Coder | None, Coder | None]] = []
     for spec in fields(cls):
         default = {} if spec.default_factory is not MISSING else spec.default
@@ -215,7 +215,7 @@ _DECODERS = {cls: {name: decode for name, _, _, decode in rows} for cls, rows in
 
 
 def change_set_to_json(change_set: ChangeSet) -> Object:
-    """Convert a change set to JSON, its vectors to base64 of little-endian float32."""
+    """Convert a change set to JSON, with vectors as base64 of little-endian float32."""
     return {
         "format": RECORD_FORMAT,
         "new": [to_json(memory) for memory in change_set.new],
@@ -228,7 +228,7 @@ def change_set_to_json(change_set: ChangeSet) -> Object:
 
 
 def change_set_from_json(content: Mapping[str, Json]) -> ChangeSet:
-    """Convert JSON of ``change_set_to_json`` back; errors as in ``from_json``."""
+    """Invert ``change_set_to_json``; ``InputError`` as in ``from_json``."""
     if content.get("format") != RECORD_FORMAT:
         raise InputError(
             f"a change set of format {content.get('format')!r}", hint=f"this memscope knows format {RECORD_FORMAT}"

@@ -135,11 +135,11 @@ class VectorSpace:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One query to a store. ``terms``: the query's distinct hashes; ``k``: about the number of hits wanted.
+    """One query to a store. ``terms``: hashes of the distinct terms; ``k``: approximate number of hits wanted.
 
     ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics. With
-    ``required``, groups of ``terms``, only turns and insights that have all terms of one of them are candidates.
-    ``instances``: a unit with any of these terms is a candidate, such as "leek" for a list of vegetables.
+    ``required``, groups of ``terms``, only turns and insights with all terms of one group are candidates. Any term of
+    ``instances`` makes a unit a candidate, such as "leek" for a list of vegetables.
     """
 
     scope: Scope
@@ -164,7 +164,7 @@ class Candidates:
     """A store's candidates as columns (n candidates, q query terms), the input of the ranking in ``retrieval/``.
 
     A candidate is a unit with its neighbours in the session. ``tf*`` are the query terms' frequencies in the unit and
-    in the two units before and after it, ``length*`` their lengths in terms. If current observations attribute terms
+    in up to two units before and after it, ``length*`` their lengths in terms. If current observations attribute terms
     to the unit, ``tf`` is the maximum of both. Missing neighbours are zeros.
     """
 
@@ -173,7 +173,7 @@ class Candidates:
     units: int
     average_length: float
     average_session_length: float
-    handle: Sequence[Handle]  # [n] of the turn or insight, for ``fetch``; units of one turn share it
+    handle: Sequence[Handle]  # [n] for ``fetch``: the turn or insight; units of one turn share it
     unit: NDArray[np.int64]  # [n] the unit's sequence number
     part: NDArray[np.uint16]  # [n] index into ``search.units.chunks`` of its turn
     tf: NDArray[np.float32]  # [n, q]
@@ -192,11 +192,11 @@ class Candidates:
     has_roles: bool  # the scope has assistant turns
     time: NDArray[np.int64]  # [n] microseconds since 1970: of the turn, or of the newest source of an insight
     period: NDArray[np.float32]  # [n] 1 inside a period of the query, 0.5 shortly after it, else 0
-    event: NDArray[np.float32]  # [n] 1 about a period of the query, 0.5 about a longer overlapping time, else 0
-    dated: NDArray[np.bool_]  # [n] it, or a memory derived from it, mentions a day
+    event: NDArray[np.float32]  # [n] 1 if about a period of the query, 0.5 about a longer overlapping time, else 0
+    dated: NDArray[np.bool_]  # [n] the unit, or a memory derived from it, mentions a day
     topic: NDArray[np.float32]  # [n] share of the query's topics in the unit, weighted by rarity
     meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN without one, or if ``cosine`` is known
     cosine: NDArray[np.float32]  # [n] NaN without a vector
-    attributed: NDArray[np.bool_]  # [n] an observation attributes a query term to it
+    attributed: NDArray[np.bool_]  # [n] an observation attributed a query term to it
     channels: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic, 64 instance
     brought: FetchResult | None = None  # records the search returned already, in the form of ``fetch``

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from memscope.records import printing
 
-Handle: TypeAlias = str | int  # an id, or the handle a store's search gave for it
+Handle: TypeAlias = str | int  # an id, or a handle from the store's search
 Json: TypeAlias = Any  # None, bool, int, float, str, lists and dicts of these
 Role = Literal["user", "assistant", "system", "tool", "person"]
 Kind = Literal["turn", "observation", "insight"]
@@ -19,8 +19,8 @@ ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
 SUMMARY_NAMESPACE = "memscope.summary"
 CORRECTIONS = "memscope.entities"  # namespace of manual merges and splits of entities: never search results
 CORRECTED = "correction"  # origin of a memory that a person rewrote
-MACHINE_ROLES = frozenset({"assistant", "system", "tool"})  # their words never count as a person's statement
-INJECTED = "memscope_injected"  # metadata key of turns into which memory was injected: no facts are taken from them
+MACHINE_ROLES = frozenset({"assistant", "system", "tool"})  # their words are not statements of a person
+INJECTED = "memscope_injected"  # metadata key of turns with injected memory: nothing is learned from them
 
 Author = Literal["person", "model", "backend", "operator"]
 AUTHORS: tuple[Author, ...] = ("person", "model", "backend", "operator")
@@ -31,7 +31,7 @@ BLOCK_LABEL = r"^\w[\w.-]{0,63}$"
 
 
 def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
-    """Convert a time to a zone, None for the system's; leave it unchanged if the result would leave the calendar."""
+    """Convert a time to a zone, None for the system's; leave it unchanged at the ends of the calendar."""
     try:
         return when.astimezone(zone)
     except OverflowError:
@@ -108,7 +108,7 @@ class Memory:
     closed_said: datetime | None = None
     superseded_by: str | None = None
     version: int = 1
-    origin: str = "consolidate"  # a fact's speaker role, or what else made it; CORRECTED by hand
+    origin: str = "consolidate"  # of a fact: the speaker's role, or how it was made (CORRECTED: by hand)
     proposed: bool = False
     name: str | None = None
     namespace: str | None = None
@@ -118,7 +118,7 @@ class Memory:
 
     @property
     def by_machine(self) -> bool:
-        """True if no person said it: a model noted it with a tool, or it comes from a machine's turn."""
+        """True if no person said it: the model noted it by a tool, or a machine's role may state facts."""
         return self.origin in MACHINE_ROLES
 
     @property
@@ -126,7 +126,7 @@ class Memory:
         return self.closed is None and not self.proposed
 
     def ended(self, now: datetime) -> bool:
-        """Return whether its announced end has passed; a memory about the past has none."""
+        """True if its announced end has passed; memories about the past have no announced end."""
         return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now
 
 
@@ -153,7 +153,7 @@ class Sentence:
 class Insight(Memory):
     """A summary of several observations about one subject. ``sources`` are observation ids.
 
-    ``text`` is composed of the subject and the ``sentences``. Without sentences a person wrote it, or an old version.
+    ``text`` is the subject and the ``sentences``. Without sentences it was written by a person or an earlier version.
     """
 
     subject: str
@@ -167,9 +167,9 @@ Record: TypeAlias = Turn | Observation | Insight
 class Block:
     """One version of a block. Without an agent in its scope it belongs to all agents of the user.
 
-    ``limit`` is in characters, ``description`` tells the model its purpose, ``order`` its place in the context.
+    ``limit`` is in characters, ``description`` tells the model its purpose, ``order`` is its position in the context.
     ``author`` wrote this version at ``recorded`` for a ``reason``; ``sources`` are the turns and memories of this edit.
-    Version 0 is a default or a text of the settings, and not stored.
+    Version 0 is a default or comes from the settings, and is not stored.
     """
 
     scope: Scope

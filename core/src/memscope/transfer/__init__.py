@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from memscope.errors import InputError
 
-Progress = Callable[[int, int | None], None]  # number done; total, if known
+Progress = Callable[[int, int | None], None]  # called with the number done and the total, if known
 T = TypeVar("T")
 LINES_PER_PART = 200
 MAX_PART_CHARS = 16 * 1024 * 1024
@@ -32,7 +32,7 @@ async def in_parts(items: Iterable[T], number: int, size: Callable[[T], int]) ->
 
 
 def split(items: Iterable[T], number: int, size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield up to ``number`` items at a time, within ``MAX_PART_CHARS``; the rest also before an error."""
+    """Yield lists of up to ``number`` items and ``MAX_PART_CHARS``; if the source fails, yield the rest first."""
     part: list[T] = []
     left = MAX_PART_CHARS
     try:

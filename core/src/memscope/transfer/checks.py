@@ -1,4 +1,4 @@
-"""Checks of records from files, plugins and workers, by the rules for arguments."""
+"""Validate records from files, plugins and workers by the rules for arguments."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _CHECKED_COLUMNS: Mapping[type, Sequence[str]] = {
 
 
 def check_record(record: StoredType, limits: Limits, *, keyless: bool = False) -> StoredType:
-    """Return the record unchanged. Raise ``InputError`` for any value that would be refused as an argument."""
+    """Return the record, or raise ``InputError`` if a value would be refused as an argument."""
     _check_scope(record.scope)
     limits = limits if isinstance(record, Turn) else replace(limits, text=limits.memory)
     for name in _CHECKED_COLUMNS[type(record)]:
         value = getattr(record, name)
         if name not in NAME_FIELDS:
-            if value or type(value) is int:  # an empty value passes every other check
+            if value or type(value) is int:  # any other empty value is valid
                 _check(name, value, limits)
         elif value is not None and not (keyless and name == "key" and value == ""):
             validation.identifier(name, value)
@@ -52,7 +52,7 @@ def check_record(record: StoredType, limits: Limits, *, keyless: bool = False) -
     return record
 
 
-@lru_cache(maxsize=64)  # consecutive lines are mostly of one session
+@lru_cache(maxsize=64)  # consecutive lines mostly share a session
 def _check_scope(scope: Scope) -> None:
     validation.scope(scope.user, scope.agent, scope.session)
 

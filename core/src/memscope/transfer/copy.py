@@ -1,7 +1,7 @@
 """Copy one store into another, user by user: resumable, verified by counts and digests on both sides.
 
-Vectors are not copied (``reembed --missing`` makes new ones). Existing records of the target are left alone, but what
-the source forgot is forgotten there too. A user with equal digests is skipped.
+Vectors are not copied (``reembed --missing`` makes new ones). Existing records of the target stay unchanged, but
+records forgotten in the source are forgotten there too. Users with equal digests are skipped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Digest:
 
 @dataclass(frozen=True)
 class Copied:
-    """Report of a copy. ``unequal``: users whose memory differs between source and target afterwards."""
+    """Report of a copy. ``unequal``: users whose source and target still differ."""
 
     users: int
     skipped: int
@@ -50,7 +50,7 @@ class Copied:
 async def digest(store: Store, user: str) -> Digest:
     total = Digest()
     async for line in user_lines(store, user):
-        if line.kind == "receipt":  # the target writes its own receipts for repeated forgets
+        if line.kind == "receipt":  # forgetting again in the target leaves its own receipts
             continue
         content = as_object(line)
         if line.kind == "turn":
@@ -60,7 +60,7 @@ async def digest(store: Store, user: str) -> Digest:
 
 
 async def copy(source: Store, target: Store, *, user: str | None = None, progress: Progress | None = None) -> Copied:
-    """Copy the memory of one user or of all. An interrupted copy is continued by the next call."""
+    """Copy the memory of one user or of all. The next call resumes an interrupted copy."""
     adopted = await target.adopt_secret(await source.secret())
     names = [user] if user is not None else await source.users(forgotten=True)
     counts: Counter[str] = Counter()

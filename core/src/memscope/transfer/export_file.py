@@ -18,7 +18,7 @@ from memscope.transfer import accessible
 from memscope.transfer.export_lines import ExportLine
 
 UNLIMITED_LINE_BYTES = 1 << 40
-FIRST_WITH_END = 4  # format
+FIRST_WITH_END = 4  # first format with a last line
 READ_BYTES = 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 NO_EXPORT = "give a file that 'memscope export' wrote; --from NAME reads another system's memory"
@@ -28,7 +28,7 @@ REFUSALS = (ValueError, LookupError, TypeError, AttributeError, RecursionError, 
 
 
 def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
-    """Yield the lines, longer ones cut to ``most`` + 1 bytes."""
+    """Yield the lines; cut longer ones to ``most`` + 1 bytes."""
     while line := file.readline(most + 1):
         rest = line
         while len(rest) > 0 and len(line) > most and not rest.endswith(b"\n"):
@@ -47,7 +47,7 @@ def count_lines(path: Path) -> int:
 def checked(
     path: Path, parse: Callable[[str], ExportLine], most: int, *, strict: bool, counts: Counter[str]
 ) -> Iterator[tuple[int, ExportLine]]:
-    """Yield the numbered lines of a file. Broken lines and a missing end are counted, or raised if ``strict``."""
+    """Yield the numbered lines of a file. Count broken lines and a missing end, or raise if ``strict``."""
     export = _Export(parse, most)
     with accessible(path), path.open("rb") as file:
         for number, raw in enumerate(chain(lines(file, most), (b"",)), 1):

@@ -1,4 +1,4 @@
-"""A line of an export as an object, and its JSON: as written, and as read, with all of it checked."""
+"""Convert lines of an export to JSON, and back with full validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READABLE_FORMATS = (1, 2, 3, 4)  # format 1 has no blocks, 2 no receipts, 3 no l
 SECRET_BYTES = range(16, 65)
 LINE_KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 STAGE_OF_KIND: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
-Redact: TypeAlias = Callable[[Any], Any]  # from record to record; ``InputError`` for a secret in an id
+Redact: TypeAlias = Callable[[Any], Any]  # masks secrets in a record; ``InputError`` for one in an id
 
 
 class ExportLine(NamedTuple):
@@ -72,7 +72,7 @@ def as_object(line: ExportLine) -> dict[str, Any]:
 
 
 def redacted(line: ExportLine, redact: Redact | None) -> ExportLine:
-    if redact is None or isinstance(line.record, str | None):  # a secret, a tombstone, the end
+    if redact is None or isinstance(line.record, str | None):  # secret, tombstone or last line
         return line
     return line._replace(record=redact(line.record), versions=tuple(map(redact, line.versions)))
 
@@ -119,7 +119,7 @@ def _secret(header: Mapping[str, Any]) -> str:
         newer = isinstance(header["memscope"], int) and header["memscope"] > EXPORT_FORMAT
         hint = "update memscope" if newer else ""
         raise InputError(f"unknown format {str(header['memscope'])[:20]}; known: 1 to {EXPORT_FORMAT}", hint=hint)
-    if "secret" not in header:  # an export for a user
+    if "secret" not in header:  # an export ``for_user``
         return ""
     secret: str = header["secret"]
     if len(bytes.fromhex(secret)) not in SECRET_BYTES:

@@ -1,8 +1,8 @@
-"""Export a store to JSON lines and import them: lossless, idempotent, a page at a time.
+"""Export a store to JSON lines and import them: lossless, idempotent, page by page.
 
-The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones, receipts,
-blocks. A line is ``{"turn": {...}, "pending": true}``; the line of a memory or a block has its earlier ``versions``.
-The last line, ``{"end": 12}``, counts the lines before it: a file without it is truncated.
+The first line is the header with the secret of the turn keys. Turns, observations, insights, tombstones, receipts and
+blocks follow. A line is ``{"turn": {...}, "pending": true}``; a memory or block also has its earlier ``versions``. The
+last line, ``{"end": 12}``, counts the lines before it: a file without it is truncated.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_l
 from memscope.transfer.export_lines import LINE_KINDS, STAGE_OF_KIND, ExportLine, Redact, encoded, parsed, redacted
 from memscope.validation import Limits
 
-LINES_PER_WRITE = 200  # bounds how long another user waits for one write
-WRITES_PREPARED = 4  # writes whose units are made in advance
-MAX_LINE_TURNS = 64  # length of a line, in longest turns: a memory comes with all its versions
+LINES_PER_WRITE = 200  # bounds the time that other users wait for a write
+WRITES_PREPARED = 4  # writes whose units are computed ahead
+MAX_LINE_TURNS = 64  # maximum line length, in turns of maximum length: a memory has all its versions
 MAX_WRITE_ATTEMPTS = 5
 UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)  # for lines that this process wrote
 FRAME_LINES = ("header", "end")
@@ -58,7 +58,7 @@ def _cut(file: BinaryIO, start: int) -> None:
 
 
 async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
-    """Write a user's lines; start over if something is forgotten meanwhile, since that makes done turns pending."""
+    """Write a user's lines; start over if records are forgotten meanwhile, since done turns become pending."""
     start = await asyncio.to_thread(file.tell)
     for _ in range(MAX_WRITE_ATTEMPTS):
         counts: Counter[str] = Counter()
@@ -95,7 +95,7 @@ async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
 
 
 async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
-    """Return which of the ids wait for the stage of their kind."""
+    """Find which of the ids wait for the stage of their kind."""
     if kind not in STAGE_OF_KIND or not ids:
         return set()
     select = Select(user, ids=ids, pending=STAGE_OF_KIND[kind])
@@ -116,7 +116,7 @@ async def import_(
     store: Store, path: Path, *, user: str | None, strict: bool, progress: Progress | None, limits: Limits,
     redact: Redact | None = None,
 ) -> Mapping[str, int]:  # fmt: skip
-    """Import an export. ``strict``: check every line before the first is written; ``InputError`` names a broken one."""
+    """Import an export. ``strict``: validate all lines before writing; ``InputError`` names a broken one."""
     counts: Counter[str] = Counter()
     most = min(MAX_LINE_TURNS * limits.text, UNLIMITED_LINE_BYTES)
 
@@ -155,18 +155,18 @@ async def _write_all(
 
 
 class ImportWriter:
-    """Write lines in their order, consecutive ones of one user and kind together.
+    """Write lines in order, batching consecutive lines of one user and kind.
 
     Existing records that wait here but are done in the export become done only if the export contains all tombstones of
-    this store: a later ``forget`` may have made them pending again.
+    this store; otherwise a later ``forget`` may have made them pending again.
     """
 
     def __init__(self, store: Store, counts: Counter[str]) -> None:
         self._store, self._counts = store, counts
         self._user = self._kind = ""
         self._lines: list[ExportLine] = []
-        self._size = 0  # bytes of ``_lines``
-        self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # writes whose units are being made
+        self._size = 0  # bytes of the batched lines
+        self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # turns whose units are being computed
         # waiting here, done in the export
         self._done_before: dict[str, set[str]] = {kind: set() for kind in STAGE_OF_KIND}
         self._forgotten: set[str] = set()
@@ -224,7 +224,7 @@ class ImportWriter:
         self._counts["forgotten"] += len(ids)
 
     async def _write_blocks(self, written: list[ExportLine]) -> None:
-        """Append the versions after the stored one; leave a block alone whose stored version differs."""
+        """Append versions newer than the stored one; skip a block whose stored version differs."""
         here = {block.key: block for block in await self._store.blocks(self._user)}
         buried = frozenset(await self._store.tombstones(self._user))
         for line in written:
@@ -236,7 +236,7 @@ class ImportWriter:
                 self._counts["block"] += 1
 
     async def _write_memories(self, written: list[ExportLine]) -> None:
-        """Write the first version of new memories, then all later versions, also after an interrupted import."""
+        """Write the first version of new memories, then the later ones, also after an interrupted import."""
         here = (await self._store.fetch(self._user, [line.id for line in written])).records
         done = {line.id for line in written if line.done}
         first = tuple((*line.versions, line.record)[0] for line in written)
@@ -260,13 +260,13 @@ class ImportWriter:
             self._done_before[self._kind].add(id)
 
     async def _settle(self) -> None:
-        """Finish a user: records that are done in the export no longer wait for their stage."""
+        """Finish a user: mark records that are done in the export as done here."""
         done = [
             id
             for kind, ids in self._done_before.items()
             for id in await waiting(self._store, self._user, kind, frozenset(ids))
         ]
-        whole = not self._counts["broken"]  # a broken line may hold a memory of these records
+        whole = not self._counts["broken"]  # a broken line may be a memory derived from them
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
             for start in range(0, len(done), LINES_PER_WRITE):
                 await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + LINES_PER_WRITE])))

@@ -29,7 +29,7 @@ class ImportedMemory:
 
     ``source`` is the message it was derived from; without one its text becomes a statement. ``closed`` is when it
     ceased to hold, ``superseded_by`` the id of its successor. With a ``subject`` it is an insight.
-    ``role``: who said it.
+    ``role`` is the speaker's role.
     """
 
     id: str
@@ -66,7 +66,7 @@ class ImportedBlock:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """A skipped part of the source, counted by its ``reason``."""
+    """A skipped part of the source, counted by ``reason``."""
 
     reason: str
     number: int = 1

@@ -42,7 +42,7 @@ def _conversation(conversation: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _branch(nodes: Mapping[str, Any], last: Any) -> list[Mapping[str, Any]]:
-    """Return the nodes from the first message to the one shown last, or to the last node of the file."""
+    """Trace the branch from the first message to the one shown last, or to the last node of the file."""
     id = last if isinstance(last, str) and last in nodes else next(reversed(list(nodes)), None)
     branch: dict[str, Mapping[str, Any]] = {}
     while isinstance(id, str) and id in nodes and id not in branch:

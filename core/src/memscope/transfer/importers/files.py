@@ -1,7 +1,7 @@
-"""Read files of other systems: the JSON values of a file, or of the files in a zip, one at a time.
+"""Read files of other systems: stream the JSON values of a file, or of the files in a zip.
 
 ``MAX_JSON_VALUE_CHARS`` and ``MAX_VALUE_ITEMS`` bound a value, and so the memory; ``MAX_UNPACK_RATIO`` bounds a zip. A
-file may have any size. Damage raises ``InputError`` with the file and the place.
+file may have any size. Damaged files raise ``InputError`` with file and position.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from memscope.transfer import accessible
 MIB = 1024 * 1024
 CHUNK_BYTES = MIB
 MAX_JSON_VALUE_CHARS = 32 * MIB
-MAX_VALUE_ITEMS = 1_000_000  # numbers, strings, lists and objects in one value, up to 200 bytes of memory each
+MAX_VALUE_ITEMS = 1_000_000  # numbers, strings, lists and objects per value, up to 200 bytes of memory each
 MAX_UNPACK_RATIO = 100  # unpacked to packed bytes; conversations have 5 to 15
 MAX_UNPACKED_BYTES = 64 * MIB  # allowed at any ratio
 MAX_DIRECTORY_BYTES = 8 * MIB  # about 60,000 files in a zip
-MAX_TOKEN_CHARS = 16  # longest token other than a string, which a chunk may cut
+MAX_TOKEN_CHARS = 16  # longest token, strings aside, that may be split between chunks
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 EXPORT_AGAIN = "export or download it again"
 FILE_SIGNATURES = (
@@ -55,7 +55,7 @@ class Readable(Protocol):
 
 
 def path_of(source: Any) -> Path:
-    """Return a source as a path; ``InputError`` for anything else."""
+    """Convert a source to a path; ``InputError`` for anything else."""
     path = validation.path(source)
     try:
         return path.expanduser()
@@ -64,14 +64,14 @@ def path_of(source: Any) -> Path:
 
 
 def read_json(source: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values of a file, each with its place for messages; a list yields its items."""
+    """Yield the JSON values of a file, each with its position for error messages; a list yields its items."""
     path = path_of(source)
     with accessible(path), path.open("rb") as file:
         yield from values(file, repr(path.name))
 
 
 def unzipped(source: Any, begins: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a JSON file, or of those in a zip whose name starts with ``begins``."""
+    """Yield the values of a JSON file, or of the files in a zip whose names start with ``begins``."""
     path = path_of(source)
     with accessible(path), path.open("rb") as file:
         if not file.peek(2).startswith(b"PK"):
@@ -100,7 +100,7 @@ def word(value: Any) -> str:
 
 
 def values(file: Readable, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a stream with their places: JSON lines, one value, or the items of a list."""
+    """Yield the values of a stream with their positions: JSON lines, one value, or the items of a list."""
     text = _JsonText(file, name)
     if not text.peek():
         raise InputError(f"{name} is empty", hint=EXPORT_AGAIN)
@@ -133,8 +133,8 @@ class _JsonText:
         self._file, self._name = file, name
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self._text, self._at = "", 0
-        self._ahead, self._at_end = "", False  # text behind the buffer; whether the stream has ended
-        self._counted, self._line, self._line_start = 0, 1, 0  # a place in the buffer, its line, the line's start
+        self._ahead, self._at_end = "", False  # text read beyond the buffer; end of stream reached
+        self._counted, self._line, self._line_start = 0, 1, 0  # a buffer offset, its line number and line start
         raw = file.read(CHUNK_BYTES)
         self._refuse_other_kinds(raw)
         self._append(self._decoded(raw))
@@ -156,7 +156,7 @@ class _JsonText:
         self._at += 1
 
     def value(self, place: str) -> Any:
-        """Parse the value that starts here, reading more until it is complete."""
+        """Parse the value at the current position, reading more until it is complete."""
         self.peek()
         while True:
             try:
@@ -181,7 +181,7 @@ class _JsonText:
         return f"line {self._line} of {self._name}"
 
     def damaged(self, at: int | None = None, *, cut: bool) -> InputError:
-        """Return the error for the text at ``at``, by default here; ``cut``: the file ends there."""
+        """Build the error for the text at ``at``, by default the current position; ``cut``: the file ends there."""
         at = self._at if at is None else at
         line, start = self._position(at)
         if cut:
@@ -192,7 +192,7 @@ class _JsonText:
         return InputError(message, hint=f"mend it there, or {EXPORT_AGAIN}")
 
     def _move_behind(self, end: int) -> None:
-        """Move behind a value; shrink the buffer after a long one, so that the limits apply to the next value too."""
+        """Skip a parsed value; shrink the buffer after a long one, so that the limits apply to the next value too."""
         self._at, chunk_end = end, end + CHUNK_BYTES
         if len(self._text) > chunk_end + CHUNK_BYTES:
             self._text, self._ahead = self._text[:chunk_end], self._text[chunk_end:] + self._ahead
@@ -223,7 +223,7 @@ class _JsonText:
         self._counted = self._at
 
     def _position(self, at: int) -> tuple[int, int]:
-        """Return the line number of a place in the buffer, and the start of that line."""
+        """Find the line number of a buffer offset, and the start of that line."""
         lines = self._text.count("\n", self._counted, at)
         return self._line + lines, self._text.rfind("\n", self._counted, at) + 1 if lines else self._line_start
 
@@ -259,7 +259,7 @@ class _Archive(io.FileIO):
         return super().read(size) or b""
 
     def left(self) -> int:
-        """Return the number of bytes after the current position."""
+        """Count the bytes after the current position."""
         here = self.tell()
         end = self.seek(0, io.SEEK_END)
         self.seek(here)
@@ -299,7 +299,7 @@ class _Budget:
 
 
 class _Member:
-    """A member of an archive, stored or deflated: other methods unpack gigabytes from a few bytes at once."""
+    """A stored or deflated member; other compression methods can expand a few bytes to gigabytes at once."""
 
     def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: _Budget) -> None:
         if info.flag_bits & 1:

@@ -15,7 +15,7 @@ from memscope.errors import InputError
 from memscope.transfer.importers import ImportedBlock, ImportedMemory, ImportedTurn, Item, NotTaken, time_of
 from memscope.transfer.importers.files import EXPORT_AGAIN, mapping, read_json, sequence, word
 
-REPLY_TOOL = "send_message"  # tool for answers of agents of version 1
+REPLY_TOOL = "send_message"  # tool by which agents of version 1 answer
 IGNORED_SECTIONS = ("tools", "sources", "files", "groups", "mcp_servers", "tool_exec_environment_variables")
 AgentFile = Mapping[str, Any]
 
@@ -107,7 +107,7 @@ def _user_words(text: str) -> str:
 
 
 def _answers(message: AgentFile) -> Iterator[str]:
-    """Yield the messages sent by tool, or the text if there are no tool calls: otherwise the text is a thought."""
+    """Yield the messages sent by tool. Without tool calls yield the text, which is a thought otherwise."""
     calls = [mapping(mapping(call).get("function")) for call in sequence(message.get("tool_calls"))]
     if not calls:
         yield _words(message)

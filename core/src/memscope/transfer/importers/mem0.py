@@ -23,10 +23,10 @@ from memscope.transfer.importers.files import EXPORT_AGAIN, MIB, mapping, path_o
 SQLITE = b"SQLite format 3\0"
 HISTORY_QUERY = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'history' AND rootpage > 0"
 HISTORY_COLUMNS = "memory_id, old_memory, event, created_at, updated_at"
-MAX_TEXT_BYTES = 16 * MIB  # of one text in the history
-MAX_HISTORY_CHARS = 64 * MIB  # all earlier wordings together, since they are held in memory
-WORDING_CHARS = 100  # overhead of a wording beside its text
-History = dict[str, list[tuple[str, datetime]]]  # by memory: earlier wordings, each with the time it was replaced
+MAX_TEXT_BYTES = 16 * MIB  # per text in the history
+MAX_HISTORY_CHARS = 64 * MIB  # total of all earlier wordings, which are held in memory
+WORDING_CHARS = 100  # overhead per wording in memory, beside its text
+History = dict[str, list[tuple[str, datetime]]]  # by memory id: earlier wordings and when each was replaced
 
 
 def read(sources: Sequence[Any]) -> Iterator[Item]:
@@ -74,7 +74,7 @@ def _memory(result: Mapping[str, Any], earlier: History) -> Iterator[Item]:
 
 
 def _history(paths: Sequence[Path]) -> tuple[History, int]:
-    """Return the earlier wordings, oldest first, and the number of deleted memories."""
+    """Read the earlier wordings, oldest first, and count the deleted memories."""
     earlier: History = {}
     deleted = size = 0
     for path in paths:

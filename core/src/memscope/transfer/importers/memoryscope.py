@@ -62,7 +62,7 @@ def _item(document: Mapping[str, Any], node: Mapping[str, Any]) -> Item:
 
 
 def _happened(about: Mapping[str, Any]) -> Interval | None:
-    """Return the inferred year, month and day of an observation as an interval in UTC; -1 and words are unknown."""
+    """Build a UTC interval from the inferred year, month and day; -1 and unparsable words mean unknown."""
     year, month, day = (_number(about.get(f"event_{part}")) for part in ("year", "month", "day"))
     try:
         start = datetime(year, month or 1, day if month and day else 1, tzinfo=UTC)
@@ -109,7 +109,7 @@ def _documents(url: str) -> Iterator[Mapping[str, Any]]:
                 f"{root}/_search/scroll", {"scroll": SCROLL_KEEP_ALIVE, "scroll_id": page.get("_scroll_id")}, login
             )
     finally:
-        with suppress(MemscopeError):  # the server also ends the scroll by itself
+        with suppress(MemscopeError):  # otherwise the server expires the scroll itself
             _request(f"{root}/_search/scroll", {"scroll_id": page.get("_scroll_id")}, login, "DELETE")
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from memscope.services import MemoryOperations
 
 TURNS_PER_WRITE = 500
-ORIGIN = "import"  # origin of memories whose text is not that of their source
-MAX_COUNTED_REASONS = 100  # further reasons are counted together
+ORIGIN = "import"  # origin of memories whose text differs from their source
+MAX_COUNTED_REASONS = 100  # all other reasons are counted together
 ITEMS = (ImportedTurn, ImportedMemory, ImportedBlock, NotTaken)
 
 
@@ -52,7 +52,7 @@ class ItemWriter:
         return ImportReport(**counts, users=len(self._users), not_taken=dict(self._not_taken), dry_run=self._dry_run)
 
     def stored_so_far(self) -> int:
-        """Return the number of the source's records that are stored by now."""
+        """Count the source's records that are stored by now."""
         return sum(self._counts[part] for part in ("turns", "observations", "insights", "blocks", "known"))
 
     async def write(self, items: Iterable[Item]) -> None:
@@ -66,7 +66,7 @@ class ItemWriter:
                 await self._write_memories(where, batch)
 
     def _placed(self, items: Iterable[Item]) -> Iterator[tuple[type, Scope, Any]]:
-        """Yield items with their type and scope; refused ones are counted."""
+        """Yield items with their type and scope; count refused ones."""
         for item in items:
             if isinstance(item, NotTaken):
                 self._not_take(item.reason, item.number)
@@ -174,7 +174,7 @@ class ItemWriter:
             return None
 
     async def _build(self, where: Scope, item: ImportedMemory) -> tuple[TurnInsert, list[Observation | Insight]]:
-        """Build the source turn and the memory from it; the source of an insight is a statement of its text."""
+        """Build the source turn and its memories; an insight gets a statement of its text as its source."""
         limits, secret = self._services.limits, await self._runtime.secret()
         source = {"role": item.role, "content": item.text, "time": item.said, "session": item.session}
         source |= item.source or {}
@@ -206,7 +206,7 @@ class ItemWriter:
         return insert, [replace(observation, text=text, origin=origin)]
 
     def _key(self, id: str) -> str:
-        """Return the key of a memory's source: the memory's id, or a digest of an id that is too long."""
+        """Derive the key of a memory's source: the memory's id, or its digest if that is too long."""
         encoded = f"{self._name}:{_checked_id(id)}".encode()
         short = len(encoded) <= validation.MAX_IDENTIFIER_BYTES
         return encoded.decode() if short else f"{self._name}:{sha256(id.encode()).hexdigest()}"
@@ -234,7 +234,7 @@ async def import_items(
 ) -> ImportReport:  # fmt: skip
     """Read items in a thread, batch by batch, and write those that do not exist yet.
 
-    Items before an error are written, and the error says so: repeating the import continues after them.
+    Items before an error are written, as the error says; repeating the import continues after them.
     """
     writer, done = ItemWriter(runtime, name, user, dry_run=dry_run), 0
     try:
