@@ -233,7 +233,7 @@ async def test_a_write_whose_caller_is_gone_ends_with_the_store(stubbed: Make, m
     begun, complaints = asyncio.Event(), list[Any]()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))
-    monkeypatch.setattr(client, "CLOSING_S", 0.05)
+    monkeypatch.setattr(client, "MAX_CLOSE_WAIT_S", 0.05)
 
     def script(method: str, path: str, body: bytes) -> Answer:
         loop.call_soon_threadsafe(begun.set)

@@ -90,7 +90,7 @@ async def test_where_no_refresh_comes_one_is_made(
     monkeypatch.setattr(session, "PATIENT_S", 0.1)
     async with opened(place) as store:
         await refresh_every(store, "-1")
-        await store.append("alice", inserts(*(f"k{n}" for n in range(session.MOST_FRESH))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(session.MAX_UNREFRESHED_IDS))))
         await texts(store, "Berlin")
         assert store.cluster.refreshes == 0
         await store.append("alice", [TurnInsert(turn("last", "zebras"))])
@@ -341,7 +341,7 @@ def test_what_was_written_in_a_loop_that_ended_is_waited_for_in_another() -> Non
 def test_ids_that_nobody_waits_for_go_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     unrefreshed = UnrefreshedIds()
     unrefreshed.note("alice", ["a"])
-    later = time.monotonic() + session.KEPT_S + 1
+    later = time.monotonic() + session.MAX_ID_AGE_S + 1
     monkeypatch.setattr(session.time, "monotonic", lambda: later)
     unrefreshed.note("bob", ["b"])
     assert unrefreshed.users() == ["bob"]

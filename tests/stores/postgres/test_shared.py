@@ -114,8 +114,8 @@ async def test_work_can_be_claimed_at_once_by_a_process_whose_idea_of_the_server
 
 async def test_writes_of_one_user_that_come_together_share_transactions(place: PostgresOptions) -> None:
     store, calls, all_wait = PostgresStore(place), list[int](), threading.Event()
-    together, take = store._engine._together, store._engine._take
-    store._engine._together = lambda group: (calls.append(len(group)), together(group))[1]  # type: ignore[method-assign]
+    together, take = store._engine._run_group, store._engine._take
+    store._engine._run_group = lambda group: (calls.append(len(group)), together(group))[1]  # type: ignore[method-assign]
     store._engine._take = lambda: (all_wait.wait(60), take())[1]  # type: ignore[method-assign]
     adding = asyncio.gather(*(store.append("alice", inserts(f"k{n}")) for n in range(100)))
     while len(store._engine._waiting) < 100:

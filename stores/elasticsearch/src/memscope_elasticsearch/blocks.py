@@ -39,7 +39,7 @@ async def read(session: Session, user: str, *, versions: bool = False) -> list[B
 
 async def put(session: Session, user: str, versions: Sequence[Block]) -> None:
     sources = {source for block in versions for source in block.sources}
-    buried = await _buried(session, user, sources)
+    buried = await _forgotten(session, user, sources)
 
     def step(stored: list[Block]) -> list[Block]:
         present = {block.key: block.version for block in block_rules.current(stored)}
@@ -47,12 +47,12 @@ async def put(session: Session, user: str, versions: Sequence[Block]) -> None:
         return [*stored, *versions]
 
     await _change(session, user, step)
-    if gone := await _buried(session, user, sources):  # forgotten meanwhile, perhaps without seeing this write
+    if gone := await _forgotten(session, user, sources):  # forgotten meanwhile, perhaps without seeing this write
         await remove(session, Select(user, ids=frozenset(gone)), sorted(gone))
         raise Conflict("a source of this edit was forgotten meanwhile", hint="the lines from it were removed")
 
 
-async def _buried(session: Session, user: str, ids: Set[str]) -> set[str]:
+async def _forgotten(session: Session, user: str, ids: Set[str]) -> set[str]:
     return {id for id, kind in (await session.taken(user, ids)).items() if kind == GONE} if ids else set()
 
 

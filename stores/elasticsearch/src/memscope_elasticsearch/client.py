@@ -31,8 +31,8 @@ PAGE_FILTER_PATH = "hits.hits._source,hits.hits.sort"  # fields of an answer wit
 FIRST_RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
-LEAST_S = 0.05  # minimum timeout of a request, even at the end of a deadline
-CLOSING_S = 2.0  # how long closing waits for writes whose callers gave up
+MIN_REQUEST_TIMEOUT_S = 0.05  # minimum timeout of a request, even at the end of a deadline
+MAX_CLOSE_WAIT_S = 2.0  # how long closing waits for writes whose callers gave up
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
 _until: ContextVar[float | None] = ContextVar("memscope_elasticsearch_until", default=None)
 
@@ -95,7 +95,7 @@ class Local:
         if self.committer is not None:
             await self.committer.drain()
         if self.writes:
-            await asyncio.wait(self.writes, timeout=CLOSING_S)
+            await asyncio.wait(self.writes, timeout=MAX_CLOSE_WAIT_S)
         left = [task for task in (self.watch, *self.writes) if task is not None]
         for task in left:
             task.cancel()
@@ -163,7 +163,7 @@ class Cluster:
     async def _send(self, method: str, path: str, body: Any, params: Body, timeout_s: float | None = None) -> Body:
         self.requests += 1
         left = self.until() - asyncio.get_running_loop().time()
-        seconds = max(LEAST_S, min(self.options.request_s, left)) if timeout_s is None else timeout_s
+        seconds = max(MIN_REQUEST_TIMEOUT_S, min(self.options.request_s, left)) if timeout_s is None else timeout_s
         headers = {"accept": "application/json"}
         if body is not None:
             headers["content-type"] = "application/x-ndjson" if isinstance(body, list) else "application/json"

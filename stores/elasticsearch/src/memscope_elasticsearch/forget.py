@@ -36,10 +36,10 @@ from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
 PENDING = "deleted documents stay in their segments until these are merged; run 'memscope compact'"
 MERGE_S = 3600.0  # timeout of one merge
-MERGES, MERGE_PAUSE_S = 60, 0.7
+MAX_MERGES, MERGE_PAUSE_S = 60, 0.7
 RECORDS_PER_INTENT = 5000
 NO_CHANGES: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": None}
-BLANKS_S = 600  # minimum age for deletion: no late request can refer to such a blank
+MIN_BLANK_AGE_S = 600  # minimum age for deletion: no late request can refer to such a blank
 
 
 async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) -> ForgetReport:
@@ -138,13 +138,13 @@ def _stop_work(state: UserState, intent: WriteIntent) -> None:
     numbers = {number for _, _, number in intent.about["gone"]}
     for batch in state.batches:
         if batch.stage == "embed":
-            _let_go(batch, numbers)
+            _drop_units(batch, numbers)
         else:
             batch.token, batch.until, batch.plan = "", 0, None
     state.batches = [batch for batch in state.batches if batch.items and gone.isdisjoint(batch.items)]
 
 
-def _let_go(batch: Batch, numbers: Set[int]) -> None:
+def _drop_units(batch: Batch, numbers: Set[int]) -> None:
     """Remove the units of these records from a batch of stage embed; its lease stays."""
     pairs = zip(batch.items, batch.units, strict=True)
     remaining = [(item, unit) for item, unit in pairs if int(item) >> PART_BITS not in numbers]
@@ -219,7 +219,7 @@ async def add_tombstones(
 async def compact(session: Session) -> ForgetReport:
     """Delete old blanks and merge deleted documents away."""
     await session.refresh()
-    before = session.now() - BLANKS_S * 1_000_000
+    before = session.now() - MIN_BLANK_AGE_S * 1_000_000
     clauses = [{"term": {"kind": BLANK}}, {"range": {"at": {"lte": before}}}]
     body = {"size": 1000, "query": {"bool": {"filter": clauses}}, "_source": ["scope"], "track_total_hits": False}
     while (
@@ -231,7 +231,7 @@ async def compact(session: Session) -> ForgetReport:
         await session.cluster.bulk(sweep)
         await session.refresh()
     deleted = 0
-    for _ in range(MERGES):  # a recent delete can be merged away only once all copies of the shard have it
+    for _ in range(MAX_MERGES):  # a recent delete can be merged away only once all copies of the shard have it
         deleted = sum([await _merged(session, index) for index in (session.names.memory, session.names.work)])
         if not deleted:
             return ForgetReport(physical="wiped")

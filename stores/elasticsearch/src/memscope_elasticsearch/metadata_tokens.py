@@ -18,7 +18,7 @@ from memscope.records import Json, Record, Turn
 from memscope.records.filters import ABOUT_FIELD, AND, EXISTS, IN, KEYWORD_FIELD, NOT, NOT_IN, OR
 from memscope_elasticsearch.client import Body
 
-TEXT = 64  # leading characters of a text that range queries compare
+MAX_ORDERED_CHARS = 64  # leading characters of a text that range queries compare
 STATEMENT = "statement"  # the only token of a statement; no filter matches it
 EXACT_INTEGERS = 2**53  # integers below it are exact as doubles
 _NUMBER, _STRING = "n", "s"
@@ -71,7 +71,7 @@ def _order(value: Json) -> str | None:
     if isinstance(value, int | float):
         return _NUMBER + _sortable(value)
     # keywords sort by UTF-8 bytes, which equals the order of code points
-    return _STRING + value[:TEXT] if isinstance(value, str) else None
+    return _STRING + value[:MAX_ORDERED_CHARS] if isinstance(value, str) else None
 
 
 def _sortable(value: int | float) -> str:
@@ -158,7 +158,7 @@ def _range(key: str, operator: str, value: Json, *, loose: bool) -> Body:
     if value != value:  # NaN compares with nothing
         return _NOTHING
     order = _order(value) or ""
-    whole = len(value) < TEXT if isinstance(value, str) else abs(value) < EXACT_INTEGERS
+    whole = len(value) < MAX_ORDERED_CHARS if isinstance(value, str) else abs(value) < EXACT_INTEGERS
     equal = "e" * (operator in ("$gte", "$lte") if whole else loose)
     kind, bound = f"{_digest(key)}:{order[:1]}", f"{_digest(key)}:{order}"
     if operator in ("$gt", "$gte"):

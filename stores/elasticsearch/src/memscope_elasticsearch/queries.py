@@ -17,25 +17,19 @@ from memscope_elasticsearch.term_frequencies import HEADER_PREFIX
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
-TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = (
-    110,
-    40,
-    60,
-    80,
-    40,
-    25,
-)  # hits per channel; TEXT_HITS excludes the user's own turns
+# Hits per channel; TEXT_HITS excludes the user's own turns.
+TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = 110, 40, 60, 80, 40, 25
 USUAL_K = 10  # default number of hits; list questions want more
 LATEST_OF_EQUALS: list[Any] = ["_score", {"time": "desc"}, {"seq": "desc"}]  # tie-breaking as in local stores
 NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units fetched with neighbours; of these, with two on each side
 MAX_ANSWER_BYTES = 350_000  # both answers together
-ENVELOPE, UNIT = 200, 250  # bytes: a hit without its record, a neighbour without its record
-BESIDE = 0.5  # share of the remaining bytes for records of neighbours
-SHORT_QUERY_HITS, SHORT_QUERY_SHARE = 1200, 4
+HIT_OVERHEAD_BYTES, NEIGHBOUR_BYTES = 200, 250  # bytes: a hit without its record, a neighbour without its record
+NEIGHBOUR_SHARE = 0.5  # share of the remaining bytes for records of neighbours
+SHORT_RECORD_BYTES, RECORD_SHARE_DIVISOR = 1200, 4  # a record takes at most a quarter of the free bytes
 BEST = 36  # records in the answer, plus 3 per hit wanted; list questions take all that fit
 DURABLE_TOPIC_WEIGHT = 0.2  # bonus of a durable statement on a shared topic
-FAINT = 0.1  # minimum cosine of built-in vectors; below it is noise
-REQUIRED, OF_RECORD = 20, 20  # hits with all required terms; units per hit
+MIN_UNLISTED_COSINE = 0.1  # minimum cosine of built-in vectors; below it is noise
+MAX_REQUIRED_HITS, MAX_UNITS_PER_HIT = 20, 20  # hits with all required terms; units per hit
 MATCH_SCORE = 100.0  # exceeds the sum of all named clauses
 NEIGHBOUR_DISTANCES, NEXT_DISTANCES = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter reports frequencies without changing the order
@@ -151,10 +145,10 @@ def required(
     every = {"constant_score": {"filter": {"match_all": {}}, "boost": MATCH_SCORE}}
     matching = {"bool": {"filter": filters, "must": every, "should": _words(query)}}
     mine = {"term": {"scope": scope_hash(query.scope.user)}}
-    units = {"name": "units", "size": OF_RECORD, "_source": sorted({*_UNIT, *_RECORD})}
+    units = {"name": "units", "size": MAX_UNITS_PER_HIT, "_source": sorted({*_UNIT, *_RECORD})}
     searches: dict[str, Body] = {
         "required": {
-            "size": REQUIRED,
+            "size": MAX_REQUIRED_HITS,
             "_source": False,
             "track_total_hits": False,
             "min_score": MATCH_SCORE,  # drops units that only match a named clause
@@ -162,11 +156,11 @@ def required(
             "collapse": {"field": "target", "inner_hits": units},
         }
     }
-    shared: Body = {"size": 2 * REQUIRED, "_source": _UNIT, "track_total_hits": False}
+    shared: Body = {"size": 2 * MAX_REQUIRED_HITS, "_source": _UNIT, "track_total_hits": False}
     if query.meaning is not None:
-        searches["meaning"] = {**shared, "knn": _in_meaning(query, vector, 2 * REQUIRED, filters)}
+        searches["meaning"] = {**shared, "knn": _in_meaning(query, vector, 2 * MAX_REQUIRED_HITS, filters)}
     if vector is not None:
-        searches["vector"] = {**shared, "knn": _nearest(vector, 2 * REQUIRED, filters)}
+        searches["vector"] = {**shared, "knn": _nearest(vector, 2 * MAX_REQUIRED_HITS, filters)}
     return searches
 
 
@@ -269,7 +263,7 @@ def _credited(pool: CandidateSet) -> list[str]:
 
 
 def _short(wanted: Wanted) -> Body:
-    return {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT_QUERY_HITS}}}]}}
+    return {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT_RECORD_BYTES}}}]}}
 
 
 def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -> tuple[Body, Body]:
@@ -318,16 +312,17 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     One record may take at most a quarter of the bytes, so that it does not crowd out the others.
     """
     k = pool.search.k
-    room = MAX_ANSWER_BYTES - pool.characters - NEIGHBOURS_OF * len(NEIGHBOUR_DISTANCES) * UNIT
-    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pool.units.values()}
-    short = [unit.size + ENVELOPE for unit in pool.units.values() if unit.size <= SHORT_QUERY_HITS]
+    room = MAX_ANSWER_BYTES - pool.characters - NEIGHBOURS_OF * len(NEIGHBOUR_DISTANCES) * NEIGHBOUR_BYTES
+    hits = {unit.place for unit in pool.units.values()}
+    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * NEIGHBOUR_SHARE) - hits
+    short = [unit.size + HIT_OVERHEAD_BYTES for unit in pool.units.values() if unit.size <= SHORT_RECORD_BYTES]
     room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
     whole = True
     end = BEST + 3 * k if k <= USUAL_K else len(front)
     for unit in [*front[:k], *_without_turn(pool)[:k], *front[k:end]]:
-        cost = unit.size + ENVELOPE
-        if unit.target not in record_ids and cost < room / SHORT_QUERY_SHARE:
+        cost = unit.size + HIT_OVERHEAD_BYTES
+        if unit.target not in record_ids and cost < room / RECORD_SHARE_DIVISOR:
             record_ids[unit.target] = None
             room -= cost
         whole = whole and unit.target in record_ids
@@ -343,7 +338,7 @@ def _without_turn(pool: CandidateSet) -> list[FoundUnit]:
 
 def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
     """List the places of neighbours whose records fit into ``room`` bytes."""
-    typical = min(SHORT_QUERY_HITS, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
+    typical = min(SHORT_RECORD_BYTES, sum(unit.size for unit in front) / max(1, len(front))) + HIT_OVERHEAD_BYTES
     places: set[int] = set()
     for unit in front:
         beside = _around(unit, NEIGHBOUR_DISTANCES)
@@ -355,7 +350,7 @@ def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
 
 def records(scope: str, wanted: Wanted) -> Body:
     """Build the search for the records wanted by id, and for memories based on wanted records."""
-    resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT_QUERY_HITS}}}]
+    resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT_RECORD_BYTES}}}]
     turns = {"term": {"kind": "turn"}}
     should: list[Body] = [{"terms": {name: wanted.record_ids}} for name in ("rid", "sources")]
     should.append({"bool": {"filter": resting, "must_not": turns}})
@@ -377,7 +372,7 @@ def missing_meanings(pool: CandidateSet, vector: Body | None, wanted: Wanted) ->
     count = max(1, len(seqs) + len(wanted.places) + len(attributed))
     knn = _in_meaning(pool.search, vector, count, [{"bool": {"should": which, "minimum_should_match": 1}}])
     if pool.search.k <= USUAL_K:  # lists need the faint cosines to rank their tail
-        knn["similarity"] = FAINT
+        knn["similarity"] = MIN_UNLISTED_COSINE
     return _scores(pool, knn)
 
 

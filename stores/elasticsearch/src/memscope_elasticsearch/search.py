@@ -49,7 +49,7 @@ _PATHS = ",".join(
 VECTOR_CHANNELS = ("vector", "meaning")
 SCORED = ("vector", "meaning", "cosines", "meanings")
 SourceFields = Mapping[str, Mapping[str, Any]]
-MOST_LISTED = 10_000  # ids in one query
+MAX_LISTED_IDS = 10_000  # ids in one query
 
 
 async def search(session: Session, query: Search) -> Candidates:
@@ -145,7 +145,7 @@ async def _fitting(session: Session, query: Search) -> tuple[list[Body], frozens
     if not query.required and metadata_tokens.is_exact(query.filter):
         return metadata_tokens.query(query.filter), None
     listed = [key.id for key in await reading.keys(session, Select(query.scope.user, filter=query.filter))]
-    if len(listed) > MOST_LISTED:
+    if len(listed) > MAX_LISTED_IDS:
         return metadata_tokens.query(query.filter), frozenset(listed)
     return [{"terms": {"rid": sorted(listed)}}], frozenset(listed)
 
@@ -211,7 +211,7 @@ def _of_whole(units: Sequence[Sequence[Mapping[str, Any]]], fresh: SourceFields,
     sources = [hit["_source"] for hits in units for hit in hits]
     here = {source["rid"] for source in sources if source["part"] == 0}
     partial = {source["target"] for source in sources if source["rid"] not in here}
-    partial |= {hits[0]["_source"]["target"] for hits in units if len(hits) == queries.OF_RECORD}
+    partial |= {hits[0]["_source"]["target"] for hits in units if len(hits) == queries.MAX_UNITS_PER_HIT}
     return _lazy_records(sources, fresh, scope, partial)
 
 

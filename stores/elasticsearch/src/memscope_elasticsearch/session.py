@@ -26,10 +26,10 @@ from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, Stored, docu
 from memscope_elasticsearch.mapping import IndexNames
 
 HITS_PER_PAGE = 500
-MOST_FRESH = 500  # unrefreshed ids per user that are read directly; more force a refresh
-KEPT_S = 300.0  # age at which ids of ended event loops are dropped
+MAX_UNREFRESHED_IDS = 500  # unrefreshed ids per user that are read directly; more force a refresh
+MAX_ID_AGE_S = 300.0  # age at which ids of ended event loops are dropped
 REFRESH_RETRY_S = 1.0
-PATIENT_S, LONGEST_S = 5.0, 30.0  # wait before forcing a refresh, with and without a waiting caller
+CALLER_REFRESH_WAIT_S, REFRESH_WAIT_S = 5.0, 30.0  # wait before forcing a refresh, with and without a waiting caller
 MARK = "mark"
 log = logging.getLogger("memscope")
 
@@ -49,9 +49,9 @@ class UnrefreshedIds:
         now = time.monotonic()
         with _lock:
             self._written.setdefault(user, {}).update(dict.fromkeys(ids, now))
-        if now > self._swept + KEPT_S:
+        if now > self._swept + MAX_ID_AGE_S:
             self._swept = now
-            self.drop(now - KEPT_S, self.users())
+            self.drop(now - MAX_ID_AGE_S, self.users())
 
     def of(self, user: str) -> list[str]:
         """Return a user's ids. Call it before starting a search, which sees ids dropped earlier."""
@@ -134,7 +134,7 @@ class Session:
         while self._wrote > self._settled:
             begun = time.monotonic()
             try:
-                await self._refreshed(await self._routings(), LONGEST_S)
+                await self._refreshed(await self._routings(), REFRESH_WAIT_S)
             except ClosedError:
                 return
             except Exception as error:  # keep waiting after any error: no other task does
@@ -173,13 +173,13 @@ class Session:
     async def searchable(self, user: str) -> None:
         """Wait until searches find the writes of all processes for a user."""
         begun = time.monotonic()
-        await self._refreshed([scope_hash(user)], PATIENT_S)
+        await self._refreshed([scope_hash(user)], CALLER_REFRESH_WAIT_S)
         self.unrefreshed.drop(begun, [user])
 
     async def fresh(self, user: str) -> list[str]:
         """Return ids to read directly beside a search. Call it before starting the search."""
         ids = self.unrefreshed.of(user)
-        if len(ids) > MOST_FRESH:
+        if len(ids) > MAX_UNREFRESHED_IDS:
             await self.refresh()
             ids = self.unrefreshed.of(user)
         if ids:

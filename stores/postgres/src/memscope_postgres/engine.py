@@ -39,12 +39,12 @@ from memscope_postgres.transaction import Exclusive, PostgresTransaction
 T = TypeVar("T")
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors are raised; do not print them as well
 Task: TypeAlias = Callable[[PostgresTransaction], Any]
-MAX_WAITING = 8192  # queued writes; more are refused
+MAX_QUEUED_WRITES = 8192  # queued writes; more are refused
 MAX_GROUP = 256  # writes in one transaction
-MAX_SHARING = 2  # concurrent transactions for several users: one computes, one syncs
-HELD = object()  # result of a write that was left out because another process has locked its user
-MAX_PREPARED = 300  # prepared statements per connection
-RETRIES = 10  # after a serialization failure or deadlock
+MAX_SHARED = 2  # concurrent transactions for several users: one computes, one syncs
+USER_LOCKED = object()  # result of a write that was left out because another process has locked its user
+MAX_PREPARED_STATEMENTS = 300  # prepared statements per connection
+MAX_RETRIES = 10  # after a serialization failure or deadlock
 NETWORK_SETTINGS = {  # of libpq; the last four detect a connection that the network dropped silently
     "connect_timeout": "5",
     "application_name": "memscope",
@@ -123,8 +123,8 @@ class TransactionRunner:
             raise ClosedError("the store is closed")
         request = QueuedWrite(user, task, asked, asyncio.get_running_loop().create_future())
         with self._lock:
-            if len(self._waiting) >= MAX_WAITING:
-                raise StoreBusy(f"{MAX_WAITING} writes are waiting", hint="add more in one call", retry_after=0.5)
+            if len(self._waiting) >= MAX_QUEUED_WRITES:
+                raise StoreBusy(f"{MAX_QUEUED_WRITES} writes are waiting", hint="add more in one call", retry_after=0.5)
             self._waiting.append(request)
             self._start_thread(request)
         result: T = await request.future
@@ -138,7 +138,7 @@ class TransactionRunner:
     # ---- writes in a thread
 
     def _start_thread(self, request: QueuedWrite) -> None:
-        is_taken = request.user in self._busy or (request.shares and self._sharing == MAX_SHARING)
+        is_taken = request.user in self._busy or (request.shares and self._sharing == MAX_SHARED)
         if self._serving < self.options.connections and not is_taken:
             self._serving += 1
             self._threads.submit(self._serve)
@@ -147,11 +147,11 @@ class TransactionRunner:
         """Run queued writes until none is left that this thread may take."""
         while group := self._take():
             try:
-                self._together(group)
+                self._run_group(group)
             except BaseException as error:
                 for request in group:
                     request.error = request.error or error
-            _answer(self._done(group))
+            _answer(self._release(group))
 
     def _take(self) -> list[QueuedWrite]:
         """Take the next writes of one user without a running write, or appends of several such users."""
@@ -172,29 +172,29 @@ class TransactionRunner:
 
     def _fits(self, request: QueuedWrite, group: Sequence[QueuedWrite]) -> bool:
         if not group:
-            return not request.shares or self._sharing < MAX_SHARING
+            return not request.shares or self._sharing < MAX_SHARED
         return request.shares if group[0].shares else request.user == group[0].user
 
-    def _done(self, group: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """Release the users, queue the ``HELD`` writes again to run alone, and return the finished ones."""
+    def _release(self, group: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """Release the users, queue the ``USER_LOCKED`` writes again to run alone, and return the finished ones."""
         with self._lock:
             self._busy -= {request.user for request in group}
             self._sharing -= group[0].shares
-            held = [request for request in group if request.result is HELD]
+            held = [request for request in group if request.result is USER_LOCKED]
             for request in held:
                 request.asked, request.result = (), None
                 self._waiting.append(request)
                 self._start_thread(request)
         return [request for request in group if request not in held]
 
-    def _together(self, group: Sequence[QueuedWrite]) -> None:
+    def _run_group(self, group: Sequence[QueuedWrite]) -> None:
         """Run the group in one transaction; if that fails, each write in its own."""
         asked: dict[str, list[str]] = {}
         for request in group if group[0].shares else ():
             asked.setdefault(request.user, []).extend(request.asked)
 
         def task(tx: PostgresTransaction) -> list[Any]:
-            return [one.task(tx) if not asked or tx.is_free(one.user) else HELD for one in group]
+            return [one.task(tx) if not asked or tx.is_free(one.user) else USER_LOCKED for one in group]
 
         try:
             results = self._attempt(lambda db: self._alone(db, task, asked))
@@ -221,7 +221,7 @@ class TransactionRunner:
     # ---- connections
 
     def _attempt(self, task: Callable[[Database], T]) -> T:
-        """Run the task; retry lost connections until the deadline, serialization failures up to ``RETRIES`` times."""
+        """Run the task; retry lost connections until the deadline, and serialization failures ``MAX_RETRIES`` times."""
         deadline, pause, retries = time.monotonic() + self.options.deadline_s, RECONNECT_PAUSE_S, 0
         unknown: CommitUnknown | None = None
         while True:
@@ -237,7 +237,7 @@ class TransactionRunner:
                 unknown = error
                 self._drop_free()
             except BaseException as error:
-                if isinstance(error, psycopg.Error) and error.sqlstate in RETRIED_CODES and retries < RETRIES:
+                if isinstance(error, psycopg.Error) and error.sqlstate in RETRIED_CODES and retries < MAX_RETRIES:
                     retries += 1
                     continue
                 if not is_lost(error, db) or time.monotonic() > deadline:
@@ -303,7 +303,7 @@ class TransactionRunner:
         db.max_wait_s = 2 * self.options.statement_timeout_s + 1  # a message may contain several statements
         db.adapters.register_dumper(Array, ArrayDumper)
         db.adapters.register_dumper(int, Int8Dumper)  # one integer type, so that one prepared statement fits
-        db.prepare_threshold, db.prepared_max = None, MAX_PREPARED
+        db.prepare_threshold, db.prepared_max = None, MAX_PREPARED_STATEMENTS
         asked = datetime.now(UTC)
         row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()
         assert row is not None
