@@ -93,6 +93,17 @@ def weekday_of_step(now: Now, step: int, unit: str, number: int) -> Period | Non
     return stepped_weekday(now, step, number) if unit == "week" else None
 
 
+def week_on(now: Now, unit: str, number: int) -> Period | None:
+    """A week on Thursday: a week after the coming one."""
+    return counted_weekday(now, 1, 2, number) if unit == "week" else None
+
+
+def seasons_ago(now: Now, count: int, season: Period) -> Period | None:
+    """Two summers ago: of the year before the last."""
+    span = season.find(now.local.year - count)
+    return fixed(span) if span else None
+
+
 def stepped_period(now: Now, step: int, period: Period) -> Period | None:
     """Last May is the last one that is over, next May the next to begin, this May the one of this year."""
     if period.cycle != "year":
