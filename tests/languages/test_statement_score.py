@@ -60,6 +60,8 @@ def test_a_question_tells_nothing() -> None:
         ("周二我不行，要去食物银行值班", "等修水管的，迟迟不来"),
         ("高的地方我不敢上，从小就怕", "今早公交挤死了"),
         ("我继父在长沙开修车铺", "打印机卡了两次纸"),
+        ("毕业后就留在兰州了", "骑手把我的餐送到隔壁，居然也没人吃"),
+        ("合肥那套房子贷款还清了", "这碗面像在嚼橡皮筋，我决定认输"),
     ],
 )
 def test_a_chinese_sentence_goes_by_its_signs(lasts: str, passes: str) -> None:

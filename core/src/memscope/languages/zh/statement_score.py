@@ -16,6 +16,7 @@ from memscope.imports import pattern
 from memscope.languages.durable_facts import weight_of
 from memscope.languages.statement_direction import statement_direction
 from memscope.languages.word_lists import read_lists
+from memscope.languages.zh.name_lists import lexicon
 from memscope.text.topics import LIFE_TOPICS, topic_bits
 from memscope.text.topics import names as topic_names
 from memscope.text.vectors import along, tokens_of_run
@@ -24,8 +25,8 @@ from memscope.text.vectors import along, tokens_of_run
 # gave nearly the same weights.
 WEIGHTS: Mapping[str, float] = {
     "me": 1.13, "they": 0.81, "work": 0.52, "health": 0.66, "plan": 0.75, "duration": 0.49, "have": -0.59, "not": -0.33,
-    "told": -0.57, "opinion": -0.9, "moment": -0.53, "others": -0.93, "asks": -1.04, "opens_this": -0.68,
-    "opens_request": -0.56,
+    "told": -0.57, "opinion": -0.9, "moment": -0.53, "others": -1.1, "asks": -1.04, "opens_this": -0.68,
+    "opens_request": -0.56, "place": 1.2, "home": 0.6, "habit": 0.4, "wit": -0.9,
 }  # fmt: skip
 BIAS, KIND_SHARE = -1.07, 0.6
 MEANING_SHARE = 0.5  # factor on the vector's log odds, which were fitted on English sentences
@@ -70,7 +71,9 @@ def _signs() -> tuple[Mapping[str, tuple[int, Sequence[tuple[str, int]]]], Mappi
     anywhere: dict[str, dict[str, int]] = {}
     opening: dict[str, int] = {}
     bits = {sign: 1 << at for at, sign in enumerate(WEIGHTS)}
-    for sign, words in read_lists(Path(__file__).parent / "data" / "statement_signs.txt").items():
+    lists = read_lists(Path(__file__).parent / "data" / "statement_signs.txt")
+    places = [name for name, kind in lexicon().known.items() if kind == "place" and len(name) > 1]
+    for sign, words in (*lists.items(), ("place", places)):
         for word in words:
             table = opening if sign.startswith("opens_") else anywhere.setdefault(word[0], {})
             table[word] = table.get(word, 0) | bits[sign]
