@@ -46,11 +46,14 @@ def test_what_will_not_do_is_no_wish_for_lines_of_an_answer():
         ("Who is my apprentice?", "That would be Bilal.", "How old is he?", "nineteen"),
         ("Where does Zosia study?", "In Leeds.", "and which subject?", "marine biology"),
         ("What's the gecko called?", "Pickle.", "who does it belong to?", "left me Pickle"),
+        ("我徒弟叫什么？", "叫苗庆丰。", "他多大了？", "十九"),
+        ("我外甥在哪儿念书？", "在兰州。", "那学的什么专业", "兽医"),
     ],
 )
 def test_a_question_that_refers_back_is_about_what_was_spoken_of_before(asked, answered, query, wanted):
     facts = ["I took on an apprentice, Bilal, nineteen, ears like a bat", "the kids left me Pickle, a leopard gecko",
-             "Zosia is in Leeds for marine biology"]  # fmt: skip
+             "Zosia is in Leeds for marine biology", "苗庆丰十九，耳朵灵得很",
+             "外甥在兰州念兽医，年底回来"]  # fmt: skip
     with MemoryScope(":memory:", settings={}) as memory:
         said = [*remarks(query)[:40], *facts, *remarks(query)[40:80]]
         memory.add_turns([{"role": "user", "content": text} for text in said], user="alice", session="s")
@@ -58,6 +61,15 @@ def test_a_question_that_refers_back_is_about_what_was_spoken_of_before(asked, a
         memory.add_turns([{"role": "user", "content": asked}, {"role": "assistant", "content": answered}], user="alice")
         lines = memory.context(query, user="alice").splitlines()
         assert any(wanted in line for line in lines) and len(lines) <= 10
+
+
+def test_the_exchange_that_a_question_refers_back_to_is_not_shown_again():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "Bilal is nineteen."}], user="alice", session="s")
+        memory.add_turns([{"role": "user", "content": "Who is my apprentice?"}], user="alice")
+        memory.add_turns([{"role": "assistant", "content": "Your apprentice is Bilal."}], user="alice")
+        shown = memory.context("How old is he?", user="alice")
+    assert "nineteen" in shown and "apprentice" not in shown
 
 
 def test_a_question_that_names_whom_it_is_about_does_not_refer_back():

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from memscope import languages
 from memscope.languages.names import names
+from memscope.languages.statements import asks
 from memscope.pipeline import altered
 from memscope.records import Interval, Select, Turn
 from memscope.retrieval.query import Query
@@ -27,34 +28,41 @@ MAX_TURN_CHARS = 300  # read of each turn
 
 
 async def follow_up(query: Query, ctx: Services) -> Query:
-    """Add the names and things of the preceding exchange to the query's text, if there are any."""
+    """Add the names and things of the preceding exchange to the query's text, if there are any.
+
+    The question and the answer of that exchange are left out: they have all of its words and answer nothing new.
+    """
     if any(one.weight for one in names(query.text)):
         return query
-    meant = " ".join(await _spoken_of(query, ctx))
-    if not meant:
+    spoken_of, exchange = await _spoken_of(query, ctx)
+    if not spoken_of:
         return query
-    end = len(query.text.rstrip("?？!. "))  # both texts have this length
+    meant, end = " ".join(spoken_of), len(query.text.rstrip("?？!. "))  # both texts have this length
     text, written = (f"{one[:end]} {meant}{one[end:]}" for one in (query.text, query.written))
-    return altered(query, text=text, written=written)
+    return altered(query, text=text, written=written, exclude=query.exclude.union(exchange))
 
 
-async def _spoken_of(query: Query, ctx: Services) -> dict[str, None]:
-    """Collect what the newest turns mention, back to the last user turn that mentions anything."""
+async def _spoken_of(query: Query, ctx: Services) -> tuple[dict[str, None], list[str]]:
+    """Collect what the newest turns mention, back to the last user turn that mentions anything, and the keys of those
+    turns that only ask or answer.
+    """
     period = Interval(query.now - MAX_PAUSE, query.now + MAX_CLOCK_SKEW)
     scope = query.scope
     select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
     turns = [turn async for page in ctx.store.scan(select) for turn in page if isinstance(turn, Turn)]
     spoken = [turn for turn in turns if turn.role in SPOKEN_ROLES and not turn.statement and turn.text != query.text]
-    meant: dict[str, None] = {}
+    meant, exchange = dict[str, None](), list[str]()
     for turn in sorted(spoken, key=lambda one: one.time)[: -MAX_TURNS_BACK - 1 : -1]:
         meant |= dict.fromkeys(_referred_to(turn.text[:MAX_TURN_CHARS]))
+        if (turn.role == "assistant") != asks(turn.text[:MAX_TURN_CHARS]):
+            exchange.append(turn.key)
         if meant and turn.role != "assistant":
             break
-    return meant
+    return meant, exchange
 
 
 def _referred_to(text: str) -> Iterator[str]:
     """Yield what a turn mentions: names, and things described as the user's or as known."""
-    yield from (one.text for one in names(text) if one.kind != "topic")
+    yield from (one.text for one in names(text) if one.kind != "topic" and (one.weight or one.kind != "thing"))
     for one in languages.of(text):
         yield from (match[0].strip() for match in one.questions.referents.finditer(text))

@@ -58,10 +58,11 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 
 
 @worker(
-    reads=("text", "written", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile"),
-    writes=("text", "written", "terms", "weights", "told_terms", "undated", "kinds_asked", "names", "periods",
-            "asks_number", "asks_when", "asks_assistant", "asks_personally", "asks_ahead", "is_list_question",
-            "asks_period", "said_then", "days", "topics", "meaning", "about_talk", "about_user", "list_k", "need"),
+    reads=("text", "written", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile", "exclude"),
+    writes=("text", "written", "exclude", "terms", "weights", "told_terms", "undated", "kinds_asked", "names",
+            "periods", "asks_number", "asks_when", "asks_assistant", "asks_personally", "asks_ahead",
+            "is_list_question", "asks_period", "said_then", "days", "topics", "meaning", "about_talk", "about_user",
+            "list_k", "need"),
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
     if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:

@@ -113,6 +113,7 @@ QUESTIONS = Questions(
     ),
     refers=pattern(
         r"^(?!.*\b(?:my|mine|our|ours|you|your|yours|this|these)\b)(?!.*(?<!what about )(?<!is )\bthe (?!others?\b)\w)"
+        r"(?!.*\b(?:is|are|was|were) there \w)"
         r"(?!.*\b(?:is|was|will|does|did) (?:it|there) (?:rain|snow|safe|ok|okay|true|possible|normal|legal|worth|time"
         r"|mean|matter|take|any|an?|some|too|still|going|cost to)\w*)"
         r"(?:(?:\W*(?:and|but|so|ok|okay|oh|hm+|also|then)\W+)?(?:what|which|who|whose|where|when|why|how|is|are|was|were"

@@ -3,6 +3,7 @@
 from memscope.imports import pattern
 from memscope.languages.classes import Classes
 from memscope.languages.question_rules import Questions
+from memscope.languages.zh.name_lists import ROLE_PATTERN
 from memscope.languages.zh.words import FOLDER, HOUSEHOLD, OWN_DUTY
 from memscope.text.language import CJK
 
@@ -53,6 +54,13 @@ QUESTIONS = Questions(
     works=pattern("书|書|电影|電影|戏|戲|剧|劇|小说|小說|歌|游戏|遊戲|专辑|專輯|动画|動畫|番"),
     title=pattern("《[^》]+》|「[^」]+」"),
     classes=Classes(FOLDER / "classes.txt", asking=pattern("哪|什[么麼]|啥|[几幾]|所有|全部")),
+    refers=pattern(
+        "^(?!.*[我咱俺你您这這])(?=.{2,30}$)(?:.*(?<![其吉])[他她它牠].*(?:[?？]|吗|嗎|呢|什[么麼]|啥|[谁誰哪几幾]|多|怎)"
+        "|那(?![个個些么麼种種边邊里裡家位次天年]).*(?:什[么麼]|啥|[谁誰哪几幾]|多少|多[大高长長久重远遠]|怎|呢)|[^，。]{1,6}呢\\W*$)"
+    ),
+    referents=pattern(
+        f"[我咱俺][们們]?[的家]?(?:{ROLE_PATTERN})|[我咱俺][们們]?的[{CJK}]{{1,3}}|那[个個位只隻条條辆輛家本部台][{CJK}]{{1,3}}"
+    ),
     own=pattern("[我咱俺]|那[个個位家]"),
     subject=pattern(f"{_INTRODUCED}{_OPENING_WORDS}*+([{CJK}])(?=([{CJK}]))"),
     stop_characters=_STOP,
