@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import filterfalse, groupby, repeat
+from itertools import groupby, repeat
 
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.language import Language
@@ -100,10 +100,11 @@ def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     """
     best, kinds_stated = GRADED_SCORES[0], dict[str, None]()
     for language, every in _by_language(text):
-        parts = list(filterfalse(is_marked_question, every))
+        rules = language.statements
+        parts = [part for part in every if not is_marked_question(part, rules)]
         for part, (stated, score) in zip(parts, _read(parts, language.facts), strict=True):
             better = score is not None and score > best
-            if (stated or better) and not is_question(part):
+            if (stated or better) and not is_question(part, rules):
                 kinds_stated.update(dict.fromkeys(stated))
                 best = score if score is not None and better else best
     terms = [KIND_TERMS[kind] for kind in kinds_stated]

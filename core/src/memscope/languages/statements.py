@@ -8,21 +8,18 @@ for a question is hidden.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
 from memscope.imports import pattern
 from memscope.languages.registry import of, of_sentence, registered
 from memscope.languages.statement_rules import Statements
-from memscope.text.language import depends_on_languages
+from memscope.text.language import depends_on_languages, is_usual
 from memscope.text.tokens import fold, has_words, pieces
 
+MIN_LONG_CHARS = 300  # a text from this length on is split only as far as it is read
 MAX_ABSTENTION_CHARS = 300  # a longer answer says more than that it does not know
-
-
-def rules_on(text: str) -> Statements:
-    """Return the statement rules of a sentence's language."""
-    return of_sentence(text).statements
 
 
 @depends_on_languages
@@ -39,11 +36,17 @@ def pattern_of_all(alternatives: str, form: str) -> re.Pattern[str]:
 @lru_cache(maxsize=1 << 4)  # called several times for each text that is stored
 def sentences(text: str) -> tuple[str, ...]:
     """Split a text into sentences, with their punctuation marks; a line break ends a sentence too."""
-    parts, start = list[str](), 0
+    return tuple(_each_sentence(text))
+
+
+def _each_sentence(text: str) -> Iterator[str]:
+    start = 0
     for match in _BOUNDARY.finditer(text):
-        parts.append(text[start : match.start() + (match[0][0] != "\n")])
-        start = match.end()
-    return tuple(part for part in (*parts, text[start:]) if part and not part.isspace())
+        part, start = text[start : match.start() + (match[0][0] != "\n")], match.end()
+        if part and not part.isspace():
+            yield part
+    if (rest := text[start:]) and not rest.isspace():
+        yield rest
 
 
 _BOUNDARY = pattern(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")
@@ -58,33 +61,33 @@ _FILLING = r"^\W*+(?:(?:ALL)\W*)+$"
 
 def asks(text: str) -> bool:
     """Detect texts that only ask: every sentence is a question or filling, and at least one is a question."""
-    asked = False
-    for sentence in sentences(text):
-        kind = _kind(sentence)
+    asked, usual = False, of_sentence(text).statements if text.isascii() and is_usual(text) else None
+    for sentence in sentences(text) if len(text) < MIN_LONG_CHARS else _each_sentence(text):
+        kind = _kind(sentence, usual or of_sentence(sentence).statements)
         if kind == "statement":
             return False
         asked = asked or kind == "question"
     return asked
 
 
-def is_question(sentence: str) -> bool:
-    return _kind(sentence) == "question"
+def is_question(sentence: str, rules: Statements | None = None) -> bool:
+    """Detect questions; ``rules``: those of the sentence's language, if the caller has them."""
+    return _kind(sentence, rules or of_sentence(sentence).statements) == "question"
 
 
-def is_marked_question(sentence: str) -> bool:
+def is_marked_question(sentence: str, rules: Statements) -> bool:
     """Detect questions with a question mark; a sentence without one is rejected quickly."""
-    return ("?" in sentence or "？" in sentence) and _kind(sentence) == "question"
+    return ("?" in sentence or "？" in sentence) and _kind(sentence, rules) == "question"
 
 
 def is_filling(sentence: str) -> bool:
     """Detect sentences without content of their own: "Hi!", "Thanks.", 你好！"""
-    return _kind(sentence) == "filling"
+    return _kind(sentence, of_sentence(sentence).statements) == "filling"
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 6)  # called several times for each sentence that is stored
-def _kind(sentence: str) -> str:
-    rules = rules_on(sentence)
+def _kind(sentence: str, rules: Statements) -> str:
     folded = rules.plain(sentence).strip()
     if ("?" in folded or "？" in folded) and _MARKED.search(folded):
         return "statement" if _states_first(folded, rules) else "question"
@@ -102,7 +105,7 @@ def _states_first(folded: str, rules: Statements) -> bool:
 
 
 def _states(clause: str) -> bool:
-    rules = rules_on(clause)
+    rules = of_sentence(clause).statements
     long = rules.length(clause) >= rules.shortest_clause
     return long and not pattern_of_all("filling", _FILLING).match(clause) and not rules.question.search(clause)
 
@@ -114,7 +117,7 @@ def unknowing(answer: str) -> bool:
     """Detect an answer that only says it does not know, perhaps with an apology or advice: "Sorry, no idea."."""
     if len(answer) > MAX_ABSTENTION_CHARS:
         return False
-    rules = rules_on(answer)
+    rules = of_sentence(answer).statements
     plain, sorry = rules.plain(answer), pattern_of_all("sorry", "ALL")
     parts = [part for part in sentences(plain) if has_words(part) and not sorry.fullmatch(part.strip(" .!。！，,…"))]
     if not parts or len(parts) > 3:
@@ -160,7 +163,7 @@ def about_user(query: str) -> bool:
 
 def requests(text: str) -> bool:
     """Detect texts of more than one word that contain a question or a request: "Suggest a film", 帮我订票."""
-    rules = rules_on(text)
+    rules = of_sentence(text).statements
     folded = rules.plain(text)
     if len(text.strip()) < 3 or rules.length(folded) < rules.shortest_request:
         return False
