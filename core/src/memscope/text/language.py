@@ -82,9 +82,7 @@ NO_RULES = WordRules("", "")  # for an unregistered language: words as they are
 _rules: dict[str, WordRules] = {}  # in the order of registration
 _loading: list[Callable[[], None]] = []  # loaders of languages that are registered but not loaded
 _usual_parts = set[str]()  # of the last long text
-_cache_clears: list[Callable[[], None]] = [
-    _usual_parts.clear
-]  # of caches that depend on the languages
+_cache_clears: list[Callable[[], None]] = [_usual_parts.clear]  # of caches that depend on the languages
 
 
 class _Cached(Protocol):
