@@ -87,7 +87,7 @@ async def test_where_no_refresh_comes_one_is_made(
     place: Options, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refresh for whoever reads more than can be read directly, for whoever waits, and for the process itself."""
-    monkeypatch.setattr(session, "PATIENT_S", 0.1)
+    monkeypatch.setattr(session, "CALLER_REFRESH_WAIT_S", 0.1)
     async with opened(place) as store:
         await refresh_every(store, "-1")
         await store.append("alice", inserts(*(f"k{n}" for n in range(session.MAX_UNREFRESHED_IDS))))
@@ -100,7 +100,7 @@ async def test_where_no_refresh_comes_one_is_made(
         assert before
         await store.searchable("alice")
         assert store.cluster.refreshes > before
-        monkeypatch.setattr(session, "LONGEST_S", 0.1)
+        monkeypatch.setattr(session, "REFRESH_WAIT_S", 0.1)
         await refresh_every(store, "-1", write=False)
         await store.append("bob", inserts("k", user="bob"))
         await until_found(store)
