@@ -53,8 +53,9 @@ async def _spoken_of(query: Query, ctx: Services) -> tuple[dict[str, None], list
     spoken = [turn for turn in turns if turn.role in SPOKEN_ROLES and not turn.statement and turn.text != query.text]
     meant, exchange = dict[str, None](), list[str]()
     for turn in sorted(spoken, key=lambda one: one.time)[: -MAX_TURNS_BACK - 1 : -1]:
-        meant |= dict.fromkeys(_referred_to(turn.text[:MAX_TURN_CHARS]))
-        if (turn.role == "assistant") != asks(turn.text[:MAX_TURN_CHARS]):
+        text = turn.text[:MAX_TURN_CHARS]
+        meant |= dict.fromkeys(_referred_to(text))
+        if (turn.role == "assistant") != asks(text):
             exchange.append(turn.key)
         if meant and turn.role != "assistant":
             break

@@ -17,7 +17,7 @@ from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags, wishes
 from memscope.languages.repetitions import repeated_days
 from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
 from memscope.text.analysis import Analysis, analyse
-from memscope.text.language import depends_on_languages, note_parts
+from memscope.text.language import depends_on_languages
 from memscope.text.periods import named_periods
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.tokens import fold_variants
@@ -164,10 +164,7 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     tells = (
         turn.role != "assistant" or len(turn.text) <= MAX_WHOLE_CHARS
     )  # long answers of the assistant report no events
-    pieces = chunks(turn.text)
-    if len(pieces) > 1:
-        note_parts(turn.text, pieces)
-    for part, piece in enumerate(pieces):
+    for part, piece in enumerate(chunks(turn.text)):
         read = analyse(piece)
         named = _named(read.text, turn, read.timed) if tells else _UNDATED
         columns = {**shared, **named, "seq": seq + part, "part": part}

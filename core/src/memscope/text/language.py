@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -81,8 +81,7 @@ class WordRules:
 NO_RULES = WordRules("", "")  # for an unregistered language: words as they are
 _rules: dict[str, WordRules] = {}  # in the order of registration
 _loading: list[Callable[[], None]] = []  # loaders of languages that are registered but not loaded
-_usual_parts = set[str]()  # of the last long text
-_cache_clears: list[Callable[[], None]] = [_usual_parts.clear]  # of caches that depend on the languages
+_cache_clears: list[Callable[[], None]] = []  # clear the caches that depend on the registered languages
 
 
 class _Cached(Protocol):
@@ -206,19 +205,10 @@ def spaced_language(text: str) -> str:
 @lru_cache(maxsize=1 << 4)
 def is_usual(text: str) -> bool:
     """Test, fast, that a text and so each part of it has too few function words of other languages to be in one."""
-    if text in _usual_parts:
-        return True
     _, others = _known_words()
     lowered = text.lower()
     words = _letters(lowered) if "'" in lowered else lowered.split()
     return len(others.intersection(words)) < MIN_FUNCTION_WORDS
-
-
-def note_parts(text: str, parts: Iterable[str]) -> None:
-    """Know the parts of a long text for usual if it is, so that ``is_usual`` need not read each."""
-    _usual_parts.clear()
-    if is_usual(text):
-        _usual_parts.update(parts)
 
 
 @depends_on_languages
