@@ -53,19 +53,10 @@ def decode_receipt(body: str) -> Receipt:
 
 
 def _opened(body: str, build: Callable[[Mapping[str, Json]], T]) -> T:
+    sealed, text, cause = body[:8], body[8:], None
     try:
-        return build(_unseal(body))
+        if f"{crc32(text.encode()):08x}" == sealed:
+            return build(json.loads(text))
     except InputError as error:
-        raise _damaged() from error
-
-
-def _unseal(body: str) -> dict[str, Json]:
-    sealed, text = body[:8], body[8:]
-    if f"{crc32(text.encode()):08x}" != sealed:
-        raise _damaged()
-    fields: dict[str, Json] = json.loads(text)
-    return fields
-
-
-def _damaged() -> StoreCorrupt:
-    return StoreCorrupt("a stored record is damaged", hint="save what is readable with 'memscope recover'")
+        cause = error
+    raise StoreCorrupt("a stored record is damaged", hint="save what is readable with 'memscope recover'") from cause

@@ -154,9 +154,15 @@ class PendingChanges:
         return Applied(sum(bool(new) for _, new in outcomes), closed + len(change_set.revised), frozenset(dropped))
 
     def check(self, revision: Revision) -> None:
-        state = self.states.get(revision.memory.id)
-        sourced = all(map(self.stored, revision.memory.sources))
-        check_revision(revision, state.record if state else None, sourced=sourced)
+        """Raise ``Conflict`` unless the expected version and all sources of the new one are stored."""
+        memory, state = revision.memory, self.states.get(revision.memory.id)
+        if (
+            state is None
+            or state.record.version != revision.expected
+            or state.record.scope.user != memory.scope.user
+            or not all(map(self.stored, memory.sources))
+        ):
+            raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
 
     def _create(self, memory: Memory) -> bool | None:
         """Add a new memory. Return False if it exists, None if one of its sources is not stored."""
@@ -234,14 +240,6 @@ def ids_of(change_set: ChangeSet) -> set[str]:
 def names_of(change_set: ChangeSet) -> set[tuple[str, str | None]]:
     """Return the names and namespaces of a change set's memories."""
     return {(memory.name, memory.namespace) for memory in memories_of(change_set) if memory.name is not None}
-
-
-def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
-    """Raise ``Conflict`` unless the expected version is stored; ``sourced``: all new sources are stored."""
-    memory = revision.memory
-    as_read = stored is not None and not isinstance(stored, Turn) and stored.version == revision.expected
-    if stored is None or not as_read or not sourced or stored.scope.user != memory.scope.user:
-        raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
 
 
 # ---- forgetting

@@ -190,7 +190,11 @@ class LocalStore(LocalSearch):
         await self._write_user(user, lambda tx: _add_tombstones(tx, ids, receipts))
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
-        removal = await self._read(lambda tx: _removal(tx, select))
+        def plan(tx: Transaction) -> records.LocalRemoval | None:
+            user = tx.find_user(select.user)
+            return records.plan_removal(user, select, tx.spaces().serving, utc(tx.now)) if user is not None else None
+
+        removal = await self._read(plan)
         if removal is None or dry_run or not removal.changes:
             return removal.report(dry_run=dry_run) if removal else ForgetReport(dry_run=dry_run)
         return await self._remove(select)
@@ -348,11 +352,6 @@ def forget(
     if receipt and planned.changes:
         keep_receipt(user, select, report, planned.rows, tx.now)
     return report
-
-
-def _removal(tx: Transaction, select: Select) -> records.LocalRemoval | None:
-    user = tx.find_user(select.user)
-    return records.plan_removal(user, select, tx.spaces().serving, utc(tx.now)) if user is not None else None
 
 
 __all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "keep_receipt", "pending", "utc_now"]

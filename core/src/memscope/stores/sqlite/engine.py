@@ -143,19 +143,15 @@ class Engine:
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closed)
             group = [self._waiting.popleft()] if self._waiting else []
-            while (
-                group
-                and group[0].shares
-                and self._waiting
-                and self._waiting[0].shares
-                and len(group) < MAX_WRITES_PER_COMMIT
-            ):
+            while group and group[0].shares and self._waiting and self._waiting[0].shares:
+                if len(group) == MAX_WRITES_PER_COMMIT:
+                    break
                 group.append(self._waiting.popleft())
             return group
 
     def _run(self, group: list[WriteRequest]) -> None:
         """Run the writes; on a full disk retry after a checkpoint, ``last_room`` also after freeing the reserve."""
-        if not (group[0].alone or group[0].last_room):
+        if group[0].shares:
             self._with_room(lambda: self._once(group), self._fold)
             self._reserve.grow()
             return

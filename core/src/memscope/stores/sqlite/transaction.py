@@ -63,15 +63,12 @@ class SQLiteTransaction:
             "SELECT name FROM lane JOIN users USING(user) WHERE stage = ? AND (due <= ? OR due > ?)"
             " ORDER BY due LIMIT ?"
         )
-        return [
-            name for (name,) in self.db.execute(query, (stage, self.now, latest_valid_lease(self.now), JOBS_LOOKED_AT))
-        ]
+        values = (stage, self.now, latest_valid_lease(self.now), JOBS_LOOKED_AT)
+        return [name for (name,) in self.db.execute(query, values)]
 
     def parked_users(self) -> list[str]:
-        return [
-            name
-            for (name,) in self.db.execute("SELECT DISTINCT name FROM batch JOIN users USING(user) WHERE parked = 1")
-        ]
+        query = "SELECT DISTINCT name FROM batch JOIN users USING(user) WHERE parked = 1"
+        return [name for (name,) in self.db.execute(query)]
 
     def secret(self) -> bytes:
         row = self.db.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
