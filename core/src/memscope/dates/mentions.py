@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, day_at, look, number_of, place, unit_at
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
 from memscope.dates.cues import Direction
-from memscope.dates.figurative import is_figurative
 from memscope.dates.parsing import Parsed, parsed, parsed_sentence
+from memscope.dates.vocabulary import lines
 from memscope.imports import pattern
 from memscope.records import Interval
 
 _TIMES_OF_DAY = frozenset({"second", "minute", "hour", "part"})
 _DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
-MIN_FAR, MAX_NEAR = (
-    timedelta(days=300),
-    timedelta(days=65),
-)  # speakers name the year of a day so far away, if the same day of another year is so near
+MIN_FAR = timedelta(days=300)  # speakers name the year of a day so far away,
+MAX_NEAR = timedelta(days=65)  # if the same day of another year is so near
 MAX_AMBIGUOUS_WEEKDAY = timedelta(days=10)  # beside an older time, a weekday is neither the last one nor the next
 _NAMED_YEAR = pattern(r"\d{4}")
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
@@ -97,12 +97,11 @@ def mentions_of_skeleton(skeleton: str, reference: datetime) -> list[Mention]:
 
 
 def _named(text: str, parts: Iterable[Parsed], kinds: frozenset[str] = _MENTIONED) -> list[Mention]:
-    return [one for part in parts for one in _with_months(_of_sentence(text, part, kinds))]
-
-
-def _of_sentence(text: str, part: Parsed, kinds: frozenset[str]) -> Iterator[Mention]:
-    named = (mention(text, token, part) for token in part.tokens if token.kind in kinds)
-    yield from (one for one in named if one and not is_figurative(text, one.start, one.end))
+    named: list[Mention] = []
+    for part in parts:
+        read = (mention(text, token, part) for token in part.tokens if token.kind in kinds)
+        named += _with_months(one for one in read if one and not is_figurative(text, one.start, one.end))
+    return named
 
 
 def _with_months(sentence: Iterable[Mention]) -> Iterator[Mention]:
@@ -256,9 +255,9 @@ def _distance(reading: Interval, reference: datetime) -> timedelta:
 
 
 def mention(text: str, token: Token, part: Parsed) -> Mention | None:
-    now = part.now
-    dayless = isinstance(token.value, Clock)
-    period = on_reference(token.value, now) if isinstance(token.value, Clock) else token.value
+    now, time = part.now, token.value
+    dayless = isinstance(time, Clock)
+    period = Period(lambda _: on_day(day_at(now.today), time), time.grain) if dayless else time
     span = place(period, now)
     if not span:
         return None
@@ -285,10 +284,6 @@ def mention(text: str, token: Token, part: Parsed) -> Mention | None:
     )
 
 
-def on_reference(time: Clock, now: Now) -> Period:
-    return Period(lambda n: on_day(day_at(now.today), time), time.grain)
-
-
 def interval(span: Span, zone: tzinfo | None) -> Interval:
     """Return the span in its zone. A time that the clock skips in spring keeps its length, after the gap."""
     start, end = span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone)
@@ -296,3 +291,32 @@ def interval(span: Span, zone: tzinfo | None) -> Interval:
         return Interval(start, end)
     begin = start.astimezone(UTC)
     return Interval(begin.astimezone(zone), (begin + max(span.end - span.start, timedelta(seconds=1))).astimezone(zone))
+
+
+# ------------------------------------------------------------------------------------------------- figures of speech
+
+_ROWS = tuple(lines("figurative.txt"))
+_COLUMNS = re.compile(" ?<|> ?")
+_CONTEXT_CHARS = 60  # before and after the words
+
+
+@lru_cache(maxsize=1 << 10)
+def _surroundings(words: str) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
+    return [(ahead, behind) for inside, ahead, behind in _patterns() if inside.fullmatch(words)]
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> Sequence[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]]:
+    """Compile the patterns of the words, and of the text that must precede and follow them, on first use."""
+    patterns = []
+    for line in _ROWS:
+        before, words, after = _COLUMNS.split(line)
+        ahead = rf"(?:{before})\s*$" if before else ""
+        patterns.append((re.compile(words, re.I), re.compile(ahead, re.I), re.compile(r"\s*" + after, re.I)))
+    return patterns
+
+
+def is_figurative(text: str, start: int, end: int) -> bool:
+    """Test by ``data/figurative.txt`` whether the words name no time: a duration, a title, a name, "like yesterday"."""
+    before, after = text[max(0, start - _CONTEXT_CHARS) : start], text[end : end + _CONTEXT_CHARS]
+    return any(ahead.search(before) and behind.match(after) for ahead, behind in _surroundings(text[start:end]))

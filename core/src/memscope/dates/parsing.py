@@ -24,11 +24,7 @@ _CONNECTING_WORDS = frozenset(
     " rest more less duty within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
     " inside amid upto whose lunarday lunarcal cha seem alike jubilee except besides".split()
 )
-_CUES = frozenset(
-    ("word", "func", "have", "future", "pasttense", "since", "onward")
-)  # their values are cues of ``tense.py``
-
-
+_CUES = frozenset("word func have future pasttense since onward".split())  # their values are cues of ``tense.py``
 _cascades: dict[int, Cascade] = {}
 
 
