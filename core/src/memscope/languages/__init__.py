@@ -6,9 +6,8 @@ language is handled by its script alone.
 
 from memscope.imports import importing
 from memscope.languages.classes import Classes
-from memscope.languages.date_words import DateWords
 from memscope.languages.fact_rules import FactRules
-from memscope.languages.language import NEUTRAL, Language
+from memscope.languages.language import NEUTRAL, DateWords, Language
 from memscope.languages.name_rules import FoundName, NameRules
 from memscope.languages.phrases import Phrases
 from memscope.languages.question_rules import Questions

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memscope.languages.date_words import DateWords
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.name_rules import NameRules
 from memscope.languages.phrases import Phrases
@@ -18,6 +17,20 @@ from memscope.text.language import NO_RULES, WordRules
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DateWords:
+    """The date vocabulary of a language that separates words by spaces.
+
+    Args:
+        file: lower-case words of time, in which a space also matches an apostrophe or a hyphen, and rules that run
+            before the shared ones; ``dates/data/README.md`` explains the format of both.
+        day_first: whether 3/5 is the 3rd of May.
+    """
+
+    file: Path
+    day_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -19,6 +19,11 @@ def read_lists(file: Path) -> Mapping[str, tuple[str, ...]]:
     return {name: entries(words) for name, _, words in lines}
 
 
+def read_sets(file: Path) -> Mapping[str, frozenset[str]]:
+    """Read the lists of a file as sets."""
+    return {name: frozenset(words) for name, words in read_lists(file).items()}
+
+
 def entries(text: str) -> tuple[str, ...]:
     """Split a list at its spaces; an entry of several words is quoted."""
     return tuple(quoted or word for quoted, word in _ENTRY.findall(text))

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from memscope.languages.name_rules import NameKind, kinds_of_names
-from memscope.languages.word_lists import read_lists
+from memscope.languages.word_lists import read_lists, read_sets
+from memscope.languages.zh.words import FOLDER
 
-_NAME_FOLDER = Path(__file__).parent / "data"
-_LISTS = read_lists(_NAME_FOLDER / "name_words.txt")
-
-
-def _word_set(name: str) -> frozenset[str]:
-    return frozenset(_LISTS[name])
-
-
-ROLE_NOUNS = _word_set("roles")
-RELATIVES = _word_set("relatives")  # the user's relatives, even without 我: 表弟辞职了
-PETS = _word_set("pets")
-PERSON_TITLES = _word_set("person_titles")
-ORGANISATION_ENDS = _word_set("organisation_ends")
-PLACE_ENDS = _word_set("place_ends")
-GENERIC = _word_set("generic")
-NO_NAMES = _word_set("no_names")
-NO_NICK = _word_set("no_nick")
-ORDINARY = _word_set("ordinary")
+_WORD_SETS = read_sets(FOLDER / "name_words.txt")
+ROLE_NOUNS = _WORD_SETS["roles"]
+RELATIVES = _WORD_SETS["relatives"]  # the user's relatives, even without 我: 表弟辞职了
+PETS = _WORD_SETS["pets"]
+PERSON_TITLES = _WORD_SETS["person_titles"]
+ORGANISATION_ENDS = _WORD_SETS["organisation_ends"]
+PLACE_ENDS = _WORD_SETS["place_ends"]
+GENERIC = _WORD_SETS["generic"]
+NO_NAMES = _WORD_SETS["no_names"]
+NO_NICK = _WORD_SETS["no_nick"]
+ORDINARY = _WORD_SETS["ordinary"]
 SOME = frozenset(("一家", "一所", "一间", "一座", "一个"))  # 一家宠物粮公司 is not named
 REGION_ENDS = "市省县镇村区岛山湖江河"
 # Characters that are not part of names, or that begin the words around a name.
@@ -42,8 +35,8 @@ INSIDE = frozenset(
 SURNAME_WORDS = frozenset(
     "成常应易何万安高于方向时石白文金温关全明曲项齐连钱车花水"
 )  # surnames that are everyday words
-DOUBLED_CHARACTERS = _word_set("doubled")
-NO_DOUBLED = _word_set("no_doubled")
+DOUBLED_CHARACTERS = _WORD_SETS["doubled"]
+NO_DOUBLED = _WORD_SETS["no_doubled"]
 
 
 class Lexicon(NamedTuple):
@@ -56,7 +49,7 @@ class Lexicon(NamedTuple):
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    lists = read_lists(_NAME_FOLDER / "names.txt")
+    lists = read_lists(FOLDER / "names.txt")
     known = kinds_of_names(lists)
     first: dict[str, list[str]] = {}
     for name in sorted(known, key=len, reverse=True):
