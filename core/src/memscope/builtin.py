@@ -84,11 +84,11 @@ def memscope_register_workers(register: Register) -> None:
     register("retrieve.limit_lines", "memscope.retrieval.limit_lines:limit_lines")
     register("retrieve.build_hits", "memscope.retrieval.hits:build_hits")
     register("consolidate.extract", "memscope.consolidation.extract:extract")
-    register("consolidate.filter", "memscope.consolidation.filter:by_level")
+    register("consolidate.filter", "memscope.consolidation:by_level")
     register("consolidate.date", "memscope.consolidation.date:by_rules")
     register("consolidate.reconcile", "memscope.consolidation.reconcile:reconcile")
-    for name in ("update", "reconcile"):
-        register(f"reflect.{name}", f"memscope.reflection.{name}:{name}")
+    register("reflect.update", "memscope.reflection.update:update")
+    register("reflect.reconcile", "memscope.reflection:reconcile")
 
 
 def memscope_register_importers(register: Register) -> None:

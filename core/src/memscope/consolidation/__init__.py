@@ -17,19 +17,30 @@ from functools import partial
 from memscope.consolidation.batch import FactBatch, change_set, resumed
 from memscope.consolidation.date import by_rules
 from memscope.consolidation.extract import extract
-from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import MAX_CONTEXT_CHARS, MAX_TRANSCRIPT_CHARS, spoken_text
 from memscope.jobs.runner import RETRY_FIRST_ITEM_ALONE, Finish, Hooks, StageJob
 from memscope.languages.wording import every
-from memscope.pipeline import Worker, run
+from memscope.pipeline import Worker, run, worker
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, in_zone
 from memscope.services import Services
 
-CONSOLIDATION_STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
 MAX_CONTEXT_AGE = timedelta(days=1)  # older turns are not shown as context
 MIN_CONVERSATION_GAP = timedelta(hours=6)  # a longer pause starts a new conversation
+
+
+@worker(reads=["facts"], writes=["facts", "rejected", "actions"], name="filter")
+async def by_level(batch: FactBatch, ctx: Services) -> FactBatch:
+    """Drop and report facts whose level is not kept (a scale from 0 to 3): by default small talk and fiction."""
+    facts = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
+    for fact in batch.facts:
+        if fact not in facts:
+            batch = batch.refuse("level", fact.text, [quote.text for quote in fact.quotes])
+    return replace(batch, facts=facts)
+
+
+CONSOLIDATION_STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
 
 
 def job(ctx: Services, steps: Sequence[Worker[FactBatch]], hooks: Hooks, finish: Finish | None = None) -> StageJob:
@@ -109,4 +120,4 @@ def _is_before(turn: Turn, first: Turn) -> bool:
     return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
 
 
-__all__ = ["CONSOLIDATION_STEPS", "FactBatch", "extract", "job", "reconcile"]
+__all__ = ["CONSOLIDATION_STEPS", "FactBatch", "by_level", "extract", "job", "reconcile"]

@@ -13,15 +13,31 @@ from dataclasses import replace
 from functools import partial
 
 from memscope.jobs.runner import Finish, Hooks, StageJob
-from memscope.pipeline import Worker, run
+from memscope.pipeline import Worker, run, worker
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.related import related
+from memscope.reconciliation.settlement import FactRelation, Settlement
+from memscope.reconciliation.subjects import may_meet, share_thing
 from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Claim, Insight, Observation, Scope, Select
 from memscope.reflection.batch import TopicBatch, change_set
 from memscope.reflection.insights import with_insights
-from memscope.reflection.reconcile import reconcile
 from memscope.reflection.update import update
 from memscope.services import Services
+
+
+@worker(reads=["relations"], writes=["closed", "revised", "actions"], name="reconcile")
+async def reconcile(batch: TopicBatch, ctx: Services) -> TopicBatch:
+    """Merge, supersede or revise observations by the model's verdicts."""
+    settlement = Settlement({}, ctx.clock())
+    settlement.settle(filter(_counts, batch.relations))
+    return batch.settled(settlement)
+
+
+def _counts(relation: FactRelation) -> bool:
+    """Return whether the verdict applies: both facts are current and about the same subject or thing."""
+    one_subject = may_meet(relation.new, relation.old) or share_thing(relation.new, relation.old)
+    return not relation.new.closed and not relation.old.closed and one_subject
+
 
 REFLECTION_STEPS: tuple[Worker[TopicBatch], ...] = (update, reconcile)
 
