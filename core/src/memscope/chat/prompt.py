@@ -38,15 +38,12 @@ def build_prompt(
     persona = persona or language.phrases.persona
     system = (prompts or Prompts()).text("chat", language.code, persona=persona, today=today)
     worded = [("assistant" if turn.role == "assistant" else "user", _text_of(turn)) for turn in window]
-    return [Message(role="system", content=system), *_join_sides([*worded, ("user", _add_memories(lines, core, text))])]
+    asked = f"{block(lines, core)}\n\n{text}" if lines or core else text
+    return [Message(role="system", content=system), *_join_sides([*worded, ("user", asked)])]
 
 
 def _text_of(turn: Turn) -> str:
     return f"{turn.speaker}: {turn.text}" if turn.role == "person" else turn.text
-
-
-def _add_memories(lines: str, core: str, text: str) -> str:
-    return f"{block(lines, core)}\n\n{text}" if lines or core else text
 
 
 def _join_sides(worded: Iterable[tuple[str, str]]) -> list[Message]:

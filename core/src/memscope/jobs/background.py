@@ -216,9 +216,10 @@ class Background:
     async def _sweep(self) -> None:
         """Embed units without vectors, and work for users with due work."""
         self._after()
-        if self.everyone:
+        if self.everyone and self._ctx.chat is not None:
             async with self._free:
-                await self._all_safely()
+                with self._logging_errors() as results:
+                    results += await self._rounds.work()
         now = time.monotonic()
         for user in sorted(self._left):
             if self._rests.get(user, 0.0) <= now and user not in self._locks:
@@ -235,11 +236,6 @@ class Background:
             stats = await self._ctx.store.stats(user)
             left = any(stats.pending[stage] + stats.failed[stage] for stage in ("consolidate", "reflect"))
             (self._left.add if left else self._left.discard)(user)
-
-    async def _all_safely(self) -> None:
-        if self._ctx.chat is not None:
-            with self._logging_errors() as results:
-                results += await self._rounds.work()
 
     async def _safely(self, job: StageJob, user: str, rest: Rest | None) -> list[JobResult]:
         if self._ctx.chat is None:
