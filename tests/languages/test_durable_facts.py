@@ -77,6 +77,7 @@ BEHIND = ("", " much of a fan", " fan", " at home dad to one", " to one", " kids
         ("爸爸不吃辣", "health"),
         ("那家店我再也不去了", "taste"),
         ("Never again with Ryanair", "taste"),
+        ("Chess fills my spare time", "habit"),
         ("房子租好了，在中和", "home"),
         ("女儿怕狗", "taste"),
         ("奶奶坐轮椅", "health"),
