@@ -111,7 +111,9 @@ def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     sure = bool(terms) or not has_cjk(text)
     if not terms and best >= MIN_STATEMENT_SCORE:
         terms.append(TOLD_TERM)
-    return (*terms, DURABLE_TERM) if terms and sure else tuple(terms), _graded(best)
+    low, high = GRADED_SCORES
+    durability = round(MAX_DURABILITY * (min(best, high) - low) / (high - low))
+    return (*terms, DURABLE_TERM) if terms and sure else tuple(terms), durability
 
 
 def _by_language(text: str) -> Iterator[tuple[Language, list[str]]]:
@@ -120,8 +122,3 @@ def _by_language(text: str) -> Iterator[tuple[Language, list[str]]]:
         yield of_sentence(text), list(sentences(text))
     else:
         yield from ((language, list(parts)) for language, parts in groupby(sentences(text), of_sentence))
-
-
-def _graded(score: float) -> int:
-    low, high = GRADED_SCORES
-    return round(MAX_DURABILITY * (min(score, high) - low) / (high - low))

@@ -84,12 +84,9 @@ def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterato
         plain = rules.plain(sentence)
         if any(word in plain for word in named):
             signs = [sign for sign, form in forms.items() if form.search(plain)]
-            if signs and _insists(rules, plain) and not is_question(sentence):
+            insists = signs and rules.insists.search(plain) and not rules.once.search(plain)
+            if insists and not is_question(sentence):
                 yield from signs
-
-
-def _insists(rules: Statements, plain: str) -> bool:
-    return rules.insists.search(plain) is not None and not rules.once.search(plain)
 
 
 def _speaks_of_oneself(rules: Statements, text: str, words: Sequence[str]) -> bool:

@@ -244,17 +244,16 @@ def _acts(tokens: Sequence[_NameToken], last: int) -> bool:
     return bool(near) and (near[0] in lists.PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in lists.ROLE_NOUNS))
 
 
+_LABELS = frozenset("plan option vitamin hepatitis type class group part".split())
+
+
 def _is_label(tokens: Sequence[_NameToken], run: _Run) -> bool:
     """Detect labels such as "Plan B" or "Option A", and abbreviations that name a thing in general: "has ADHD"."""
-    last = tokens[run.last].text
+    first, last = tokens[run.first], tokens[run.last].text
     if run.first < run.last:
-        return len(last) == 1 and _common_or_opens(tokens[run.first])
-    known = tokens[run.first].low in lists.known_names()
+        return len(last) == 1 and (first.opens or first.low in _LABELS)
+    known = first.low in lists.known_names()
     return last.isupper() and len(last) > 1 and not known and run.first > 0 and tokens[run.first - 1].low in _HAVING
-
-
-def _common_or_opens(token: _NameToken) -> bool:
-    return token.opens or token.low in ("plan", "option", "vitamin", "hepatitis", "type", "class", "group", "part")
 
 
 def _is_common_noun(tokens: Sequence[_NameToken], run: _Run) -> bool:
