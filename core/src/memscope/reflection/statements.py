@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -58,7 +58,7 @@ async def add(
 
 
 async def store_statement(
-    store: Store, statement: TurnInsert, new: Observation, subject: str = "", *, timed: bool = False
+    store: Store, statement: TurnInsert, new: Observation, subject: str, *, timed: bool
 ) -> tuple[Memory, bool]:
     """Store a statement; return its memory and whether anything was written. With a ``subject`` it becomes an insight.
 
@@ -73,9 +73,10 @@ async def store_statement(
             if repeated is None:
                 break
             with suppress(Conflict):  # revised meanwhile, or the statement of that time was forgotten
-                if repeated.changes.revised:
-                    await store.append(user, [statement], repeated.changes)
-                return await _stored(store, user, repeated.memory.id), bool(repeated.changes.revised)
+                memory, changes = repeated
+                if changes.revised:
+                    await store.append(user, [statement], changes)
+                return await _stored(store, user, memory.id), bool(changes.revised)
         return await _store_new(store, statement, new, subject)
 
 
@@ -99,14 +100,6 @@ async def _stored(store: Store, user: str, id: str) -> Memory:
 # repeated statements
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedStatement:
-    """The memory that a statement repeats. ``changes`` add the statement to its sources, or are empty."""
-
-    memory: Memory
-    changes: ChangeSet
-
-
 @asynccontextmanager
 async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
     """Lock this user in this event loop, so that concurrent equal statements see each other."""
@@ -115,10 +108,9 @@ async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
         yield
 
 
-async def _find_repeated(store: Store, new: Observation, subject: str = "") -> RepeatedStatement | None:
-    """Find the current memory with the same words, agent, data and expiry; None for a document.
-
-    ``subject``: of the insight that the statement would become.
+async def _find_repeated(store: Store, new: Observation, subject: str) -> tuple[Memory, ChangeSet] | None:
+    """Find the current memory with the same words, agent, data and expiry, and the changes that add the statement to
+    its sources, if any; None for a document. ``subject``: of the insight that the statement would become.
     """
     if new.name is not None or not new.text.strip():
         return None
@@ -127,9 +119,9 @@ async def _find_repeated(store: Store, new: Observation, subject: str = "") -> R
             derived = (await store.fetch(new.scope.user, [fact.id])).derived.get(fact.id, ())
             same = [one for one in derived if isinstance(one, Insight) and fold(one.subject) == fold(subject)]
             if known := next((one for one in same if _is_same(one, new)), None):
-                return RepeatedStatement(known, await _further_source(store, fact, new))
+                return known, await _further_source(store, fact, new)
         elif _is_same(fact, new):
-            return RepeatedStatement(fact, await _further_source(store, fact, new))
+            return fact, await _further_source(store, fact, new)
     return None
 
 
