@@ -70,7 +70,8 @@ def _check(name: str, value: Any, limits: Limits) -> None:
         if validation.json_object(name, value, limits) != value:
             raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
     elif isinstance(value, Interval):
-        _check_interval(name, value)
+        if zoned(name, value.start) > zoned(name, value.end):
+            raise InputError(f"{name} ends before it starts")
     elif isinstance(value, Quote):
         _check(name, (value.turn, value.text), limits)
     elif isinstance(value, Sentence):
@@ -78,11 +79,6 @@ def _check(name: str, value: Any, limits: Limits) -> None:
     elif isinstance(value, tuple):
         for item in value:
             _check(name, item, limits)
-
-
-def _check_interval(name: str, value: Interval) -> None:
-    if zoned(name, value.start) > zoned(name, value.end):
-        raise InputError(f"{name} ends before it starts")
 
 
 def zoned(what: str, value: object) -> datetime:

@@ -79,8 +79,8 @@ class _Export:
     def take(self, raw: bytes) -> ExportLine | None:
         """Parse a line; None for a blank one and at the end (b"")."""
         if not raw.strip():
-            if not raw:
-                self._check_end()
+            if not raw and (self._first is None or (self._first.number >= FIRST_WITH_END and self._last is None)):
+                raise InputError("the file ends before the last line of the export", hint=COPY_AGAIN)
             return None
         self._taken += 1
         line = self._parse(self._decoded(raw))
@@ -95,10 +95,6 @@ class _Export:
                 message = f"the export had {line.number} lines before it, the file has {self._taken - 1}"
                 raise InputError(message, hint=COPY_AGAIN)
         return line
-
-    def _check_end(self) -> None:
-        if self._first is None or (self._first.number >= FIRST_WITH_END and self._last is None):
-            raise InputError("the file ends before the last line of the export", hint=COPY_AGAIN)
 
     def _decoded(self, line: bytes) -> str:
         if len(line) > self._most:

@@ -136,7 +136,9 @@ class _JsonText:
         self._ahead, self._at_end = "", False  # text read beyond the buffer; end of stream reached
         self._counted, self._line, self._line_start = 0, 1, 0  # a buffer offset, its line number and line start
         raw = file.read(CHUNK_BYTES)
-        self._refuse_other_kinds(raw)
+        for magic, kind, hint in FILE_SIGNATURES:
+            if raw.startswith(magic):
+                raise InputError(f"{name} is {kind}, not JSON", hint=hint)
         self._append(self._decoded(raw))
 
     @property
@@ -235,11 +237,6 @@ class _JsonText:
             line, _ = self._position(len(self._text))
             line += error.object.count(b"\n", 0, error.start)
             raise InputError(f"line {line} of {self._name} is not UTF-8", hint="save it as UTF-8") from None
-
-    def _refuse_other_kinds(self, raw: bytes) -> None:
-        for magic, kind, hint in FILE_SIGNATURES:
-            if raw.startswith(magic):
-                raise InputError(f"{self._name} is {kind}, not JSON", hint=hint)
 
 
 # ----------------------------------------------------------------------------------------------------------------- zip
