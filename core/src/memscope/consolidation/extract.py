@@ -282,7 +282,7 @@ def make_observation(
     fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation:
     turns = [one.turn for one in cited if not one.context]
-    level = level_of(fact)
+    level, keywords = level_of(fact), (clean(word)[:MAX_NAME_CHARS] for word in fact.keywords[:MAX_KEYWORDS])
     return Observation(
         id=memory_id(batch.id, ordinal),
         scope=Scope(batch.user, batch.agent),
@@ -294,7 +294,7 @@ def make_observation(
         happened=parse(fact.when, turns[0].time.tzinfo),
         about=fact_subject(fact.about, turns),
         quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),
-        keywords=clean_keywords(fact.keywords),
+        keywords=tuple(dict.fromkeys(filter(None, keywords))),
         level=level,
         fiction=level == 1,
     )
@@ -326,11 +326,6 @@ def fact_subject(name: str, turns: Sequence[Turn]) -> str:
 
 def _means_user(name: str) -> bool:
     return name.casefold() in USER_NAMES or calls_user(name)
-
-
-def clean_keywords(keywords: Sequence[str]) -> tuple[str, ...]:
-    clean_ones = (clean(word)[:MAX_NAME_CHARS] for word in keywords[:MAX_KEYWORDS])
-    return tuple(dict.fromkeys(word for word in clean_ones if word))
 
 
 def clean(text: str) -> str:

@@ -31,14 +31,10 @@ _QUOTE_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:'[^\W\d_{CJK}]+)?")
 def find_quote(quote: str, text: str) -> str | None:
     """Return the quoted passage as ``text`` spells it; None if it is not there."""
     for words in dict.fromkeys((quote, _SPEAKER.sub("", quote))):
-        if passage := _literally(words, text) or _in_pieces(words, text):
+        span = _span(words, text, 0)
+        if passage := text[slice(*span)] if span else _in_pieces(words, text):
             return passage
     return _aligned(_SPEAKER.sub("", quote), text) or _aligned(quote, text)
-
-
-def _literally(quote: str, text: str) -> str | None:
-    span = _span(quote, text, 0)
-    return text[slice(*span)] if span else None
 
 
 def _in_pieces(quote: str, text: str) -> str | None:

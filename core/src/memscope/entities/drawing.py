@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
@@ -94,7 +94,8 @@ def _places(nodes: Sequence[GraphNode]) -> tuple[dict[str, tuple[int, int]], int
     """Return each name's position, and the radius of the outer circle."""
     places: dict[str, tuple[float, float]] = {}
     radius = 0.0
-    for number, ring in enumerate(_rings(nodes)):
+    for number, distance in enumerate(sorted({node.distance for node in nodes})):
+        ring = [node for node in nodes if node.distance == distance]
         needed = len(ring) * PIXELS_PER_NAME / math.tau
         radius = 0.0 if not places and len(ring) == 1 else max(radius + RING_PIXELS, needed)
         for at, node in enumerate(ring):
@@ -103,8 +104,3 @@ def _places(nodes: Sequence[GraphNode]) -> tuple[dict[str, tuple[int, int]], int
     outer = math.ceil(radius)
     middle = outer + MARGIN_PIXELS
     return {name: (round(middle + x), round(middle + y)) for name, (x, y) in places.items()}, outer
-
-
-def _rings(nodes: Sequence[GraphNode]) -> Iterator[list[GraphNode]]:
-    for distance in sorted({node.distance for node in nodes}):
-        yield [node for node in nodes if node.distance == distance]

@@ -61,12 +61,6 @@ async def embed_all(ctx: Services, *, gather: Callable[[], Awaitable[None]] | No
             await gather()
 
 
-async def _count_failed(ctx: Services) -> int:
-    """Count the units in failed batches."""
-    stats = await ctx.store.stats()
-    return stats.failed["embed"] + stats.parked["embed"]
-
-
 class Filler:
     """Embed in the background of one event loop; ``error`` is the last failure, which is logged once."""
 
@@ -98,8 +92,9 @@ class Filler:
             try:
                 await self._gather()
                 await embed_all(ctx, gather=self._gather)
-                if self.error is not None and not await _count_failed(ctx):
-                    self.error = None
+                if self.error is not None:
+                    stats = await ctx.store.stats()
+                    self.error = self.error if stats.failed["embed"] + stats.parked["embed"] else None
             except MemscopeError as error:
                 self._failed(error)
             except Exception as error:  # a third party's embedder; its message may quote a conversation
