@@ -114,14 +114,12 @@ class Plugins:
         about = Plugin(entry.name, "loaded", *origin)
         if reason := self._block_reason(entry.name):
             self._listed[entry.name] = replace(about, state="blocked", reason=reason)
-        elif entry.name in self._listed:
+            return
+        if entry.name in self._listed:
             name, owner = f"{entry.name} ({entry.value})", self._listed[entry.name].distribution
             reason = f"{owner or 'another plugin'} has the name {entry.name!r}"
             self._listed[name] = replace(about, name=name, state="broken", reason=reason)
-        else:
-            self._load_entry_point(entry, about)
-
-    def _load_entry_point(self, entry: EntryPoint, about: Plugin) -> None:
+            return
         try:
             self._add(entry.load(), entry.name, about)
         except (Exception, SystemExit) as error:

@@ -80,10 +80,9 @@ class Redaction:
 
     def check(self, what: str, ids: str | Sequence[str] | None, kinds: frozenset[str] | None = None) -> None:
         """Raise ``InputError`` if one of the ids contains a secret."""
-        for id in (ids,) if isinstance(ids, str) else ids or ():
-            if kind := next(find(NOT_SECRET.sub("", id), self.kinds if kinds is None else kinds), None):
-                message = f"{what} seems to contain a secret: {kind.replace('_', ' ')}"
-                raise InputError(message, hint="ids are stored unmasked; choose another one, or change redaction.mask")
+        if kind := next(_in_ids(ids, self.kinds if kinds is None else kinds), None):
+            message = f"{what} seems to contain a secret: {kind.replace('_', ' ')}"
+            raise InputError(message, hint="ids are stored unmasked; choose another one, or change redaction.mask")
 
     def texts(self, record: StoredType, tag: Tag | None = None) -> StoredType:
         """Mask the texts of a record, but not its ids."""
@@ -162,9 +161,9 @@ def secrets_in(value: Any, kinds: Set[str] = frozenset(SECRET_KINDS)) -> set[str
     return secrets_in(str(value), kinds) if isinstance(value, int) else set()
 
 
-def _in_ids(ids: str | Sequence[str] | None, kinds: Set[str]) -> set[str]:
-    several = (ids,) if isinstance(ids, str) else ids or ()
-    return set().union(*(find(NOT_SECRET.sub("", id), kinds) for id in several))
+def _in_ids(ids: str | Sequence[str] | None, kinds: Set[str]) -> Iterator[str]:
+    for id in (ids,) if isinstance(ids, str) else ids or ():
+        yield from find(NOT_SECRET.sub("", id), kinds)
 
 
 class RedactingStore:
