@@ -452,11 +452,8 @@ class AsyncMemoryScope:
 
         validation.choice("lines", lines, "memories", "turns")
         room = validation.count("tokens", tokens, 1_000_000)
-        as_of = (
-            None
-            if as_of is None
-            else validation.when("as_of", as_of, validation.zone(zone) or self._runtime.services.zone)
-        )
+        if as_of is not None:
+            as_of = validation.when("as_of", as_of, validation.zone(zone) or self._runtime.services.zone)
         whole: AssembledContext | None = None
         if assemble:
             from memscope.chat import assembly

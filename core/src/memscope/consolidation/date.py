@@ -129,11 +129,9 @@ def with_confirmed_dates(fact: Observation) -> Observation:
             return match.group()
         if fact.happened is None:
             return ""
-        return (
-            match.group()
-            if meant.overlaps(fact.happened)
-            else match.group().replace(match["date"], brief(fact.happened))
-        )
+        if meant.overlaps(fact.happened):
+            return match.group()
+        return match.group().replace(match["date"], brief(fact.happened))
 
     return replace(fact, text=_BRACKETED.sub(checked, fact.text))
 

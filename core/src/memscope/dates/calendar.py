@@ -15,21 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-Grain = Literal[
-    "second",
-    "minute",
-    "hour",
-    "part",
-    "day",
-    "weekend",
-    "week",
-    "month",
-    "quarter",
-    "season",
-    "year",
-    "decade",
-    "century",
-]
+Grain = Literal["second", "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year",
+                "decade", "century"]  # fmt: skip
 Shape = Literal["point", "range", "since", "after", "before", "until"]
 Cycle = Literal["", "day", "week", "month", "year"]
 

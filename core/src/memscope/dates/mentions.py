@@ -119,13 +119,8 @@ def _with_months(sentence: Iterable[Mention]) -> Iterator[Mention]:
             day = min(days, key=lambda reading: abs(reading.start - beside), default=one.interval)
             one = replace(one, interval=day, calendar_period=None, direction="")
         yield one
-        if (
-            period
-            and one.grain == "day"
-            and one.shape == "point"
-            and (period.cycle == "year" or _NAMED_YEAR.search(one.text))
-        ):
-            dated = one
+        if period and (one.grain, one.shape) == ("day", "point"):
+            dated = one if period.cycle == "year" or _NAMED_YEAR.search(one.text) else dated
 
 
 def resolve(text: str, reference: datetime) -> Interval | None:
@@ -158,11 +153,9 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
     """
 
     def distance(candidate: Interval) -> timedelta:
-        return (
-            (candidate.start - reference) / 2
-            if candidate.start > reference
-            else max(reference - candidate.end, timedelta())
-        )
+        if candidate.start > reference:
+            return (candidate.start - reference) / 2
+        return max(reference - candidate.end, timedelta())
 
     period, now = mention.calendar_period, mention._now
     if not period or not now or not (period.cycle or period.other):
@@ -175,9 +168,8 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
     if period.other and len(ahead) == len(candidates):
         return mention.interval
     if period.other and ahead:
-        candidates = (
-            ahead if mention.direction != "past" else [candidate for candidate in candidates if candidate not in ahead]
-        )
+        past = [candidate for candidate in candidates if candidate not in ahead]
+        candidates = past if mention.direction == "past" else ahead
     return min(candidates, key=distance)
 
 

@@ -144,8 +144,5 @@ def _instruction(folded: str) -> str:
     pasted = _PASTED.search(folded)
     if pasted is not None:
         return folded[: pasted.start() + 1]
-    return (
-        folded
-        if len(folded) <= 2 * MAX_INSTRUCTION_CHARS
-        else folded[:MAX_INSTRUCTION_CHARS] + folded[-MAX_INSTRUCTION_CHARS:]
-    )
+    long = len(folded) > 2 * MAX_INSTRUCTION_CHARS
+    return folded[:MAX_INSTRUCTION_CHARS] + folded[-MAX_INSTRUCTION_CHARS:] if long else folded

@@ -134,15 +134,10 @@ async def _memory_of_statement(store: Store, user: str, key: str) -> Memory | No
 async def _with_same_words(store: Store, new: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
     words = tuple(dict.fromkeys(terms(new.text)))[:MAX_SEARCH_TERMS]
-    new_words, observations = (
-        _compared_words(new.text),
-        await (_with_terms(store, new, words) if words else _with_text(store, new)),
-    )
-    return [
-        one
-        for one in observations
-        if one.current and one.happened is None and one.valid_to is None and _compared_words(one.text) == new_words
-    ]
+    new_words = _compared_words(new.text)
+    observations = await (_with_terms(store, new, words) if words else _with_text(store, new))
+    undated = (one for one in observations if one.current and one.happened is None and one.valid_to is None)
+    return [one for one in undated if _compared_words(one.text) == new_words]
 
 
 async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) -> list[Observation]:

@@ -236,11 +236,8 @@ class _Reader:
             for end in (at + size + 2, at + size + 1):
                 name = self.plain[at:end]
                 after = _AFTER.match(self.plain, end) is not None
-                whole = (
-                    end - at == size + 2
-                    and name[0] not in lists.SURNAME_WORDS
-                    and not lists.NEVER_IN_NAMES.intersection(name)
-                )
+                ordinary = name[0] in lists.SURNAME_WORDS or lists.NEVER_IN_NAMES.intersection(name)
+                whole = end - at == size + 2 and not ordinary
                 rest = name[size + (end - at == size + 2 and name[size : size + 1] in "小大") :]  # 王小芳
                 if len(name) == end - at and all(char in characters for char in rest) and (
                     name not in lists.NO_NAMES and name[:2] not in lists.NO_NAMES and (before or (whole and after))
