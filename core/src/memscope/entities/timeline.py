@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 
+from memscope.dates.calendar import number_of
 from memscope.entities.index import EntityIndex, Node
 from memscope.entities.results import Bucket, By, Entity, Ranked, Theme, Timeline
 from memscope.records import in_zone
@@ -27,7 +28,7 @@ def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: B
     places = index.living() if node is None else node.turns
     turns: dict[int, list[int]] = defaultdict(list)
     for place in places:
-        turns[_number(in_zone(index.turns[place].time, zone), by)].append(place)
+        turns[number_of(by, in_zone(index.turns[place].time, zone))].append(place)
     bursts = burst_numbers({number: len(named) for number, named in turns.items()})
     buckets: list[Bucket] = []
     before: dict[str, int] = {}
@@ -40,18 +41,11 @@ def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: B
     return Timeline(by, entity, tuple(buckets), tuple(_themes(index, turns, by, zone)))
 
 
-def _number(when: datetime, by: By) -> int:
-    """Number the bucket: days or weeks since year 1, months since year 0."""
-    if by == "month":
-        return when.year * 12 + when.month - 1
-    return when.toordinal() if by == "day" else (when.toordinal() - 1) // 7
-
-
 def _start(number: int, by: By, zone: tzinfo) -> datetime:
+    """Return the start of the bucket with a ``number_of`` the calendar."""
     if by == "month":
         return datetime(number // 12, number % 12 + 1, 1, tzinfo=zone)
-    day = number if by == "day" else number * 7 + 1
-    return datetime(1, 1, 1, tzinfo=zone) + timedelta(days=day - 1)
+    return datetime.fromordinal(number if by == "day" else number * 7 + 1).replace(tzinfo=zone)
 
 
 def burst_numbers(counts: Mapping[int, int]) -> set[int]:

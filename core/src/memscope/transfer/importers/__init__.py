@@ -93,12 +93,12 @@ class ImportReport:
 
 def time_of(value: object) -> datetime | None:
     """Parse seconds or milliseconds since 1970, or ISO 8601 text, as a time with a zone; None for anything else."""
-    if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=UTC)
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
-        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
     except (ValueError, OverflowError, OSError):
         return None
-    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
+    if not isinstance(time, datetime):
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

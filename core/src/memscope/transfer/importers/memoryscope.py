@@ -16,9 +16,11 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
+from itertools import takewhile
 from typing import Any
 
+from memscope.dates.iso import parse
 from memscope.errors import InputError, LimitError, MemscopeError, StoreUnavailable
 from memscope.languages import registered
 from memscope.records import Interval
@@ -63,14 +65,8 @@ def _item(document: Mapping[str, Any], node: Mapping[str, Any]) -> Item:
 
 def _happened(about: Mapping[str, Any]) -> Interval | None:
     """Build a UTC interval from the inferred year, month and day; -1 and unparsable words mean unknown."""
-    year, month, day = (_number(about.get(f"event_{part}")) for part in ("year", "month", "day"))
-    try:
-        start = datetime(year, month or 1, day if month and day else 1, tzinfo=UTC)
-        days = 1 if month and day else 31 if month else 366
-        end = start + timedelta(days=days)
-    except (ValueError, OverflowError):
-        return None
-    return Interval(start, end if days == 1 else end.replace(month=end.month if month else 1, day=1))
+    year, *parts = (_number(about.get(f"event_{part}")) for part in ("year", "month", "day"))
+    return parse("-".join([f"{year:04}", *map(str, takewhile(bool, parts))]), UTC)
 
 
 _PART = re.compile(r"(\d{1,4})\D?")
