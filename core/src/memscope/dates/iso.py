@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from memscope.dates.calendar import later
 from memscope.records import Interval
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::\d{2})?)?)?)?")
@@ -40,16 +41,7 @@ def _one(text: str, zone: tzinfo) -> Interval | None:
     year, month, day, hour, minute = (int(part) if part else None for part in match.groups())
     try:
         start = datetime(year or 0, month or 1, day or 1, hour or 0, minute or 0, tzinfo=zone)
-        return Interval(start, _end(start, month, day, hour))
+        unit = "minute" if hour is not None else "day" if day else "month" if month else "year"
+        return Interval(start, later(start, 1, unit))
     except (ValueError, OverflowError):
         return None
-
-
-def _end(start: datetime, month: int | None, day: int | None, hour: int | None) -> datetime:
-    if hour is not None:
-        return start + timedelta(minutes=1)
-    if day is not None:
-        return start + timedelta(days=1)
-    if month is not None:
-        return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
-    return start.replace(year=start.year + 1)
