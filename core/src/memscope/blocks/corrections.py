@@ -19,7 +19,7 @@ from memscope.languages.wording import worded
 from memscope.reconciliation.insight_sentences import covers_text, details, with_corrections
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
 from memscope.records.stored import CORRECTED
-from memscope.stores.block_rules import by_key
+from memscope.stores.block_rules import by_key, next_version
 from memscope.text.tokens import fold
 
 if TYPE_CHECKING:
@@ -58,12 +58,8 @@ async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[st
     for history in by_key(await ctx.store.blocks(user, versions=True)).values():
         last, value = history[-1], await _without_outdated(ctx, user, history, ctx.clock())
         if value != last.value:
-            new = replace(
-                last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend", reason=OUTDATED,
-                sources=(),
-            )  # fmt: skip
             with suppress(Conflict):  # edited meanwhile; checked again after the next batch
-                await ctx.store.put_blocks(user, [new])
+                await ctx.store.put_blocks(user, [next_version(last, value, OUTDATED, ctx.clock())])
     return ()
 
 

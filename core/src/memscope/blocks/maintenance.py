@@ -8,7 +8,7 @@ removes exactly the lines concerned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from memscope.languages.similarity import same, translated
 from memscope.prompts import visible as visible_text
 from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Select
 from memscope.retrieval.insights_as_of import insights_as_read
-from memscope.stores.block_rules import by_key
+from memscope.stores.block_rules import by_key, next_version
 
 if TYPE_CHECKING:
     from memscope.services import Services
@@ -182,12 +182,7 @@ def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: 
         last = versions[-1] if versions else state.block
         value = state.with_lines([text for text in lines if text in written])
         if value != last.value:
-            versions.append(
-                replace(
-                    last, value=value, version=last.version + 1, recorded=ctx.clock(), author="backend",
-                    reason=reason, sources=sources,
-                )
-            )  # fmt: skip
+            versions.append(next_version(last, value, reason, ctx.clock(), sources))
 
     write(OUTDATED, ())
     for text, sources in lines.items():

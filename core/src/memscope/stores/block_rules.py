@@ -139,11 +139,15 @@ def without_sources(history: Sequence[Block], gone: Collection[str], now: dateti
         sources = tuple(source for source in block.sources if source not in gone)
         cleaned.append(replace(block, value=value, sources=sources, reason="" if named else block.reason))
     if cleaned and cleaned[-1].value != history[-1].value:
-        last = replace(
-            cleaned[-1], version=cleaned[-1].version + 1, recorded=now, author="backend", reason=FORGOTTEN_REASON
-        )
-        cleaned.append(replace(last, sources=()))
+        cleaned.append(next_version(cleaned[-1], cleaned[-1].value, FORGOTTEN_REASON, now))
     return cleaned
+
+
+def next_version(last: Block, value: str, reason: str, now: datetime, sources: tuple[str, ...] = ()) -> Block:
+    """Build the back end's version of a block after the last one."""
+    return replace(
+        last, value=value, version=last.version + 1, recorded=now, author="backend", reason=reason, sources=sources
+    )
 
 
 class _Alterations:
