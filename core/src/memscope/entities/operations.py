@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError, NotFound, hint_arguments
-from memscope.records import CORRECTIONS, INJECTED, ChangeSet, Insight, Observation, Scope, Turn
+from memscope.records import CORRECTIONS, INJECTED, ChangeSet, Insight, Observation, Turn
 from memscope.records.identity import statement
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class AsyncEntities:
         from memscope.languages.names import name_form
 
         where = validation.scope(self._where.user, self._where.agent)
-        view, _ = _view(where, self._services.clock(), None)
+        view = self._view(None)[0]._replace(session=None)
         names = [validation.identifier("name", name), validation.identifier("other", other)]
         async with self._runtime.operation("entities"):
             first, second = await self._ask(view, lambda index: _ordered(index, step, names))
@@ -267,20 +267,17 @@ class AsyncEntities:
             return view, first
 
     def _view(self, as_of: datetime | str | None, zone: tzinfo | None = None) -> tuple[EntityView, datetime]:
+        """Return the records that the reader may see, and the time of their scores."""
+        from memscope.entities.index import EntityView
+
         then = None if as_of is None else validation.when("as_of", as_of, zone or self._services.zone)
-        return _view(self._where, self._services.clock(), then)
+        now = self._services.clock()
+        return EntityView(self._where.agent, self._where.session, then, now), then or now
 
     async def _ask(self, view: EntityView, query: Callable[[EntityIndex], T]) -> T:
         from memscope.entities.cache import ask
 
         return await ask(self._services.store, self._where.user, view, query)
-
-
-def _view(where: Scope, now: datetime, then: datetime | None) -> tuple[EntityView, datetime]:
-    """Return the records that the reader may see, and the time of their scores."""
-    from memscope.entities.index import EntityView
-
-    return EntityView(where.agent, where.session, then, now), then or now
 
 
 def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:

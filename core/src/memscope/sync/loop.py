@@ -60,8 +60,4 @@ def _running() -> asyncio.AbstractEventLoop | None:
 
 
 loop_thread = LoopThread()
-
-
-def run(work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine on the private loop and wait for its result."""
-    return loop_thread.run(work)
+run = loop_thread.run  # runs a coroutine on the private loop and waits for its result
