@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memscope import validation
 from memscope.blocks import edits
-from memscope.blocks.visible import View, at_time, labelled, render, same_content, visible
+from memscope.blocks.visible import View, labelled, render, same_content, visible
 from memscope.errors import Conflict, InputError, LimitError, NotFound
 from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, ForgetReport, Select
-from memscope.stores.block_rules import check_limit
+from memscope.stores.block_rules import check_limit, current
 
 if TYPE_CHECKING:
     from memscope.services import MemoryOperations
@@ -332,7 +332,9 @@ class AsyncBlocks:
         services, user = self._services, self._where.user
         stored = await services.store.blocks(user, versions=when is not None)
         view = View(user, self._where.agent, services.clock())
-        return visible(view, at_time(stored, when) if when else stored, services.settings.blocks.shared)
+        if when is not None:
+            stored = current(block for block in stored if block.recorded <= when)
+        return visible(view, stored, services.settings.blocks.shared)
 
     async def _rewrite(
         self,

@@ -56,14 +56,6 @@ def _operator_block(view: View, label: str, place: int, text: str) -> Block:
     )  # fmt: skip
 
 
-def at_time(versions: Iterable[Block], when: datetime) -> list[Block]:
-    last: dict[tuple[str | None, str], Block] = {}
-    for block in versions:
-        if block.recorded <= when:
-            last[block.key] = block
-    return list(last.values())
-
-
 def labelled(blocks: Sequence[Block], label: str) -> Block:
     """Return the block with this label; ``NotFound`` lists the known labels."""
     for block in blocks:
