@@ -96,17 +96,13 @@ def check_settings(source: MemoryLike) -> MemoryLike:
 
 
 async def release(shared: SharedMemory) -> None:
-    if _release_reference(shared):
-        await shared.do(lambda memory: memory.close())
-
-
-def _release_reference(shared: SharedMemory) -> bool:
     with _lock:
         shared.references -= 1
-        if shared.references or shared not in _shared:
-            return False
-        _shared.remove(shared)
-        return True
+        is_last = not shared.references and shared in _shared
+        if is_last:
+            _shared.remove(shared)
+    if is_last:
+        await shared.do(lambda memory: memory.close())
 
 
 @dataclass(eq=False)
