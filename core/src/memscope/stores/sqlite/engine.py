@@ -114,7 +114,7 @@ class Engine:
     ) -> T:
         """Run the task in the writer thread, atomically; durable on return."""
         if self._writer is None:
-            raise files.read_only(f"{str(self.path)!r}")
+            raise files.read_only(self.path)
         if len(self._waiting) >= MAX_WAITING_WRITES:
             raise StoreBusy(
                 f"{MAX_WAITING_WRITES} writes are waiting", hint="add more in one call, or wait", retry_after=0.5
@@ -222,7 +222,7 @@ class Engine:
 
     def _writing(self) -> sqlite3.Connection:
         if self._writer is None:
-            raise files.read_only(f"{str(self.path)!r}")
+            raise files.read_only(self.path)
         return self._writer
 
     # ---- reading
@@ -289,9 +289,9 @@ class Engine:
         try:
             stat = self._stat()
         except FileNotFoundError:
-            raise files.gone(f"{str(self.path)!r}") from None
+            raise files.gone(self.path) from None
         if (stat.st_dev, stat.st_ino) != self._place:
-            raise files.gone(f"{str(self.path)!r}")
+            raise files.gone(self.path)
         if stat.st_size < self._length:  # cut, or rebuilt by another process
             if inline:
                 raise StoreBusy("the file is to be checked in a thread")

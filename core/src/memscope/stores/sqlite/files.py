@@ -74,19 +74,19 @@ def typed(error: BaseException, path: Path) -> BaseException:
     if isinstance(error, UnicodeEncodeError):
         return InputError("text is not valid Unicode (a lone surrogate)", hint="replace it by U+FFFD")
     if isinstance(error, UnicodeDecodeError):  # its message quotes content
-        return corrupt(f"{str(path)!r}")
+        return corrupt(path)
     if isinstance(error, MemscopeError) or not isinstance(error, sqlite3.Error | OSError):
         return error
     code = getattr(error, "sqlite_errorcode", 0)
     if "decode to UTF-8" in str(error):
-        return corrupt(f"{str(path)!r}", "text is not valid UTF-8")
-    typed_error = _typed(code, f"{str(path)!r}", str(error))
+        return corrupt(path, "text is not valid UTF-8")
+    typed_error = _typed(code, path, str(error))
     typed_error.__cause__ = error
     return typed_error
 
 
-def _typed(code: int, name: str, detail: str) -> StoreError:
-    base = code & 0xFF
+def _typed(code: int, path: Path, detail: str) -> StoreError:
+    base, name = code & 0xFF, f"{str(path)!r}"
     if base == sqlite3.SQLITE_FULL or code in _FULL_CODES:
         return StoreFull(
             f"no room left for {name}", hint="make room and try again; nothing was half written", detail=detail
@@ -94,25 +94,27 @@ def _typed(code: int, name: str, detail: str) -> StoreError:
     if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{name} is locked by another program", hint="try again", detail=detail, retry_after=1.0)
     if code == sqlite3.SQLITE_READONLY_DBMOVED:
-        return gone(name)
+        return gone(path)
     if base in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return read_only(name)
+        return read_only(path)
     if base in _DAMAGED:
-        return corrupt(name, detail)
+        return corrupt(path, detail)
     return StoreUnavailable(f"{name} cannot be read or written", hint="see its disk and its permissions", detail=detail)
 
 
-def corrupt(name: str, detail: str = "") -> StoreCorrupt:
+def corrupt(path: Path, detail: str = "") -> StoreCorrupt:
     hint = "nothing was changed; restore a backup, or save what is readable with 'memscope recover'"
-    return StoreCorrupt(f"{name} is damaged", hint=hint, detail=detail)
+    return StoreCorrupt(f"{str(path)!r} is damaged", hint=hint, detail=detail)
 
 
-def read_only(name: str) -> StoreReadOnly:
-    return StoreReadOnly(f"{name} cannot be written", hint="reading works; give write permission on file and folder")
+def read_only(path: Path) -> StoreReadOnly:
+    hint = "reading works; give write permission on file and folder"
+    return StoreReadOnly(f"{str(path)!r} cannot be written", hint=hint)
 
 
-def gone(name: str) -> StoreGone:
-    return StoreGone(f"{name} was removed or replaced while it was open", hint="the next call opens what is there now")
+def gone(path: Path) -> StoreGone:
+    hint = "the next call opens what is there now"
+    return StoreGone(f"{str(path)!r} was removed or replaced while it was open", hint=hint)
 
 
 # ---- lock
@@ -230,7 +232,7 @@ def probe(path: Path) -> None:
     except PermissionError:
         raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
     if not head and wal_bytes(path):
-        raise corrupt(f"{str(path)!r}", "an empty file beside a non-empty WAL")
+        raise corrupt(path, "an empty file beside a non-empty WAL")
     if len(head) < 100 or head[:16] != MAGIC:
         raise StoreCorrupt(f"{str(path)!r} is not a memscope store", hint="nothing was changed; choose another path")
     if int.from_bytes(head[68:72], "big") != schema.APPLICATION_ID:
@@ -251,7 +253,7 @@ def check_pages(db: sqlite3.Connection, path: Path) -> None:
     """Check every page with ``quick_check``; use a new connection, since pages read before are cached."""
     report = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if report != "ok":
-        raise corrupt(f"{str(path)!r}", report)
+        raise corrupt(path, report)
 
 
 def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
