@@ -70,7 +70,7 @@ class AgentPairs:
     pairs: Sequence[NearPair]
 
 
-async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool = False) -> WorkReport:
+async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool) -> WorkReport:
     """Ask the model about the nearest pairs in up to ``calls`` rounds; stop at an error, a spent budget or guesses.
 
     A round is a call, plus one if any pair has a relation. ``preview``: write nothing; ``approve`` implies it.

@@ -66,7 +66,7 @@ def first_choice(payload: Mapping[str, Any]) -> dict[str, Any]:
     return choices[0]
 
 
-def check_finish(finish: Any, refusal: Any = None) -> None:
+def check_finish(finish: Any, refusal: Any) -> None:
     """Raise ``ModelReplyError`` for a refused, filtered, truncated or incomplete reply."""
     if refusal:
         raise ModelReplyError("the model refused to answer")

@@ -71,7 +71,7 @@ def covers(
     return bool(new_names) and all(any(_same_name(a, b) or _alike(a, b) for a in new_names) for b in wanted)
 
 
-def tells_end_for(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
+def tells_end_for(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
     """Return whether ``new`` says that something is over with people in ``old``: "Ben moved out", "shares a flat with
     Ben".
     """

@@ -62,7 +62,7 @@ def are_other_events(one: Observation, other: Observation) -> bool:
     return bool(dated) and RECURS not in one.data and RECURS not in other.data
 
 
-def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
+def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
     """Return whether ``new`` quotes somebody who is neither its subject nor named in ``old``."""
     for match in (one.hearsay.match(new.text) for one in wordings(new.text)):
         if match:
@@ -71,7 +71,7 @@ def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str] = N
     return False
 
 
-def are_of_other_kinds(one: Observation, other: Observation, own_names: frozenset[str] = NOBODY) -> bool:
+def are_of_other_kinds(one: Observation, other: Observation, own_names: frozenset[str]) -> bool:
     """Return whether the facts share no words besides names, no keyword and under half of one fact's topics.
 
     Always False without keywords, which tell what a fact is about.
@@ -112,7 +112,7 @@ def _content(fact: Observation, own_names: frozenset[str]) -> frozenset[str]:
     )
 
 
-def has_more(new: Observation, old: Observation, own_names: frozenset[str] = NOBODY) -> bool:
+def has_more(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
     """Return whether the new fact has a number, name or date that the old one lacks."""
     known = f"{old.text} {old.about} {' '.join(own_names)}"
     if new.happened and not old.happened:

@@ -46,7 +46,7 @@ def _changes(
     gone: Sequence[int] = (),
     vectors: Iterable[tuple[int, bytes]] = (),
     *,
-    whole: bool = False,
+    whole: bool,
 ) -> Changes:
     import numpy as np
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # ---- pieces to search for
 
 
-def fingerprints(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> Fingerprints:
+def fingerprints(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str]) -> Fingerprints:
     """Hash the pieces of all content to be removed: texts, terms, vectors, saved replies."""
     import numpy as np
 
