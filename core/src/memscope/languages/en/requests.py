@@ -198,7 +198,9 @@ REQUESTS = Requests(
         r"^\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|sorry|btw|wait)\W+)*"
         r"(?:(?:what|which|when|where|who|whose|how|why)\b(?:(?! should| could| would| can)[^.,;?]){0,40}? )?"
         r"(?:did|was|were|have (?:i|we) ever)\b"
-        r"|\bwhen(?:['’]s| is| are| do| does| will)\b(?!.*\b(?:good|better|best|should)\b)"
+        r"|\b(?:(?:when|where|who)(?:['’]s| is| are)|(?:when|who)(?: do| does| will)|what (?:time|day|date)"
+        r"|how (?:old|tall|heavy|big|many|much|often|long))\b"
+        r"(?!.*\b(?:good|better|best|should|shall|could|can|would)\b)"
     ),
     measures=pattern(
         r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast)\b"
