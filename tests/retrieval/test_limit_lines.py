@@ -168,6 +168,18 @@ def test_a_question_about_the_world_is_shown_a_few_lines_at_most(memory):
     assert len(memory.context("What's the capital of Mongolia?", user="alice").splitlines()) <= 3
 
 
+@pytest.mark.parametrize(
+    ("said", "message", "shown"),
+    [
+        ("My ringtone came through two walls and nobody minded the fall.", "When did the Berlin Wall fall?", False),
+        ("The shop of the Morrisons opens late on Sundays.", "When does the shop of the Morrisons open?", True),
+    ],
+)
+def test_a_question_about_a_name_is_shown_lines_with_the_name(memory, said, message, shown):
+    memory.add_turns([{"role": "user", "content": said}], user="alice")
+    assert bool(memory.context(message, user="alice")) is shown
+
+
 REMARKS = [f"A {colour} boat went by while I read chapter {n}." for n, colour in enumerate(
     ("red", "blue", "green", "white", "black", "brown", "grey", "pink", "gold", "silver", "old", "new"), 1
 )]  # fmt: skip

@@ -66,4 +66,5 @@ def _referred_to(text: str) -> Iterator[str]:
     """Yield what a turn mentions: names, and things described as the user's or as known."""
     yield from (one.text for one in names(text) if one.kind != "topic" and (one.weight or one.kind != "thing"))
     for one in languages.of(text):
-        yield from (match[0].strip() for match in one.questions.referents.finditer(text))
+        things = (match[0].strip() for match in one.questions.referents.finditer(text))
+        yield from (f"{thing[:1].lower()}{thing[1:]}" for thing in things)  # "The bus" is no name within a question

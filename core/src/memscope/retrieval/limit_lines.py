@@ -6,7 +6,7 @@ the user if it names a person memory knows, one of the user's people, or a day.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import filterfalse
 
 import numpy as np
@@ -21,6 +21,7 @@ from memscope.records import Candidates, Handle
 from memscope.retrieval.features import FILLER_WEIGHT, MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
+from memscope.retrieval.rank import CAPITALISED
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.search.snapshot import TURN_BEFORE
@@ -275,12 +276,17 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
 
 def _has_a_name(inputs: FeatureInputs, people_alone: bool = False) -> NDArray[np.bool_]:
     """[n] true for lines with a full name from the query, of persons only if ``people_alone``."""
+    every = (name for name in names(inputs.query.text) if name.kind != "topic")
+    return _having_all_of_one(inputs, [terms(name.text) for name in every if name.kind == "person" or not people_alone])
+
+
+def _having_all_of_one(inputs: FeatureInputs, groups: Iterable[Sequence[int]]) -> NDArray[np.bool_]:
+    """[n] true for lines that have all terms of one of the groups."""
     place = {one: at for at, one in enumerate(inputs.candidates.terms)}
     has = np.zeros(len(inputs.candidates.unit), np.bool_)
-    for name in names(inputs.query.text):
-        parts = terms(name.text)
-        if name.kind != "topic" and (name.kind == "person" or not people_alone) and parts and place.keys() >= {*parts}:
-            has |= (inputs.presence[:, [place[one] for one in parts]] == 1).all(axis=1)
+    for group in groups:
+        if group and place.keys() >= {*group}:
+            has |= (inputs.presence[:, [place[one] for one in group]] == 1).all(axis=1)
     return has
 
 
@@ -301,7 +307,8 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     """Return the best rows with enough of the query's words, a name in it, or its subject and a near meaning. For a
-    question about a kind, rows with nearly all of its words.
+    question about a kind, rows with nearly all of its words. If it has capitalised names, rows with one of them:
+    "two walls" is no answer to "When did the Berlin Wall fall?".
     """
     if inputs.query.need == "kind":
         enough = inputs.coverage >= MIN_KIND_COVERAGE
@@ -309,5 +316,7 @@ def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
         near = inputs.candidates.meaning >= MIN_MEANING_COSINE
         enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
         enough |= inputs.answers_all & (inputs.candidates.role == USER_ROLE)
+    if capitalised := [terms(name) for name in CAPITALISED.findall(inputs.query.text)]:
+        enough &= _having_all_of_one(inputs, capitalised)
     enough = enough & (evidence_level(inputs.candidates) == STATEMENT_LEVEL)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]

@@ -53,7 +53,7 @@ def _is_known(e: FeatureInputs) -> bool:
     """Return whether memory knows a name in the query, or most of its words with many of them in one unit."""
     query, candidates = e.query, e.candidates
     known = dict(zip(candidates.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
-    named = any(known.get(one, 0) == 1 for name in _CAPITALISED.findall(query.text) for one in terms(name))
+    named = any(known.get(one, 0) == 1 for name in CAPITALISED.findall(query.text) for one in terms(name))
     if named or not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
     weighed = zip(query.terms, query.weights, strict=True)
@@ -63,7 +63,7 @@ def _is_known(e: FeatureInputs) -> bool:
     return mostly and e.known >= 1
 
 
-_CAPITALISED = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
+CAPITALISED = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+(?: [A-ZÀ-Þ][\w-]+)*")  # not at the beginning
 
 
 @worker(
