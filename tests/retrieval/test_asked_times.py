@@ -320,3 +320,20 @@ async def test_a_question_for_what_is_to_come_means_the_next_weeks(question: Ask
 @pytest.mark.parametrize("query", ["Any concerts coming up?", "What did I plan?", "奥运会有什么活动", "我办了什么事"])
 async def test_one_for_something_else_or_what_was_names_no_time(question: Ask, query: str) -> None:
     assert (await asked(question, query)).periods == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "coming"),
+    [
+        ("When do we fly to Australia?", True),
+        ("我们什么时候飞澳大利亚？", True),
+        ("When did we fly to Australia?", False),
+        ("When is my lunch on Friday?", False),
+        ("When was the Magna Carta sealed?", False),
+        ("我们什么时候去过澳大利亚？", False),
+        ("我们的冰箱是哪天送来的？", False),
+    ],
+)
+async def test_when_asks_for_a_day_of_the_coming_year(question: Ask, query: str, coming: bool) -> None:
+    found = await asked(question, query)
+    assert (found.periods == (Interval(WEDNESDAY, WEDNESDAY + timedelta(days=366)),)) is coming

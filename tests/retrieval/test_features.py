@@ -293,7 +293,8 @@ async def test_the_cosine_counts_more_for_a_question_about_the_user() -> None:
     better, worse = "The wagon stands behind the barn.", "A letter from Leeds came."
     sessions = [[("user", worse)], [("user", better)]]
     embedder = OneMeaning("auto", "wag")
-    assert [hit.text for hit in await ranked("Where did the mechanic from Leeds leave my automobile?", sessions, embedder)][0] == better
+    best, *_ = await ranked("Where did the mechanic from Leeds leave my automobile?", sessions, embedder)
+    assert best.text == better
 
 
 async def test_a_request_told_at_length_finds_the_short_turn_on_its_subject() -> None:

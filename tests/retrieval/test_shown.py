@@ -28,6 +28,10 @@ FACTS = {
         f"我的{thing}密码是{n}00{n}" for n, thing in enumerate("车锁 大门 柜子 仓库 汽车 箱子 书桌 俱乐部".split(), 1)
     ],
 }
+OTHERS = (
+    "I like the new bakery, it has rye bread.", "My neighbour paints boats.", "We had soup again.", "I lost a glove.",
+    "My bike squeaks.", "I'm reading about bees.", "We own two kettles.", "I sing in the shower.",
+)  # fmt: skip
 ASKED = {"en": "What's my code?", "zh": "我的密码是多少？"}
 UNKNOWN = {"en": "I don't know that yet.", "zh": "我还不知道。"}
 
@@ -362,3 +366,33 @@ def test_what_stays_of_a_line_without_its_questions_is_written_as_its_language_i
     assert without_questions("我周五到家。你什么时候回来？我给你带了茶。") == "我周五到家。我给你带了茶。"
     assert without_questions("I am home on Friday. And you? I bring tea.") == "I am home on Friday. I bring tea."
     assert without_questions("I am home on Friday. I bring tea.") == without_questions("And you?") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "shown"),
+    [
+        ("My ringtone came through two walls and nobody minded the fall.", "When did the Berlin Wall fall?", False),
+        ("The shop of the Morrisons opens late on Sundays.", "When does the shop of the Morrisons open?", True),
+    ],
+)
+async def test_a_question_about_a_name_is_shown_lines_with_the_name(
+    memory: AsyncMemoryScope, said: str, message: str, shown: bool
+) -> None:
+    await memory.add_turns([{"role": "user", "content": said}], user="alice")
+    assert bool(await memory.context(message, user="alice")) is shown
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("Tickets are paid for, the 12th of September by way of Doha.", "When do we fly to Australia?"),
+        ("机票买好了，九月十二号从多哈转机。", "我们什么时候飞澳大利亚？"),
+    ],
+)
+async def test_when_is_answered_by_a_coming_day_in_other_words(
+    memory: AsyncMemoryScope, fact: str, question: str
+) -> None:
+    for number in range(40):
+        await memory.add_turns([{"role": "user", "content": f"{OTHERS[number % 8]} ({number})"}], user="alice")
+    await memory.add_turns([{"role": "user", "content": fact}], user="alice")
+    assert fact[:5] in await memory.context(question, user="alice")

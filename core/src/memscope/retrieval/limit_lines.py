@@ -7,6 +7,7 @@ the user if it names a person memory knows, one of the user's people, or a day.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import filterfalse
 
 import numpy as np
@@ -70,6 +71,10 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
         met = _is_met(inputs, answered)
+        if (
+            (met or answered) and query.asks_when and not query.asks_period
+        ):  # the words tell what is asked, better than its time
+            inputs = FeatureInputs(query, replace(candidates, event=np.zeros_like(candidates.event)))
         matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # of the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
         rows = await _with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)

@@ -92,9 +92,9 @@ async def understand(query: Query, ctx: Services) -> Query:
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
-    weights = _weights(terms, rest, signs)
     remark = remarks(asked)  # a statement about the user without a request
     personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
+    coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
     wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
@@ -103,17 +103,17 @@ async def understand(query: Query, ctx: Services) -> Query:
     return altered(
         query,
         terms=(*terms, *wordless, *days),
-        weights=(*weights, *(0.0 for _ in (*wordless, *days))),
+        weights=(*_weights(terms, rest, signs), *(0.0 for _ in (*wordless, *days))),
         told_terms=_count_told(ends, frozenset(terms)),
         undated=undated_terms(word_of_term, named),
         kinds_asked=kinds,
         names=names(ends_of(text, MAX_ANALYSED_CHARS)),
-        periods=periods(named, reference),
+        periods=periods(named, reference) or coming,
         asks_number=_has("number", wording, signs),
         asks_when=asks_when,
         asks_assistant=_has("assistant", wording, signs),
         asks_personally=personal,
-        asks_ahead=bool(ahead),
+        asks_ahead=bool(ahead or coming),
         asks_period=asks_period,
         said_then=_has("past", ends, signs) or len(ahead) < len(named),
         days=frozenset(days),
@@ -226,6 +226,11 @@ def _named(query: str, signs: Sequence[Questions], reference: datetime, asking: 
         soon = dates.asked(signs[0].soon, reference, past=False, ahead=True)
         return soon if _asks_period(query, signs, soon, asking) else []
     return mentions if past else [here for one in mentions for here in _from_today(one, reference)]
+
+
+def _coming_year(query: str, signs: Sequence[Questions], reference: datetime) -> tuple[Interval, ...]:
+    """Return the coming year, nothing for a past event: a coming day answers "When do we fly?", whatever its words."""
+    return () if _has("past", query, signs) else (Interval(reference, _moved(reference, 366)),)
 
 
 def _from_today(named: dates.Mention, reference: datetime) -> Iterator[dates.Mention]:

@@ -38,7 +38,7 @@ QUESTIONS = Questions(
         r"|\bhow long ago\b"
     ),
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # elsewhere they have content: "a day off"
-    past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b"),
+    past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago|since)\b"),
     ahead=pattern(
         r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free"
         r"|scheduled?|calendar|agenda|diary"
