@@ -203,11 +203,11 @@ REQUESTS = Requests(
         r"(?!.*\b(?:good|better|best|should|shall|could|can|would)\b)"
     ),
     measures=pattern(
-        r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast)\b"
+        r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast|thick|thin|small)\b"
         r"|\b(?:recipe|temperature|distance|weight|height|size|speed|degrees)\b"
     ),
     tells=pattern(
-        r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more)|how (?:come|do|does|did|is|are|can)"
+        r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more|how|why)|how (?:come|do|does|did|is|are|can)"
         r"|difference|compare|essay|article|story|email|letter|message|post|summary|draft|pros and cons)\b"
         r"|\b(?:you|your|my)(?: (?:to|not|should|must))* (?:answers?|reply|replies|replying|respond|responses?)\b"
         r"|\b(?:format|when (?:answering|replying|responding))\b"
@@ -217,7 +217,7 @@ REQUESTS = Requests(
         r"(?:(?:in|at|on|by|from|for|with|to) (?=wh)|)(?:explain|describe|define|compare"
         r"|list|name|whats?|who|whos|whose|which|when|wheres?|whys?|hows?|is|are|was|were|does|do|did|can|could|has|have"
         r"|will|would|tell|teach|give (?:me|us) (?:\d+|two|three|four|five|ten)|show|say|talk"
-        r"|speak|act|play|pretend|imagine|invent|come up|quiz|let'?s play)\b"
+        r"|speak|act|play|summari[sz]e|outline|recap|pretend|imagine|invent|come up|quiz|let'?s play)\b"
     ),
     remark=pattern(
         rf"^(?!{_ASKS_INDIRECTLY})(?:\W*(?:ugh|argh|wow|oh|ooh|ah|damn|gosh|yay|phew|whew|oops|man|well)\b"
