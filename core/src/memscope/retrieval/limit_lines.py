@@ -71,9 +71,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
         met = _is_met(inputs, answered)
-        if (
-            (met or answered) and query.asks_when and not query.asks_period
-        ):  # the words tell what is asked, better than its time
+        if (met or answered) and query.asks_when and not query.asks_period:
+            # lines about other coming days are no answer
             inputs = FeatureInputs(query, replace(candidates, event=np.zeros_like(candidates.event)))
         matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # of the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)

@@ -229,7 +229,7 @@ def _named(query: str, signs: Sequence[Questions], reference: datetime, asking: 
 
 
 def _coming_year(query: str, signs: Sequence[Questions], reference: datetime) -> tuple[Interval, ...]:
-    """Return the coming year, nothing for a past event: a coming day answers "When do we fly?", whatever its words."""
+    """Return the year ahead, as a coming day may answer "When do we fly?" in other words; nothing for a past event."""
     return () if _has("past", query, signs) else (Interval(reference, _moved(reference, 366)),)
 
 
