@@ -64,8 +64,10 @@ def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
 # ---- errors
 
 # SQLITE_ERROR (no such column) and SQLITE_CONSTRAINT (duplicate key) occur only with foreign or damaged tables.
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT,
-            sqlite3.SQLITE_MISMATCH}  # fmt: skip
+_DAMAGED = frozenset({
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+})  # fmt: skip
 _FULL_CODES = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE})
 
 
