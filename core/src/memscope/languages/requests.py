@@ -23,9 +23,10 @@ _IN_QUOTES = r"(?:[\"“”«][^\"“”»\n]{1,400}[\"”»]|「[^」]{1,400}�
 _QUOTED = pattern(_IN_QUOTES)
 _QUOTED_PAIR = pattern(rf"{_IN_QUOTES} ?\w{{1,3}} ?{_IN_QUOTES}")  # "Is it 'lay' or 'lie'?", “在见”还是“再见”
 _CODE_SNIPPET = pattern(
-    r"```|(?m:^\s*(?:def|class|import|for|while|if|return|SELECT|#include)\b.*[:;({])|[;{}]\s*$"
+    r"```|(?m:^\s*(?:def|class|import|for .* in|while|if|return|SELECT|#include)\b.*[:;({]\s*$)|[;{}]\s*$"
     r"|(?<!\w)\w{1,60}\([^)\n]{0,200}\)\s*[:;{]?$|\w\.\w{1,40}\([^)\n]{0,80}\)|\w\[['\"]\w{1,40}['\"]\]"
-    r"|\bfor \w{1,20} in \w{1,40}\(|\bSELECT\b.{1,60}\bFROM\b|\b[A-Z]\w{0,40}(?:Error|Exception)\b"
+    r"|\bfor \w{1,20} in \w{1,40}\(|\b(?:def|function) \w{1,40}\("
+    r"|\bSELECT\b.{1,60}\bFROM\b|\b[A-Z]\w{0,40}(?:Error|Exception)\b"
     r"|\bE(?:CONN[A-Z]+|ADDR[A-Z]+|ACCES|NOENT|PERM|EXIST|PIPE|RESOLVE|TIMEDOUT)\b|\\[dws][{+*]"
     r"|\bnpm (?:ERR|i|install|run)\b"
 )

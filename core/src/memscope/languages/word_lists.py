@@ -32,3 +32,9 @@ def entries(text: str) -> tuple[str, ...]:
 def read_alternatives(folder: Path, name: str) -> str:
     """Join the lines of a file as alternatives of a pattern."""
     return f"(?:{'|'.join((folder / f'{name}.txt').read_text(encoding='utf-8').splitlines())})"
+
+
+def read_spellings(file: Path) -> Mapping[str, str]:
+    """Read a file with a line "usual spelling: other spellings" per word; map the others to the usual one."""
+    lines = (line.partition(": ") for line in file.read_text(encoding="utf-8").splitlines())
+    return {other.strip(): usual for usual, _, others in lines for other in others.split(",")}

@@ -29,7 +29,7 @@ from memscope.retrieval.search import search
 from memscope.retrieval.second_hop import second_hop
 from memscope.retrieval.understand import understand
 from memscope.services import Services
-from memscope.text.tokens import fold_variants
+from memscope.text.tokens import usual_spelling
 
 RETRIEVAL_STEPS: tuple[Worker[Query], ...] = (
     understand, search, rank, second_hop, list_coverage, limit_lines, rerank, profile, build_hits,
@@ -44,7 +44,7 @@ __all__ = [
 async def retrieve(request: Request, ctx: Services, steps: Sequence[Worker[Query]] = RETRIEVAL_STEPS) -> Retrieval:
     """Run the steps on a request; without hits the result has the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
     await asyncio.sleep(0)  # local stores never await: yield, so that a busy caller does not block the loop
-    query = Query(**{**vars(request), "text": fold_variants(request.text), "written": request.text})
+    query = Query(**{**vars(request), "text": usual_spelling(request.text), "written": request.text})
     try:
         async with asyncio.timeout(ctx.settings.retrieve_s) as deadline:
             done = await run(steps, query, ctx)

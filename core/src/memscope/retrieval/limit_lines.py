@@ -19,10 +19,10 @@ from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
+from memscope.retrieval.capitals import CAPITALISED
 from memscope.retrieval.features import FILLER_WEIGHT, MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
-from memscope.retrieval.rank import CAPITALISED
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.search.snapshot import TURN_BEFORE

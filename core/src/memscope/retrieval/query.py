@@ -43,7 +43,7 @@ class Query(Request):
     It has no slots, so that ``pipeline.altered`` can copy it.
     """
 
-    written: str = ""  # the caller's text; ``text`` has character variants folded
+    written: str = ""  # the caller's text; ``text`` is in the usual spelling
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less

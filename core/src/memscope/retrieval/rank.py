@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
 
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FeatureValue, FoundBy, Handle
+from memscope.retrieval.capitals import CAPITALISED, with_capitals
 from memscope.retrieval.features import FEATURES, MIN_MEANING_COSINE, FeatureInputs, Values, features
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import (
@@ -63,17 +63,15 @@ def _is_known(e: FeatureInputs) -> bool:
     return mostly and e.known >= 1
 
 
-CAPITALISED = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+(?: [A-ZÀ-Þ][\w-]+)*")  # not at the beginning
-
-
 @worker(
     reads=("text", "terms", "told_terms", "vector", "about_user",
            "candidates", "weights", "undated", "names", "kinds_asked", "said_then", "days", "asks_number", "asks_when",
            "asks_assistant", "asks_personally", "asks_ahead", "is_list_question", "asks_period", "about_talk",
            "cjk_vectors"),
-    writes=("candidates", "order", "features", "values", "scores", "repeated_questions"),
+    writes=("text", "candidates", "order", "features", "values", "scores", "repeated_questions"),
 )  # fmt: skip
 async def rank(query: Query, ctx: Services) -> Query:
+    query = query if query.asks_personally else await with_capitals(query, ctx)
     candidates = query.candidates
     if candidates is None or not len(candidates.unit):
         return query

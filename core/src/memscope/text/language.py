@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -58,6 +58,8 @@ class WordRules:
     repetition: words of repetitions ("every Tuesday"): a sentence without a match has no repeated days.
     secret_words: patterns of words that may precede a key ("access.?key").
     variants: a file with one line per variant: the variant and the character to read instead; or None.
+    spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: a query with "wat r u"
+    is read as one with "what are you".
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; or None.
     vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; or None.
     """
@@ -74,6 +76,7 @@ class WordRules:
     repetition: re.Pattern[str] | None = None
     secret_words: tuple[str, ...] = ()
     variants: Path | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
     topics: Path | None = None
     vectors: Path | None = None
 

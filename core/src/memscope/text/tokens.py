@@ -12,10 +12,19 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import attrgetter
 
 from memscope.imports import pattern
-from memscope.text.language import CJK, WordRules, cjk_count, depends_on_languages, every_rules, spaced_rules
+from memscope.text.language import (
+    CJK,
+    WordRules,
+    cjk_count,
+    depends_on_languages,
+    every_rules,
+    spaced_language,
+    spaced_rules,
+)
 
 _UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1780-\u17d3"  # and Thai, Lao, Burmese, Khmer
 _LETTER_RUN = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel signs are no \w for Python
@@ -24,6 +33,7 @@ _LETTER_RUN = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel
 _LATIN_WORD = pattern(r"[a-z0-9]+(?:'[a-z]+)?")
 _QUOTE = pattern(r"'(?:(?<![a-z0-9].)|(?![a-z]))")  # an apostrophe that is not inside a word
 _MIXED_WORD = pattern(r"'[a-z]+['0-9]")
+_ANY_WORD = pattern(r"\w+")
 _TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _TOKEN = pattern(f"[{_UNSPACED}]+|(?:{_LETTER_RUN})+(?:'[a-z]+)?")
 _PUNCTUATION = r"!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3020！-／：-＠"
@@ -63,6 +73,41 @@ def _variants() -> tuple[re.Pattern[str], Mapping[int, str]]:
     files = [rules.variants.read_text(encoding="utf-8") for rules in every_rules() if rules.variants]
     originals = {ord(line[0]): line[1] for file in files for line in file.splitlines()}
     return re.compile(f"[{''.join(map(chr, originals))}]" if originals else r"(?!)"), originals
+
+
+def usual_spelling(query: str) -> str:
+    """Replace variants of characters, spellings of chats and frequent mistakes: "wheres my bday gift" is read as
+    "where's my birthday gift".
+
+    Words in capitals stay ("IM", "R"). The spellings of a language in Latin script count only if the result is in it:
+    "wat" and "u" are words of Dutch.
+    """
+    query = fold_variants(query)
+    words_written = frozenset(_ANY_WORD.findall(query.lower()))
+    for rules, first, spellings in _spellings():
+        if rules.script == "han" or not first.isdisjoint(words_written):
+            spelled = spellings.sub(partial(_usual, rules.spellings), query)
+            query = spelled if rules.script == "han" or spaced_language(spelled) == rules.code else query
+    return query
+
+
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _spellings() -> Sequence[tuple[WordRules, frozenset[str], re.Pattern[str]]]:
+    """Return, per language with spellings, their first words and a pattern that matches them as whole words."""
+    listed = []
+    for rules in filter(attrgetter("spellings"), every_rules()):
+        every = "|".join(map(re.escape, sorted(rules.spellings, key=len, reverse=True)))
+        whole = every if rules.script == "han" else rf"(?i)(?<![\w'’@./:-])(?:{every})(?![\w'’@/:-]|\.\w)"
+        listed.append((rules, frozenset(_ANY_WORD.findall(" ".join(rules.spellings))), re.compile(whole)))
+    return listed
+
+
+def _usual(spellings: Mapping[str, str], match: re.Match[str]) -> str:
+    if match[0].isupper():
+        return match[0]
+    usual = spellings[match[0].lower()]
+    return f"{usual[0].upper()}{usual[1:]}" if match[0][0].isupper() else usual
 
 
 def words(text: str) -> list[str]:

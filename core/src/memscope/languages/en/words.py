@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memscope.imports import pattern
 from memscope.languages.en.stemmer import stem
-from memscope.languages.word_lists import read_alternatives
+from memscope.languages.word_lists import read_alternatives, read_spellings
 from memscope.text.language import WordRules
 
 FOLDER = Path(__file__).parent / "data"
@@ -39,6 +39,7 @@ WORDS = WordRules(
         r"|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday|(?<=[Aa])nniversary)"
     ),
     secret_words=("secret", "access.?key"),
+    spellings=read_spellings(FOLDER / "spellings.txt"),
     topics=FOLDER / "topics.txt",
     vectors=FOLDER,
 )

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from memscope.imports import pattern
-from memscope.languages.word_lists import read_alternatives
+from memscope.languages.word_lists import read_alternatives, read_spellings
 from memscope.text.language import WordRules
 
 FOLDER = Path(__file__).parent / "data"
@@ -46,6 +46,7 @@ WORDS = WordRules(
     ),
     secret_words=("密钥", "秘钥", "私钥"),
     variants=FOLDER / "traditional.txt",
+    spellings=read_spellings(FOLDER / "spellings.txt"),
     topics=FOLDER / "topics.txt",
     vectors=FOLDER,
 )
