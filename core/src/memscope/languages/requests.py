@@ -33,7 +33,7 @@ _CODE_SNIPPET = pattern(
 _PASTED = pattern(r"[:：]\s*\n?(?=\S.{12}|[\u4e00-\u9fff]{6})|\n\s*\n")
 _MARKED_QUESTION = pattern(r"[?？]")
 _CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
-_ARITHMETIC = pattern(r"\d\s*(?:[+*×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[xy]\s*[-+*/=]\s*\d")
+_ARITHMETIC = pattern(r"\d\s*(?:[+*x×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[xy]\s*[-+*/=]\s*\d")
 
 
 def need(message: str) -> Need:

@@ -65,7 +65,9 @@ _ASKS_INDIRECTLY = (
 REQUESTS = Requests(
     small_talk=word_list("small_talk"),
     small_talk_message=pattern(
-        r"\W*(?:please )?(?:carry on|continue|go on|keep going)(?: from)?"
+        r"\W*(?:please )?(?:try|do it|write it|say it|one more time)(?: again| once more)?(?:,? but(?: \w+){1,2})?"
+        r"(?: please)?\W*"
+        r"|\W*(?:please )?(?:carry on|continue|go on|keep going)(?: from)?"
         r"(?: where (?:you|we) (?:left off|were|stopped))?\W*"
         r"|\W*(?:(?:hi|hiya|hey|hello|(?:good )?(?:morning|afternoon|evening))\W+)?(?:and )?how(?:['’]?s| is| are)"
         r" (?:it going|things|life|tricks|everything|you(?: doing| keeping)?)(?: today| tonight)?\W*"
@@ -74,7 +76,8 @@ REQUESTS = Requests(
         r"(?:many |ok(?:ay)?,? |oh,? |ah,? |aw,? |great,? )?(?:thanks|thank you|thx|ty|cheers|ta|much appreciated|hi"
         r"|hey|hello|hiya|yo"
         r"|namaste|good (?:morning|afternoon|evening|night|day)|morning|bye|goodbye|see you|got it|makes sense"
-        r"|fair enough|hm+|right|perfect|brilliant|awesome|lovely|nice|cool|ok|okay|yes|yep|no|nope|sure|lol|haha)\b"
+        r"|fair enough|hm+|right|perfect|brilliant|awesome|lovely|nice|cool|ok|okay|yes|yep|no|nope|sure|lol|haha"
+        r"|you(?:'re| are) (?:an?|the) \w+)\b"
     ),
     asks_something=pattern(
         r"[?]|\b(?:what|who|where|when|why|which|how|can|could|would|should|recommend|suggest|plan|help|write"
@@ -132,7 +135,7 @@ REQUESTS = Requests(
         r"(?:names|words|facts|examples|sentences|titles|slogans)\b"
         r"|\b(?:write|draft|compose)\b[^.?!]{0,24} (?:letter|note|e-?mail|card|speech|message|review|invitation)\b"
         r"[^.?!]{0,40}? (?:from|on behalf of) (?:an?|the) \w"
-        r"|\b(?:roll|flip) (?:a|the|some) (?:die|dice|coin)\b|\bpick a (?:random )?number\b"
+        r"|\b(?:roll|flip) (?:an?|the|some|two|three|\d+) (?:die|dice|coins?)\b|\bpick a (?:random )?number\b"
     ),
     reckons=pattern(
         r"\bhow (?:much|many|long|far|fast|old|tall|big)\b(?: \w+)? (?:is|are|does|would|will|do)"
@@ -146,7 +149,7 @@ REQUESTS = Requests(
     ),
     asks_own=pattern(
         r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b|\bdid the (?:\w+ )?one\b"
-        r"|\bon the (?:first|second|third|fourth)\b(?! (?:one|step|part|bit|point|line|question))"
+        r"|\bon the (?:first|second|third|fourth)\b(?=\W*$|[,;] | (?:of (?!\w+ing\b)|and|or|then|i|we)\b)"
     ),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
