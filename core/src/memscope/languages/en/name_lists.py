@@ -41,6 +41,12 @@ NOUNS: Mapping[str, NameKind] = {
 }
 
 
+# Names of people and places that are no other words either, when they are written without a capital.
+UNMISTAKABLE_NAMES = (read_sets(FOLDER / "names.txt")["person"] | read_sets(FOLDER / "names.txt")["place"]) - (
+    _WORD_SETS["words_too"]
+)
+
+
 @lru_cache(maxsize=1)
 def known_names() -> Mapping[str, NameKind]:
     return kinds_of_names(read_lists(FOLDER / "names.txt"))

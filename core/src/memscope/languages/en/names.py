@@ -19,6 +19,7 @@ from memscope.languages.en.words import STOP_WORDS, WORDS
 from memscope.languages.name_rules import FoundName, NameKind, NameRules
 from memscope.text.language import CJK
 from memscope.text.topics import topics_of_words
+from memscope.text.vectors import tokens_of_piece
 
 _APPOSITION = frozenset("named called is are was were titled".split())
 _DETERMINERS = frozenset("a an the my our her his their".split())
@@ -70,7 +71,8 @@ class EnglishNames(NameRules):
         at = 0
         for line in text.split("\n"):
             if not line.isupper():
-                yield from (name._replace(start=name.start + at) for name in _of_line(line))
+                cased = _with_capitals(line) if line.islower() else line
+                yield from (name._replace(start=name.start + at) for name in _of_line(cased))
             at += len(line) + 1
 
     def known(self) -> Mapping[str, NameKind]:
@@ -86,6 +88,34 @@ class EnglishNames(NameRules):
 
 
 NAMES = EnglishNames()
+
+
+def _with_capitals(line: str) -> str:
+    """Capitalise the names in a line without capitals: words that are only names, and others after a title or role:
+    "my cousin farhan", "my old roommate is farouk".
+    """
+    cased, before = list(line), list[str]()
+    for match in _NAME_WORD.finditer(line):
+        low = _POSSESSIVE.sub("", match[0])
+        if low in lists.UNMISTAKABLE_NAMES or (
+            _introduces(before) and (low in lists.known_names() or _is_unknown(low))
+        ):
+            cased[match.start()] = line[match.start()].upper()
+        before.append(low)
+    return "".join(cased)
+
+
+def _introduces(before: Sequence[str]) -> bool:
+    """Test whether a name may follow these words: "my sister", "mrs", "the cat is called"."""
+    *earlier, last = ["", *before[-6:]]
+    own = not lists.ROLE_NOUNS.isdisjoint((*earlier[-5:], last)) and not {"my", "our"}.isdisjoint(earlier)
+    return last in ("named", "called", *lists.TITLES) or (own and (last in lists.ROLE_NOUNS or last == "is"))
+
+
+def _is_unknown(low: str) -> bool:
+    """Test whether the built-in vectors lack a word that is no form of a verb, as they do most names."""
+    known = low in STOP_WORDS or len(tokens_of_piece(low, WORDS)) == 1
+    return low.isalpha() and not known and not low.endswith(("s", "ed", "ing"))
 
 
 def _of_line(line: str) -> Iterator[FoundName]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memscope.languages.durable_facts import weight_of
+from memscope.languages.en import name_lists as lists
 from memscope.languages.en.words import WORDS
 from memscope.languages.statement_direction import statement_direction
 from memscope.text.analysis import known_words
@@ -33,6 +34,8 @@ MIN_WORDS = 2  # a shorter sentence without a kind says nothing lasting
 _FORBIDS = frozenset(("don't", "dont", "not"))
 
 _COUNTED = ("bias", "long", "kind")  # signs that every sentence has, with a number as their value
+_NAMED = 1 << 60  # of a word that is a name though it has no capital
+_UNSEEN_NAME = 0.25
 _INNER_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a character set, which ``re`` finds quickly
 _QUOTATION_MARK = re.compile(r"[\"“”]")
 _COEFFICIENTS_FILE = Path(__file__).parent / "data" / "statement_score.json"
@@ -60,7 +63,10 @@ def _by_signs(sentence: str, words: Sequence[str], lasts: Sequence[str]) -> floa
     weights, words = _table().weights, _without_fillers(words)
     if not lasts and (len(words) < MIN_WORDS or (words[0] in _FORBIDS and words[-1] == "me")):
         return -math.inf  # "Boo", "Don't start me"
-    score = _weight(_signs(sentence, words)) + min(len(words), MAX_COUNTED_WORDS) / 10 * weights["long"]
+    had = _signs(sentence, words)
+    score = _weight(had) + min(len(words), MAX_COUNTED_WORDS) / 10 * weights["long"]
+    if sentence.islower() and not had & _table().bits["name"]:
+        score += _UNSEEN_NAME * weights["name"]
     return score + weight_of(lasts) * weights["kind"] if lasts else score
 
 
@@ -94,7 +100,8 @@ def _signs(sentence: str, words: Sequence[str]) -> int:
         had |= bits["elided"]
     if _QUOTATION_MARK.search(sentence):
         had |= bits["quote"]
-    return had | (bits["name"] if _INNER_NAME.search(sentence) else 0)
+    named = _INNER_NAME.search(sentence) or (had & _NAMED and sentence.islower())
+    return had & ~_NAMED | (bits["name"] if named else 0)
 
 
 class _SignedWords(dict[str, tuple[int, Sequence[int]]]):
@@ -118,11 +125,17 @@ _bits, _tokens = itemgetter(0), itemgetter(1)
 
 def _signs_of(piece: str, topics: int) -> int:
     """Return the signs of a word by its lists, or else by its form ("-ed", digits), and by its topics."""
-    table = _table()
+    table, named = _table(), _NAMED * (piece.removesuffix("'s") in _names_without_capitals())
     had = table.listed.get(piece, 0)
     if not had:
         had = table.bits["past"] if piece.endswith("ed") else table.bits["number"] if piece[0].isdigit() else 0
-    return reduce(or_, (bit for members, bit in table.groups if topics & members), had)
+    return reduce(or_, (bit for members, bit in table.groups if topics & members), had | named)
+
+
+@lru_cache(maxsize=1)
+def _names_without_capitals() -> frozenset[str]:
+    """Return the names of people and places, peoples, languages and days that are no other words: "kim", not "mark"."""
+    return lists.UNMISTAKABLE_NAMES | lists.OTHERS
 
 
 @lru_cache(maxsize=1)
