@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from memscope.errors import ModelUnavailable
 from memscope.jobs.background import Background, serve
-from memscope.jobs.pace import Rounds
+from memscope.jobs.pace import Poller
 from memscope.records import ChangeSet
 from memscope_testing.models import ScriptedChat
 
@@ -223,7 +223,7 @@ async def test_stop_gives_back_what_hangs(world):
 
 async def round_of(world, rounds=None):
     """One round of a worker process."""
-    rounds = rounds or Rounds(world.ctx(chat=listening()), [job(world.ctx(chat=listening()))])
+    rounds = rounds or Poller(world.ctx(chat=listening()), [job(world.ctx(chat=listening()))])
     return await rounds.work()
 
 
@@ -268,7 +268,7 @@ async def test_users_whose_batches_fill_hide_no_other(world):
     await world.say("long ago too", user="zoe")
     results = await round_of(world)
     assert {result.user for result in results if result.moved} == {"old", "zoe"}
-    assert {result.user for result in results if result.rest_s} == {f"user {n}" for n in range(20)}
+    assert {result.user for result in results if result.due_in_s} == {f"user {n}" for n in range(20)}
 
 
 async def test_facts_wait_for_a_batch_or_a_day(world):
@@ -279,7 +279,7 @@ async def test_facts_wait_for_a_batch_or_a_day(world):
         seen.append(len(claim.items))
         return ChangeSet(done=claim.items)
 
-    rounds = Rounds(ctx, [job(ctx), replace(job(ctx), stage="reflect", make=reflect, limit=3)])
+    rounds = Poller(ctx, [job(ctx), replace(job(ctx), stage="reflect", make=reflect, limit=3)])
     await world.say("one", "two")
     be_quiet(world)
     await rounds.work()
@@ -292,7 +292,7 @@ async def test_facts_wait_for_a_batch_or_a_day(world):
     be_quiet(world)
     await rounds.work()
     be_quiet(world, hours=25)
-    await Rounds(ctx, rounds.jobs).work()
+    await Poller(ctx, rounds.jobs).work()
     assert seen == [3, 1]
 
 
@@ -309,7 +309,7 @@ async def test_a_user_whose_facts_failed_is_looked_at_again_though_few_wait(worl
     await world.consolidate(chat=listening())
     be_quiet(world, hours=25)
     ctx = world.ctx(chat=listening())
-    rounds = Rounds(ctx, [job(ctx), replace(job(ctx), stage="reflect", make=reflect)])
+    rounds = Poller(ctx, [job(ctx), replace(job(ctx), stage="reflect", make=reflect)])
     assert [result.code for result in await rounds.work()] == ["model_unavailable"]
     world.clock.now += timedelta(minutes=1)
     await rounds.work()
@@ -337,7 +337,7 @@ async def test_what_an_earlier_run_left_just_now_waits_for_more(world):
     running.everyone = False
     running.start()
     running.user_seen("alice")
-    await until(lambda: _more_than(running._left, 0))
+    await until(lambda: _more_than(running._unfinished, 0))
     assert await world.texts() == []
     await world.say("two", "three")
     running.turns_added("alice", 3)

@@ -10,7 +10,7 @@ import pytest
 
 from memscope.records import Hit, Scope, Turn
 from memscope.records.stored import CORRECTED
-from memscope.retrieval.changes import changed, closed, corrected, is_current, mark_restatements, restates, was_said
+from memscope.retrieval.changes import changed, closed, corrected, is_current, is_visible, mark_restatements, restates
 from memscope.text.terms import terms
 from memscope_testing.records import observation
 
@@ -66,7 +66,7 @@ def test_what_expires_is_not_current(expires, current):
     ],
 )
 def test_what_was_said_to_the_agent_by_then(more, query, said):
-    assert was_said(fact(**more), query) is said
+    assert is_visible(fact(**more), query) is said
 
 
 def turn(text="I live in Berlin.", role="user", time=MAY):

@@ -93,7 +93,7 @@ async def test_sessions_told_of_are_bounded(
     memory: AsyncMemoryScope, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", logger="memscope")
-    monkeypatch.setattr("memscope.retrieval.explain.MAX_SESSIONS_TOLD", 2)
+    monkeypatch.setattr("memscope.retrieval.explain.MAX_LOGGED_SESSIONS", 2)
     for n in range(5):
         await memory.context("the dog", user="alice", session=f"new {n}")
     assert len(caplog.messages) == 2

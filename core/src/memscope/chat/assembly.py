@@ -17,7 +17,7 @@ from memscope.entities.operations import AsyncEntities
 from memscope.languages.statements import sentences
 from memscope.records import Block, Insight, Scope, Turn
 from memscope.retrieval.context import context
-from memscope.retrieval.window import fit_turns, said_lately, summary_of
+from memscope.retrieval.window import current_conversation, fit_turns, summary_of
 from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def assemble(
     named = entity_lines(top_entities, int(tokens * shares.entities))
     recent = list[Turn]()
     if shown is None:
-        turns = await said_lately(runtime.services.store, where, as_of or runtime.services.clock())
+        turns = await current_conversation(runtime.services.store, where, as_of or runtime.services.clock())
         recent = fit_turns([turn for turn in turns if as_of is None or turn.time <= as_of], int(tokens * shares.recent))
         shown = [turn.key for turn in recent]
     summary = await summary_of(runtime.services.store, where)

@@ -15,8 +15,8 @@ from weakref import WeakValueDictionary
 
 from memscope.errors import MemscopeError
 from memscope.jobs.embedding import embed_all
-from memscope.jobs.pace import FEW_TURNS_WAIT, Rounds, are_few, rest_of_left_s, rest_s
-from memscope.jobs.runner import JobResult, Rest, StageJob, process_is_ending, results_of
+from memscope.jobs.pace import FEW_TURNS_WAIT_FACTOR, Poller, are_few, due_in_s, leftover_due_in_s
+from memscope.jobs.runner import Delay, JobResult, StageJob, process_is_ending, results_of
 from memscope.services import Services
 
 log = logging.getLogger("memscope")
@@ -31,14 +31,14 @@ async def serve(ctx: Services, stage_jobs: Sequence[StageJob], stop: asyncio.Eve
     A user's turns wait until a batch is full or no turn has come for ``idle_s`` (``jobs/pace.py``).
     """
     logged: set[str] = set()
-    rounds = Rounds(ctx, stage_jobs)
+    poller = Poller(ctx, stage_jobs)
     while not stop.is_set():
-        await _unless(stop, _round(ctx, rounds, logged), drain_s)
+        await _until_stopped(stop, _poll(ctx, poller, logged), drain_s)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), ctx.settings.poll_s)
 
 
-async def _round(ctx: Services, rounds: Rounds, logged: set[str]) -> None:
+async def _poll(ctx: Services, poller: Poller, logged: set[str]) -> None:
     """Consolidate and embed independently, so that a failing embedder does not stop consolidation."""
     codes: list[str] = []
     try:
@@ -47,7 +47,7 @@ async def _round(ctx: Services, rounds: Rounds, logged: set[str]) -> None:
         codes.append(error.code)
     try:
         if ctx.chat is not None:
-            codes += [result.code for result in await rounds.work() if result.code]
+            codes += [result.code for result in await poller.work() if result.code]
             codes += (await ctx.store.stats()).errors  # error codes of failed and parked work
     except MemscopeError as error:
         codes.append(error.code)
@@ -62,7 +62,7 @@ def log_new_codes(logged: set[str], codes: Sequence[str]) -> None:
     logged.update(codes)
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s: float) -> None:
+async def _until_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s: float) -> None:
     running, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -108,19 +108,19 @@ class Background:
         self._ctx = ctx
         self._after = after
         self._consolidate, self._reflect = consolidate, reflect
-        self._rounds = Rounds(ctx, (consolidate, reflect))
+        self._poller = Poller(ctx, (consolidate, reflect))
         self._seen: set[str] = set()
-        self._met: set[str] = set()  # new users since the last sweep
-        self._left: set[str] = set()  # seen users with work left: failed, not due, or held by another process
-        self._rests: dict[str, float] = {}  # when the remaining work of a user is due (time.monotonic)
+        self._new_users: set[str] = set()  # new users since the last sweep
+        self._unfinished: set[str] = set()  # with work left: failed, not due, or held by another process
+        self._due_at: dict[str, float] = {}  # when the remaining work of a user is due (time.monotonic)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._waiting: dict[str, Waiting] = {}
-        self._news = asyncio.Event()
-        self._free = asyncio.Semaphore(ctx.settings.concurrency)
+        self._new_turns = asyncio.Event()
+        self._slots = asyncio.Semaphore(ctx.settings.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
         self._pid = os.getpid()
-        self._said: set[str] = set()
+        self._logged_codes: set[str] = set()
 
     def start(self) -> None:
         """Start the background; does nothing if it is running."""
@@ -149,12 +149,12 @@ class Background:
         if len(self._seen) >= MAX_SEEN_USERS:
             self._seen.clear()
         if user not in self._seen:
-            self._met.add(user)
+            self._new_users.add(user)
         self._seen.add(user)
         now, before = time.monotonic(), self._waiting.get(user)
         since = before.since if before and before.turns else now
         self._waiting[user] = Waiting(turns, now + self._ctx.settings.idle_s, since)
-        self._news.set()
+        self._new_turns.set()
 
     async def stop(self, drain_s: float = 5.0) -> None:
         """Stop. Running jobs get ``drain_s`` seconds; then their claims are released and stay pending."""
@@ -172,14 +172,14 @@ class Background:
         sweep = time.monotonic()
         while True:
             now = time.monotonic()
-            while self._met:
-                self._spawn(partial(self._work, self._met.pop(), rest_of_left_s))
+            while self._new_users:
+                self._spawn(partial(self._work, self._new_users.pop(), leftover_due_in_s))
             for user in [user for user, waiting in self._waiting.items() if self._due(waiting) <= now]:
                 waiting = self._waiting.pop(user)
                 if waiting.until > now:  # one batch is full; the rest begins the next
                     more = waiting.turns - self._consolidate.limit
                     self._waiting[user] = Waiting(more, waiting.until, now)
-                self._spawn(partial(self._work, user, rest_s if waiting.until > now else None))
+                self._spawn(partial(self._work, user, due_in_s if waiting.until > now else None))
             if sweep <= now:
                 self._spawn(self._sweep)
                 sweep = now + self._ctx.settings.poll_s
@@ -191,57 +191,57 @@ class Background:
         if waiting.turns >= limit:
             return 0.0
         if waiting.turns and are_few(waiting.turns, limit):
-            return max(waiting.until, waiting.since + FEW_TURNS_WAIT * self._ctx.settings.idle_s)
+            return max(waiting.until, waiting.since + FEW_TURNS_WAIT_FACTOR * self._ctx.settings.idle_s)
         return waiting.until
 
     async def _wait(self, seconds: float) -> None:
-        self._news.clear()
+        self._new_turns.clear()
         with suppress(TimeoutError):  # wait_for of Python 3.11 can swallow a cancellation
             async with asyncio.timeout(max(seconds, 0.0)):
-                await self._news.wait()
+                await self._new_turns.wait()
 
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        task = asyncio.create_task(_until_the_end(work))
+        task = asyncio.create_task(_unless_ending(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _work(self, user: str, rest: Rest | None) -> None:
-        """Consolidate, then reflect. ``rest``: how long turns wait, None to take all now; facts follow ``rest_s``."""
+    async def _work(self, user: str, delay: Delay | None) -> None:
+        """Consolidate, then reflect. ``delay``: how long turns wait, None for not at all; facts follow ``due_in_s``."""
         lock = self._locks.setdefault(user, asyncio.Lock())  # the weak dictionary keeps it while it is in use
-        async with lock, self._free:
-            results = await self._safely(self._consolidate, user, rest)
-            results += await self._safely(self._reflect, user, rest_s)
-            await self._note_left(user, results)
+        async with lock, self._slots:
+            results = await self._safely(self._consolidate, user, delay)
+            results += await self._safely(self._reflect, user, due_in_s)
+            await self._note_unfinished(user, results)
 
     async def _sweep(self) -> None:
         """Embed units without vectors, and work for users with due work."""
         self._after()
         if self.everyone and self._ctx.chat is not None:
-            async with self._free:
+            async with self._slots:
                 with self._logging_errors() as results:
-                    results += await self._rounds.work()
+                    results += await self._poller.work()
         now = time.monotonic()
-        for user in sorted(self._left):
-            if self._rests.get(user, 0.0) <= now and user not in self._locks:
-                await self._work(user, rest_s)
+        for user in sorted(self._unfinished):
+            if self._due_at.get(user, 0.0) <= now and user not in self._locks:
+                await self._work(user, due_in_s)
 
-    async def _note_left(self, user: str, results: Sequence[JobResult]) -> None:
+    async def _note_unfinished(self, user: str, results: Sequence[JobResult]) -> None:
         """Remember whether, and when, a sweep has to work for the user again."""
-        rests = [result.rest_s for result in results if result.rest_s]
-        if rests and not any(result.code for result in results):
-            self._rests[user] = time.monotonic() + min(rests)
+        delays = [result.due_in_s for result in results if result.due_in_s]
+        if delays and not any(result.code for result in results):
+            self._due_at[user] = time.monotonic() + min(delays)
         else:
-            self._rests.pop(user, None)
+            self._due_at.pop(user, None)
         with suppress(MemscopeError):
             stats = await self._ctx.store.stats(user)
             left = any(stats.pending[stage] + stats.failed[stage] for stage in ("consolidate", "reflect"))
-            (self._left.add if left else self._left.discard)(user)
+            (self._unfinished.add if left else self._unfinished.discard)(user)
 
-    async def _safely(self, job: StageJob, user: str, rest: Rest | None) -> list[JobResult]:
+    async def _safely(self, job: StageJob, user: str, delay: Delay | None) -> list[JobResult]:
         if self._ctx.chat is None:
             return []
         with self._logging_errors() as results:
-            results += await results_of(self._ctx, job, user, rest=rest)
+            results += await results_of(self._ctx, job, user, delay=delay)
         return results
 
     @contextmanager
@@ -250,14 +250,14 @@ class Background:
         results: list[JobResult] = []
         try:
             yield results
-            log_new_codes(self._said, [result.code for result in results if result.code])
+            log_new_codes(self._logged_codes, [result.code for result in results if result.code])
         except MemscopeError as error:
-            log_new_codes(self._said, [error.code])
+            log_new_codes(self._logged_codes, [error.code])
         if any(result.moved for result in results):
             self._after()
 
 
-async def _until_the_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def _unless_ending(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run the work; ignore errors while the process is shutting down."""
     try:
         await work()

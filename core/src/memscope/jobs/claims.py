@@ -26,9 +26,10 @@ class HeldTooLong(Exception):
 class Claims:
     """Claims of one pass over a stage: of one user, or of all.
 
-    ``wait``: wait for items held by another worker, until it is done or, if it died, until its lease expires. ``rest``:
-    seconds that a claim still has to wait for more items; such a claim is put back. ``over``: users without further
-    claims in this pass. ``alone``: users whose next turn is claimed by itself, since it may make its batch fail.
+    ``wait``: wait for items held by another worker, until it is done or, if it died, until its lease expires.
+    ``delay``: seconds that a claim still has to wait for more items; such a claim is put back. ``finished``: users
+    without further claims in this pass. ``one_by_one``: users whose next turn is claimed by itself, since it may make
+    its batch fail.
     """
 
     ctx: Services
@@ -36,10 +37,10 @@ class Claims:
     limit: int
     user: str | None
     wait: bool = False
-    rest: Callable[[Claim], Awaitable[float]] | None = None
-    over: set[str] = field(default_factory=set)
-    alone: set[str] = field(default_factory=set)
-    resting: dict[str, float] = field(default_factory=dict)  # seconds until a user's claim is due
+    delay: Callable[[Claim], Awaitable[float]] | None = None
+    finished: set[str] = field(default_factory=set)
+    one_by_one: set[str] = field(default_factory=set)
+    due_in: dict[str, float] = field(default_factory=dict)  # seconds until a user's claim is due
 
     async def next(self) -> list[Claim]:
         """Claim work, at most one batch per user; none when the pass is over.
@@ -63,15 +64,15 @@ class Claims:
     async def _claim(self) -> list[Claim]:
         store, lease_s = self.ctx.store, self.ctx.settings.lease_s
         single = [
-            claim for name in sorted(self.alone) for claim in await store.claim(self.stage, 1, lease_s, user=name)
+            claim for name in sorted(self.one_by_one) for claim in await store.claim(self.stage, 1, lease_s, user=name)
         ]
         return [*single, *await store.claim(self.stage, self.limit, lease_s, user=self.user)]
 
     async def _is_due(self, claim: Claim) -> bool:
-        if self.rest and claim.user not in self.over | self.alone and (rest_s := await self.rest(claim)):
-            self.resting[claim.user] = rest_s
-            self.over.add(claim.user)
-        return claim.user not in self.over
+        if self.delay and claim.user not in self.finished | self.one_by_one and (due_in_s := await self.delay(claim)):
+            self.due_in[claim.user] = due_in_s
+            self.finished.add(claim.user)
+        return claim.user not in self.finished
 
     async def _once_free(self, returned: Sequence[Claim]) -> list[Claim]:
         if not self.wait or returned:  # this pass itself holds the items

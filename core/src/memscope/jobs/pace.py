@@ -17,36 +17,39 @@ from memscope.jobs.runner import JobResult, StageJob, results_of
 from memscope.records import Claim
 from memscope.services import Services
 
-FEW_TURNS_WAIT = 8  # multiple of ``idle_s`` that less than half a batch waits, from its first turn on
-LOOKS_PER_WAIT = 24  # checks for users with few facts during ``reflection.wait_s``
+FEW_TURNS_WAIT_FACTOR = 8  # multiple of ``idle_s`` that less than half a batch waits, from its first turn on
+CHECKS_PER_WAIT = 24  # checks for users with few facts during ``reflection.wait_s``
 
 
-async def rest_s(ctx: Services, job: StageJob, claim: Claim) -> float:
+async def due_in_s(ctx: Services, job: StageJob, claim: Claim) -> float:
     """Compute how many seconds a claim still has to wait for more items; 0 if it is due.
 
-    Turns wait until no turn has come for ``idle_s``, few turns up to ``FEW_TURNS_WAIT`` times as long; facts until the
-    first is ``reflection.wait_s`` old. A full batch, or one attempted before, is due.
+    Turns wait until no turn has come for ``idle_s``, few turns up to ``FEW_TURNS_WAIT_FACTOR`` times as long; facts
+    until the first is ``reflection.wait_s`` old. A full batch, or one attempted before, is due.
     """
     if job.stage == "reflect":
-        return await _rest(ctx, job, claim, claim.items[0], ctx.settings.reflection.wait_s)
-    after_last = await _rest(ctx, job, claim, claim.items[-1], ctx.settings.idle_s)
+        return await _wait_left_s(ctx, job, claim, claim.items[0], ctx.settings.reflection.wait_s)
+    after_last = await _wait_left_s(ctx, job, claim, claim.items[-1], ctx.settings.idle_s)
     if not are_few(len(claim.items), job.limit):
         return after_last
-    return max(after_last, await _rest(ctx, job, claim, claim.items[0], FEW_TURNS_WAIT * ctx.settings.idle_s))
+    return max(
+        after_last,
+        await _wait_left_s(ctx, job, claim, claim.items[0], FEW_TURNS_WAIT_FACTOR * ctx.settings.idle_s),
+    )
 
 
 def are_few(turns: int, limit: int) -> bool:
     return 2 * turns < limit
 
 
-async def rest_of_left_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """Like ``rest_s``, but turns are due ``idle_s`` after the first: an earlier process may have left them."""
+async def leftover_due_in_s(ctx: Services, job: StageJob, claim: Claim) -> float:
+    """Like ``due_in_s``, but turns are due ``idle_s`` after the first: an earlier process may have left them."""
     if job.stage == "reflect":
-        return await rest_s(ctx, job, claim)
-    return await _rest(ctx, job, claim, claim.items[0], ctx.settings.idle_s)
+        return await due_in_s(ctx, job, claim)
+    return await _wait_left_s(ctx, job, claim, claim.items[0], ctx.settings.idle_s)
 
 
-async def _rest(ctx: Services, job: StageJob, claim: Claim, id: str, wait_s: float) -> float:
+async def _wait_left_s(ctx: Services, job: StageJob, claim: Claim, id: str, wait_s: float) -> float:
     if len(claim.items) >= job.limit or claim.attempt > 1 or claim.change_set is not None:
         return 0.0
     age = wait_s
@@ -57,15 +60,15 @@ async def _rest(ctx: Services, job: StageJob, claim: Claim, id: str, wait_s: flo
 
 
 @dataclass
-class Rounds:
+class Poller:
     """Work for all users of a store: on pending turns each round, on facts for users who have new ones.
 
-    Users with few facts may be many, so they are checked only ``LOOKS_PER_WAIT`` times per ``reflection.wait_s``.
+    Users with few facts may be many, so they are checked only ``CHECKS_PER_WAIT`` times per ``reflection.wait_s``.
     """
 
     ctx: Services
     jobs: Sequence[StageJob]
-    _next_look: float = 0.0
+    _next_check: float = 0.0
     _failed: set[str] = field(default_factory=set)
 
     async def work(self) -> list[JobResult]:
@@ -75,17 +78,17 @@ class Rounds:
         return results
 
     async def _for_all(self, job: StageJob) -> list[JobResult]:
-        return await results_of(self.ctx, job, None, rest=rest_s)
+        return await results_of(self.ctx, job, None, delay=due_in_s)
 
     async def _reflect(self, job: StageJob, before: Sequence[JobResult]) -> list[JobResult]:
         now, wait_s = time.monotonic(), self.ctx.settings.reflection.wait_s
-        if now >= self._next_look:
-            self._next_look = now + max(wait_s / LOOKS_PER_WAIT, self.ctx.settings.poll_s)
+        if now >= self._next_check:
+            self._next_check = now + max(wait_s / CHECKS_PER_WAIT, self.ctx.settings.poll_s)
             results = await self._for_all(job)
         else:
             users = {result.user for result in before if result.moved} | self._failed
             results = []
             for user in sorted(users):
-                results += await results_of(self.ctx, job, user, rest=rest_s)
+                results += await results_of(self.ctx, job, user, delay=due_in_s)
         self._failed = {result.user for result in results if result.code}
         return results

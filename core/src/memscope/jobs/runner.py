@@ -67,17 +67,17 @@ class StageJob:
 class JobResult:
     """Result of one claim. ``moved``: it made progress, so another claim makes sense.
 
-    ``rest_s``: seconds until a claim that was put back becomes due.
+    ``due_in_s``: seconds until a claim that was put back becomes due.
     """
 
     user: str
     change_set: ChangeSet = field(default_factory=ChangeSet)
     code: str = ""
     moved: bool = False
-    rest_s: float = 0.0
+    due_in_s: float = 0.0
 
 
-Rest = Callable[[Services, StageJob, Claim], Awaitable[float]]
+Delay = Callable[[Services, StageJob, Claim], Awaitable[float]]
 
 # ---------------------------------------------------------------------------------------------------------- until done
 
@@ -117,22 +117,22 @@ async def results_of(
     *,
     preview: bool = False,
     wait: bool = False,
-    rest: Rest | None = None,
+    delay: Delay | None = None,
 ) -> list[JobResult]:
-    """Process a stage for one user or all; after a claim without progress a user gets no other. ``wait`` and ``rest``:
+    """Process a stage for one user or all; after a claim without progress a user gets no other. ``wait`` and ``delay``:
     see ``Claims``.
     """
     results: list[JobResult] = []
-    claims = Claims(ctx, job.stage, job.limit, user, wait, partial(rest, ctx, job) if rest else None)
-    while user not in claims.over and (fresh := await _next(claims, results)):
+    claims = Claims(ctx, job.stage, job.limit, user, wait, partial(delay, ctx, job) if delay else None)
+    while user not in claims.finished and (fresh := await _next(claims, results)):
         outcomes = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
         results += outcomes
-        claims.over |= {result.user for result in outcomes if not result.moved}
+        claims.finished |= {result.user for result in outcomes if not result.moved}
         reports = {result.user: result.change_set.report for result in outcomes if result.moved}
-        claims.alone = {
+        claims.one_by_one = {
             name for name, report in reports.items() if report.get("left") or report.get(RETRY_FIRST_ITEM_ALONE)
         }
-    results += (JobResult(name, rest_s=rest_s) for name, rest_s in claims.resting.items())
+    results += (JobResult(name, due_in_s=due_in_s) for name, due_in_s in claims.due_in.items())
     if job.finish is None or preview:
         return results
     finished = {result.user for result in results if result.moved} | ({user} if user is not None else set())

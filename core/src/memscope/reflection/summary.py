@@ -31,7 +31,7 @@ from memscope.records import (
     in_zone,
 )
 from memscope.records.identity import memory_id
-from memscope.retrieval.window import cost, fit_turns, said_lately, summary_name, summary_of
+from memscope.retrieval.window import cost, current_conversation, fit_turns, summary_name, summary_of
 from memscope.services import Services
 from memscope.text.language import is_wide
 
@@ -66,7 +66,7 @@ def with_summary(job: StageJob) -> StageJob:
 
 async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, claim: Claim, hooks: Hooks) -> ChangeSet:
     old = await summary_of(ctx.store, where)
-    turns = await said_lately(ctx.store, where, ctx.clock())
+    turns = await current_conversation(ctx.store, where, ctx.clock())
     left = _turns_to_add(turns, old, ctx)
     spoken = [turn for turn in left if not turn.metadata.get(INJECTED)]
     shown = list(await hooks.before("consolidate", spoken, scope=Scope(claim.user))) if spoken else []

@@ -24,7 +24,7 @@ _CHANGED_NAME = pattern(
 )
 
 
-def was_said(memory: Memory, query: Query) -> bool:
+def is_visible(memory: Memory, query: Query) -> bool:
     same_agent = query.scope.agent in (None, memory.scope.agent)
     return same_agent and not memory.proposed and (query.as_of is None or memory.said <= query.as_of)
 

@@ -66,16 +66,16 @@ def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str],
 
 
 def profile_line(hit: Hit) -> str:
-    return f"[{hit.time:%Y-%m-%d}] {_told(hit, 'memories')}"
+    return f"[{hit.time:%Y-%m-%d}] {_line_text(hit, 'memories')}"
 
 
 def line(hit: Hit, lines: Lines = "memories") -> str:
     """``[2023-05-08 13:56 Monday] Caroline: ...``, the weekday in the language of the text."""
     weekday = languages.main(hit.text).phrases.weekdays[hit.time.weekday()]
-    return f"[{hit.time:%Y-%m-%d %H:%M} {weekday}] {_told(hit, lines)}"
+    return f"[{hit.time:%Y-%m-%d %H:%M} {weekday}] {_line_text(hit, lines)}"
 
 
-def _told(hit: Hit, lines: Lines) -> str:
+def _line_text(hit: Hit, lines: Lines) -> str:
     """Return speaker and words of a turn, or only the text of a memory."""
     facts = " ".join(_memory(hit, memory) for memory in hit.matched)
     if hit.turn and hit.matched and all(memory.by_machine for memory in hit.matched):
@@ -86,10 +86,12 @@ def _told(hit: Hit, lines: Lines) -> str:
         )
     words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
     more = f"{FACT_SEPARATOR}{facts}" if hit.beside and facts and lines == "memories" else ""
-    return f"{hit.turn.speaker}: {with_dates(words, hit.time, dict(_noted(hit, hit.turn)))}{more}{_mark(hit, words)}"
+    return (
+        f"{hit.turn.speaker}: {with_dates(words, hit.time, dict(_quote_dates(hit, hit.turn)))}{more}{_mark(hit, words)}"
+    )
 
 
-def _noted(hit: Hit, turn: Turn) -> Iterator[tuple[str, Interval]]:
+def _quote_dates(hit: Hit, turn: Turn) -> Iterator[tuple[str, Interval]]:
     """Yield the turn's words that a dated fact quotes, with its date unless another source turn may be dated so."""
     dated = [(fact.happened, fact.quotes) for fact in hit.observations if fact.happened]
     for time, quotes in dated:

@@ -21,7 +21,7 @@ MAX_EXCHANGE_GAP = timedelta(hours=1)  # longer pauses separate conversations
 
 def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits without repetitions, in order, and those left out."""
-    owners = _owners(hits)
+    owners = _first_hits(hits)
     distinct: dict[Hashable, Hit] = {}
     openings = {hit.id: _opening(hit) for hit in hits if hit.beside or not hit.matched}
     alike = Counter(openings.values())
@@ -29,16 +29,18 @@ def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     for hit in hits:
         if hit.matched and not hit.beside:
             for owner in (owners[_memory_key(memory)] for memory in hit.matched):
-                distinct.setdefault(keys.get(owner.id, ("memory", owner.id)), _own(owner, owners))
+                distinct.setdefault(keys.get(owner.id, ("memory", owner.id)), _own_facts(owner, owners))
         else:
             key = keys[hit.id]
             # the later one takes the position of the better one
-            distinct[key] = max(distinct[key], hit, key=lambda one: one.time) if key in distinct else _own(hit, owners)
+            distinct[key] = (
+                max(distinct[key], hit, key=lambda one: one.time) if key in distinct else _own_facts(hit, owners)
+            )
     shown = {hit.id for hit in distinct.values()}
     return [*distinct.values()], [hit for hit in hits if hit.id not in shown]
 
 
-def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
+def _first_hits(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
     """Map each matched memory to its first hit."""
     owners: dict[Hashable, Hit] = {}
     for hit in hits:
@@ -55,7 +57,7 @@ def _precedence(memory: Observation, turn: Turn | None) -> tuple[int, int]:
     return turn.time.toordinal(), -sum(len(quote.text) for quote in memory.quotes if quote.turn == turn.key)
 
 
-def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
+def _own_facts(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
     """Keep only the memories that no earlier turn's hit prints."""
     if not (hit.matched or hit.words):
         return hit
@@ -100,16 +102,16 @@ def visible(turn: Turn, query: Query) -> bool:
     return same and turn.key not in query.exclude and (query.as_of is None or turn.time <= query.as_of)
 
 
-def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
+def at_first_source(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
     """Move each memory with several sources to the turn that said it first, and count how often it was said."""
     by_id: dict[str, Hit] = {}
     for hit in hits:
-        for one in _placed(hit, turns) if hit.matched else [hit]:
-            by_id[one.id] = _united(by_id[one.id], one) if one.id in by_id else one
+        for one in _split_by_source(hit, turns) if hit.matched else [hit]:
+            by_id[one.id] = _merged(by_id[one.id], one) if one.id in by_id else one
     return [*by_id.values()]
 
 
-def _united(one: Hit, other: Hit) -> Hit:
+def _merged(one: Hit, other: Hit) -> Hit:
     """Merge two hits of a turn; one that shows its own words needs no memories."""
     worded = [hit for hit in (one, other) if hit.beside or not hit.matched]
     if worded:
@@ -118,20 +120,20 @@ def _united(one: Hit, other: Hit) -> Hit:
     return replace(one, matched=memories, repeats={**one.repeats, **other.repeats})
 
 
-def _placed(hit: Hit, turns: Sources) -> list[Hit]:
+def _split_by_source(hit: Hit, turns: Sources) -> list[Hit]:
     """Split the hit by the turns that first said its memories; a hit with its own words stays."""
     assert hit.turn is not None
     if hit.beside:
-        return [_at(hit, hit.turn, hit.matched, turns)]
+        return [_moved_to(hit, hit.turn, hit.matched, turns)]
     by_turn: dict[str, list[Observation]] = {}
     for memory in hit.matched:
-        by_turn.setdefault(_first(hit, memory, turns).key, []).append(memory)
-    return [_at(hit, turns[key], memories, turns) for key, memories in by_turn.items()]
+        by_turn.setdefault(_first_source(hit, memory, turns).key, []).append(memory)
+    return [_moved_to(hit, turns[key], memories, turns) for key, memories in by_turn.items()]
 
 
-def _first(hit: Hit, memory: Observation, turns: Sources) -> Turn:
+def _first_source(hit: Hit, memory: Observation, turns: Sources) -> Turn:
     assert hit.turn is not None
-    return min(_tellings(memory, turns) or [hit.turn], key=lambda turn: _precedence(memory, turn))
+    return min(_source_turns(memory, turns) or [hit.turn], key=lambda turn: _precedence(memory, turn))
 
 
 def tells(turn: Turn, memory: Observation) -> bool:
@@ -142,13 +144,13 @@ def tells(turn: Turn, memory: Observation) -> bool:
     return turn.key == memory.sources[0] or memory.said - turn.time < MAX_EXCHANGE_GAP
 
 
-def _tellings(memory: Observation, turns: Sources) -> list[Turn]:
+def _source_turns(memory: Observation, turns: Sources) -> list[Turn]:
     """Return the source turns that say what the memory says now, by time."""
     tellings = (turns[key] for key in memory.sources if key in turns and tells(turns[key], memory))
     return sorted(tellings, key=lambda turn: turn.time)
 
 
-def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -> Hit:
+def _moved_to(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -> Hit:
     repeats = {memory.id: _repeats(memory, turns) for memory in memories if len(memory.sources) > 1}
     if hit.turn is not None and turn.key == hit.turn.key:
         return replace(hit, matched=tuple(memories), repeats=repeats)
@@ -157,7 +159,7 @@ def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -
 
 def _repeats(memory: Observation, turns: Sources) -> Repeats:
     """Count the conversations that say it; a question and its answer count once."""
-    tellings = _tellings(memory, turns)
+    tellings = _source_turns(memory, turns)
     apart = sum(1 for one, other in pairwise(tellings) if not _in_one_exchange(one, other))
     return Repeats(1 + apart, tellings[-1].time if tellings else memory.said)
 

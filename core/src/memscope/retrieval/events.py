@@ -37,7 +37,7 @@ def with_dates(words: str, said_at: datetime, noted: Mapping[str, Interval] = NO
     rules = _rules_on(words) if mentions else ()
     if not mentions or any(one.birth.search(words) for one in rules):
         return words
-    mentions = [one for one in _told(words, mentions, rules) if not _has_year(one, rules)]
+    mentions = [one for one in _definite_times(words, mentions, rules) if not _has_year(one, rules)]
     places = [(start, start + len(quote), time) for quote, time in noted.items() if (start := words.find(quote)) >= 0]
     meant = [time for start, end, time in places if any(start <= one.start < end for one in mentions)]
     mentions = [one for one in mentions if not any(start <= one.start < end for start, end, _ in places)]
@@ -76,7 +76,7 @@ def _has_year(mention: dates.Mention, rules: Sequence[Statements]) -> bool:
     return any(one.year.search(mention.text) for one in rules)
 
 
-def _told(words: str, mentions: Sequence[dates.Mention], rules: Sequence[Statements]) -> list[dates.Mention]:
+def _definite_times(words: str, mentions: Sequence[dates.Mention], rules: Sequence[Statements]) -> list[dates.Mention]:
     """Return the definite times, without alternatives and ambiguous ones: "on Thursday", "in March or May"."""
     pairs = ((a, b) for a, b in pairwise(mentions) if any(r.either.fullmatch(words[a.end : b.start]) for r in rules))
     either = {one.start for pair in pairs for one in pair}

@@ -16,10 +16,11 @@ from memscope.services import Services
 from memscope.text.tokens import fold, has_words
 
 log = logging.getLogger("memscope")
-MAX_SESSIONS_TOLD = 1000  # per memory object
-_told: WeakKeyDictionary[object, set[tuple[str, str]]] = WeakKeyDictionary()
+MAX_LOGGED_SESSIONS = 1000  # per memory object
+_logged_sessions: WeakKeyDictionary[object, set[tuple[str, str]]] = WeakKeyDictionary()
 RETRIEVED_KINDS = frozenset({"turn", "observation", "insight"})
-MAX_LATE_SHOWN = 3  # periods, and scores of the records beyond k
+MAX_SHOWN_PERIODS = 3
+MAX_SHOWN_SCORES = 3  # of the records beyond k
 BROUGHT_BY: Mapping[FoundBy, str] = {
     "text": "has its words, or stands beside them",
     "period": "said in or about its period",
@@ -65,7 +66,7 @@ def why_nothing(query: Query) -> WhyNothing:
         return "repeated_questions"
     if query.about_user:
         return "nothing_lasting"
-    return "too_few_words" if _unlike(query) else "no_words"
+    return "too_few_words" if _count_with_few_words(query) else "no_words"
 
 
 def reason_of(why: WhyNothing, query: Query, ctx: Services) -> str:
@@ -73,11 +74,11 @@ def reason_of(why: WhyNothing, query: Query, ctx: Services) -> str:
     if why == "not_searched":
         return query.reason or "nothing was searched"
     if why == "nothing_stored":
-        return _nothing_there(query)
+        return _nothing_stored(query)
     hint = "" if ctx.embedder else ", or an embedding model would find what is near in meaning"
     if why == "too_few_words":
         return f"nothing that was said has enough of these words; use more of the words that were said, or a name{hint}"
-    if why == "no_words" and (narrowed := _narrowed(query)):
+    if why == "no_words" and (narrowed := _narrowing_arguments(query)):
         return f"nothing that was said within {narrowed} has these words; leave one out to search more"
     return _SENTENCES.get(why, f"nothing that was said has these words; try other words{hint}")
 
@@ -88,14 +89,14 @@ def unread_language(text: str) -> Iterator[str]:
         yield "the language of the query is not registered: words and dates are compared by script alone"
 
 
-def _nothing_there(query: Query) -> str:
-    narrowed = [*filter(None, [_narrowed(query)]), *(["exclude"] if query.exclude else [])]
+def _nothing_stored(query: Query) -> str:
+    narrowed = [*filter(None, [_narrowing_arguments(query)]), *(["exclude"] if query.exclude else [])]
     if narrowed:
         return f"nothing is stored within {', '.join(narrowed)}; leave one out to search more"
     return "nothing is stored for this user yet: add_turns keeps what is said"
 
 
-def _narrowed(query: Query) -> str:
+def _narrowing_arguments(query: Query) -> str:
     """List the arguments that narrow the search, such as "session, filter"; empty for none."""
     scope = query.scope
     narrowing = {
@@ -105,7 +106,7 @@ def _narrowed(query: Query) -> str:
     return ", ".join(name for name, value in narrowing.items() if value)
 
 
-def _unlike(query: Query) -> int:
+def _count_with_few_words(query: Query) -> int:
     """Count the records that share words with the query but too few to be shown."""
     candidates = query.candidates
     if candidates is None or query.about_user:
@@ -118,8 +119,8 @@ def _unlike(query: Query) -> int:
 
 def log_narrowed(memory: object, user: str, session: str | None, hits: Retrieval) -> None:
     """Log that ``session=`` may be why there is no hit, once per session and memory object."""
-    logged = _told.setdefault(memory, set())
-    if hits or session is None or (user, session) in logged or len(logged) >= MAX_SESSIONS_TOLD:
+    logged = _logged_sessions.setdefault(memory, set())
+    if hits or session is None or (user, session) in logged or len(logged) >= MAX_LOGGED_SESSIONS:
         return
     logged.add((user, session))
     log.info("nothing was found within session %r; leave session out to search all of the user's sessions", session)
@@ -133,7 +134,7 @@ def _lines(query: Query, ctx: Services) -> Iterator[str]:
     known = int((candidates.document_frequency > 0).sum())
     pool = len(candidates.unit)
     yield f"{len(query.terms)} terms, {known} of them known; {pool} of {candidates.units} units in the pool"
-    for period in query.periods[:MAX_LATE_SHOWN]:
+    for period in query.periods[:MAX_SHOWN_PERIODS]:
         yield f"period {period.start:%Y-%m-%d %H:%M} to {period.end:%Y-%m-%d %H:%M}"
     if query.vector is None:
         yield "no vector for this query"
@@ -160,7 +161,7 @@ def _hit(place: int, hit: Hit, meanings: Mapping[str, str]) -> Iterator[str]:
 def _cut(query: Query) -> Iterator[str]:
     if query.repeated_questions:
         yield f"left out: {query.repeated_questions} turns that only ask the same (question)"
-    if unlike := _unlike(query):
+    if unlike := _count_with_few_words(query):
         yield f"left out: {unlike} with too few of the question's words (unlike)"
     if query.exclude:
         yield f"left out: {len(query.exclude)} turns of the caller's choice (excluded)"
@@ -172,5 +173,5 @@ def _cut(query: Query) -> Iterator[str]:
         yield f"cut: {query.gone} forgotten while this was asked"
     rest = query.order[len(query.hits) + query.gone :]
     if rest and query.scores is not None:
-        scores = ", ".join(f"{query.scores[row]:.2f}" for row in rest[:MAX_LATE_SHOWN])
+        scores = ", ".join(f"{query.scores[row]:.2f}" for row in rest[:MAX_SHOWN_SCORES])
         yield f"cut: {len(rest)} more beyond k = {query.list_k or query.k}, the next with {scores}"

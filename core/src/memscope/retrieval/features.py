@@ -67,7 +67,7 @@ FILLER_WEIGHT = 0.5  # of words about the conversation itself
 CJK_TERMS_PER_WORD = 3  # Chinese: characters and their pairs
 # longer queries expect no more of a unit
 MAX_EXPECTED_WORDS = 20
-MAX_TOLD_WORDS = 5  # beside the question; more make the message a long request
+MAX_STATEMENT_WORDS = 5  # beside the question; more make the message a long request
 RECENT_US = 45 * 86_400_000_000  # half-life of ``recent``, in microseconds
 SPEAKERS_IN_DIALOGUE = 2  # speakers
 SPEAKER_LIST_WEIGHT = 3.0  # factor of ``speaker`` for a list question that names one of two speakers
@@ -144,8 +144,8 @@ class FeatureInputs:
     @cached_property
     def brevity(self) -> float:
         """1 for a short question, towards 0 for a long request, whose many words match any long unit."""
-        words = self.query.told_terms / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
-        return min(1.0, (MAX_TOLD_WORDS / max(words, 1)) ** 2)
+        words = self.query.statement_terms / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
+        return min(1.0, (MAX_STATEMENT_WORDS / max(words, 1)) ** 2)
 
     @cached_property
     def known(self) -> float:

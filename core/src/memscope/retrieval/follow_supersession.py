@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memscope.records import FoundBy, Hit, Observation, Record, Turn
-from memscope.retrieval.changes import corrected, is_current, was_said
+from memscope.retrieval.changes import corrected, is_current, is_visible
 from memscope.retrieval.deduplicate import visible
 from memscope.retrieval.query import Query
 from memscope.services import Services
@@ -62,7 +62,7 @@ async def _current(query: Query, ids: set[str], ctx: Services) -> dict[str, Obse
         records = await _fetched(query, list(places.values()), ctx)
         memories = {start: records.get(id) for start, id in places.items()}
         known = {start: memory for start, memory in memories.items() if isinstance(memory, Observation)}
-        current |= {start: one for start, one in known.items() if was_said(one, query) and is_current(one, query)}
+        current |= {start: one for start, one in known.items() if is_visible(one, query) and is_current(one, query)}
         places = {
             start: one.superseded_by for start, one in known.items() if start not in current and one.superseded_by
         }

@@ -21,8 +21,8 @@ from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import asks, is_filling, sentences
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
-from memscope.retrieval.changes import changed, corrected, expired, is_current, mark_restatements, share, was_said
-from memscope.retrieval.deduplicate import deduplicate, first_said, repeats, tells
+from memscope.retrieval.changes import changed, corrected, expired, is_current, is_visible, mark_restatements, share
+from memscope.retrieval.deduplicate import at_first_source, deduplicate, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
 from memscope.retrieval.insights_as_of import insights_as_read
 from memscope.retrieval.query import Query
@@ -37,9 +37,9 @@ from memscope.text.tokens import words
 
 NO_RECORDS = FetchResult({}, {})
 MAX_INSIGHTS = 2
-PLACES_PER_OWN = 2  # one of every two positions is for turns found by their own words
+POSITIONS_PER_OWN_TURN = 2  # one of every two positions is for turns found by their own words
 MAX_SHOWN_EVENT = timedelta(days=62)  # longer intervals are not the date of an event
-MAX_BARE_WORDS, MAX_BARE_CHARACTERS = 8, 24  # of a turn that may need its question; in CJK text
+MAX_SHORT_TURN_WORDS, MAX_SHORT_TURN_CHARS = 8, 24  # of a turn that may need its question; in CJK text
 MIN_NEW_SHARE = 0.5  # share of a fact's words that the turn lacks, above which both are printed
 
 
@@ -64,7 +64,7 @@ async def build_hits(query: Query, ctx: Services) -> Query:
         hits, second = without_second_lines(query, hits)
         equal += second
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
-    hits = mark_restatements(query, first_said(hits, await repeats(query, hits, ctx)))
+    hits = mark_restatements(query, at_first_source(hits, await repeats(query, hits, ctx)))
     hits = await with_successors(query, hits, ctx)
     return altered(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
@@ -77,7 +77,7 @@ async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: 
     fetched = candidates.brought or NO_RECORDS
     missing = [candidates.handle[row] for row in rows if candidates.handle[row] not in fetched.records]
     if missing:
-        fetched = both(fetched, await ctx.store.fetch(query.scope.user, missing))
+        fetched = merge_results(fetched, await ctx.store.fetch(query.scope.user, missing))
     handles = (candidates.handle[row] for row in rows if candidates.kind[row] == INSIGHT)
     insights = {handle: one for handle in handles if isinstance(one := fetched.records.get(handle), Insight)}
     if not insights:
@@ -88,7 +88,7 @@ async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: 
     return FetchResult(ChainMap(others, fetched.records), fetched.derived) if others else fetched  # type: ignore[arg-type]  # only read
 
 
-def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
+def merge_results(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
     """Merge two results lazily: records that nobody reads are not parsed."""
     one, other = one or NO_RECORDS, other or NO_RECORDS
     records: ChainMap[Handle, Record] = ChainMap(other.records, one.records)  # type: ignore[arg-type]  # only read
@@ -102,7 +102,7 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
     derived = fetched.derived.get(candidates.handle[row], ())
     if isinstance(record, Turn) and record.statement and any(expired(memory, query) for memory in derived):
         return None
-    observations = [memory for memory in derived if isinstance(memory, Observation) and was_said(memory, query)]
+    observations = [memory for memory in derived if isinstance(memory, Observation) and is_visible(memory, query)]
     current = tuple(memory for memory in observations if is_current(memory, query))
     facts: tuple[Observation, ...] = ()
     beside = False
@@ -130,11 +130,11 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
 
 def _left_out(query: Query, fetched: FetchResult, handle: Handle) -> list[LeftOut]:
     """List the memories on a hit's turn that the hit does not show."""
-    why = [(memory, _why(memory, query)) for memory in fetched.derived.get(handle, ())]
+    why = [(memory, _reason_left_out(memory, query)) for memory in fetched.derived.get(handle, ())]
     return [LeftOut(memory.id, reason) for memory, reason in why if reason]
 
 
-def _why(memory: Memory, query: Query) -> Literal["superseded", "expired", "proposed", ""]:
+def _reason_left_out(memory: Memory, query: Query) -> Literal["superseded", "expired", "proposed", ""]:
     if memory.proposed:
         return "proposed"
     if expired(memory, query):
@@ -166,7 +166,7 @@ async def places(query: Query, ctx: Services) -> list[int]:
     row_of = {candidates.handle[row]: row for row in order}
     handles = [alone.candidates.handle[row] for row in alone.order[: query.k]]
     for number, row in enumerate([row_of[handle] for handle in handles if handle in row_of], 1):
-        latest = PLACES_PER_OWN * number - 1
+        latest = POSITIONS_PER_OWN_TURN * number - 1
         if order.index(row) > latest:
             order.remove(row)
             order.insert(latest, row)
@@ -185,12 +185,12 @@ def choose_facts(
     """
     facts = [one for one in observations if tells(turn, one)]
     answers = [one for one in facts if _answers(query, one)]
-    met = [one for one in facts if one in answers or _meets(one, query, attributed)]
+    met = [one for one in facts if one in answers or _matches(one, query, attributed)]
     if not met:
         return (), False
     if asking or any(corrected(query, turn, one) for one in met) or covers(met, turn):
         return tuple(met), False
-    return tuple(_adding(query, turn, met, answers)), True
+    return tuple(_facts_that_add(query, turn, met, answers)), True
 
 
 def _answers(query: Query, fact: Observation) -> bool:
@@ -200,7 +200,7 @@ def _answers(query: Query, fact: Observation) -> bool:
     return not past and any(share(query, text) > 0 and asks(text) for text in quotes)
 
 
-def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
+def _matches(memory: Observation, query: Query, attributed: bool) -> bool:
     """Return whether the fact happened in a requested period or shares words with the query.
 
     Past plans do not count by words, as they would read like future ones; by their period they do, marked as past.
@@ -212,7 +212,7 @@ def _meets(memory: Observation, query: Query, attributed: bool) -> bool:
     return part > 0 and not past_plan(memory, query.as_of or query.now)
 
 
-def _adding(
+def _facts_that_add(
     query: Query, turn: Turn, facts: Sequence[Observation], answers: Sequence[Observation]
 ) -> list[Observation]:
     """Return the facts that add a requested name or mostly new words to the turn. To a short turn ("Five years!") also
@@ -220,7 +220,7 @@ def _adding(
     """
     text, adding = f"{turn.speaker} {turn.text}", []
     cjk = has_cjk(turn.text)
-    short = len(turn.text) <= MAX_BARE_CHARACTERS if cjk else len(words(turn.text)) <= MAX_BARE_WORDS
+    short = len(turn.text) <= MAX_SHORT_TURN_CHARS if cjk else len(words(turn.text)) <= MAX_SHORT_TURN_WORDS
     bare = short and not share(query, turn.text)
     for fact in sorted(facts, key=lambda one: -share(query, one.text)):
         content = set(terms(fact.text))

@@ -33,13 +33,13 @@ from memscope.text.terms import terms
 from memscope.text.topics import topic_numbers
 
 MAX_LINES = 3
-# How far below the best score a line may be, relative to the spread (the distance to the MIDDLING_SHARE quantile):
+# How far below the best score a line may be, relative to the spread (the distance to the SPREAD_QUANTILE quantile):
 # if the question's words were found, if its only word was (later statements may lack it), and if they were not
-REACH, ONE_WORD_REACH, UNMET_REACH = 0.7, 1.0, 0.85
-MIDDLING_SHARE = 0.7  # quantile of the scores that the spread is measured to
+REACH, ONE_WORD_REACH, UNMATCHED_REACH = 0.7, 1.0, 0.85
+SPREAD_QUANTILE = 0.7  # quantile of the scores that the spread is measured to
 FEW_LINES = 4  # as few lines as this are all shown, whatever their score
 MIN_SPREAD = 6.0  # least spread in points: among few lines the middling one may be useful too
-MIN_MET_SHARE, MIN_MET_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
+MIN_QUESTION_WORD_SHARE, MIN_QUESTION_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
 MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; Chinese pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
@@ -66,11 +66,11 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.speak == "always" or candidates is None or query.about_user:
         return query
     inputs = FeatureInputs(query, candidates)
-    if query.need == "world" and _is_about_theirs(inputs):
+    if query.need == "world" and _is_about_the_user(inputs):
         query = altered(query, need="user")
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
-        met = _is_met(inputs, answered)
+        met = _is_matched(inputs, answered)
         if (met or answered) and query.asks_when and not query.asks_period:
             # lines about other coming days are no answer
             inputs = FeatureInputs(query, replace(candidates, event=np.zeros_like(candidates.event)))
@@ -78,7 +78,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         likely = _within_reach(inputs, met or (matched and not answered), answered)
         rows = await _with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)
         shares = CHOICE_SHARES[matched], 0.0 if met else STATEMENT_SHARES[answered]
-        order = _with_heeded(query, rows, candidates, *shares)
+        order = _with_wishes_and_statements(query, rows, candidates, *shares)
         return altered(query, order=order, limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need in ("world", "kind"):
@@ -129,8 +129,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         of_kind = _states_the_kind(inputs)
         return tuple([row for row in query.order if of_kind[row] or row in query.bridged])
     scores = query.scores[list(query.order)]
-    spread = max(MIN_SPREAD, float(scores[0] - np.quantile(scores, MIDDLING_SHARE)))
-    least = scores[0] - (REACH if met else ONE_WORD_REACH if answered else UNMET_REACH) * spread
+    spread = max(MIN_SPREAD, float(scores[0] - np.quantile(scores, SPREAD_QUANTILE)))
+    least = scores[0] - (REACH if met else ONE_WORD_REACH if answered else UNMATCHED_REACH) * spread
     near = (query.scores >= least) | (candidates.event > 0) | (len(scores) <= FEW_LINES)
     if answered or not met:
         near &= _has_own_evidence(inputs)
@@ -181,11 +181,11 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     least = 2 if has_cjk(query.text) else 1  # one CJK character is in many words
     named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonyms: they are other months
     in_period = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
-    then = (candidates.event > 0) | in_period | _having(candidates, query.days)
+    then = (candidates.event > 0) | in_period | _has_a_term(candidates, query.days)
     return np.asarray(then | named, np.bool_)
 
 
-def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
+def _is_matched(inputs: FeatureInputs, answered: bool) -> bool:
     """Return whether the question's words were found; if it is about the user, nearly half of them in one statement.
 
     Much about the user is said in other words: anybody's position does not answer "What is my position?", and "I teach
@@ -199,8 +199,8 @@ def _is_met(inputs: FeatureInputs, answered: bool) -> bool:
     if inputs.word_match_confidence < 1 or not query.asks_personally:
         return inputs.word_match_confidence >= 1
     words = ((inputs.occurs > 0) & (inputs.weights > 0)).sum(axis=1)
-    covered = inputs.coverage >= MIN_MET_SHARE
-    if _is_in_a_statement(covered & (words >= MIN_MET_WORDS), inputs):
+    covered = inputs.coverage >= MIN_QUESTION_WORD_SHARE
+    if _is_in_a_statement(covered & (words >= MIN_QUESTION_WORDS), inputs):
         return True
     return bool(covered.any()) and _is_in_a_statement(covered & _has_a_name(inputs), inputs)  # names last: slow
 
@@ -217,7 +217,7 @@ def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
     return np.asarray(evidence | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
-def _with_heeded(
+def _with_wishes_and_statements(
     query: Query, order: tuple[int, ...], candidates: Candidates, choice_share: float, statement_share: float
 ) -> tuple[int, ...]:
     """Reserve lines for standing wishes and the user's likeliest lasting statements, whatever their words.
@@ -226,14 +226,14 @@ def _with_heeded(
     lines: "Where shall we hike?" shares no word with "My knees are bad".
     """
     wishes = _standing_wishes(candidates)
-    heeded: tuple[int, ...] = ()
+    reserved: tuple[int, ...] = ()
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
         most = round(choice_share * query.k)
-        heeded = _likeliest_statements(candidates, most, MIN_CHOICE_DURABILITY, TASTE_TERMS)
+        reserved = _likeliest_statements(candidates, most, MIN_CHOICE_DURABILITY, TASTE_TERMS)
     elif query.asks_personally and not query.asks_period:
-        heeded = _likeliest_statements(candidates, round(statement_share * query.k), MIN_DURABILITY)
-    best = order[: max(0, query.k - len(wishes) - len(heeded))]
-    return tuple(dict.fromkeys((*best, *wishes, *heeded, *order)))
+        reserved = _likeliest_statements(candidates, round(statement_share * query.k), MIN_DURABILITY)
+    best = order[: max(0, query.k - len(wishes) - len(reserved))]
+    return tuple(dict.fromkeys((*best, *wishes, *reserved, *order)))
 
 
 def _likeliest_statements(
@@ -242,25 +242,25 @@ def _likeliest_statements(
     """Return up to ``most`` of the user's statements with durability ``least`` or a preferred term, likeliest first,
     led by the likeliest with each preferred term.
     """
-    tastes, durability = _having(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
+    tastes, durability = _has_a_term(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
     near = candidates.topic + np.fmax(candidates.meaning, 0)
     likely = near * (1 + NEAR_TASTE_WEIGHT * tastes) + DURABILITY_WEIGHT * durability / MAX_DURABILITY
     likely += TASTE_WEIGHT * tastes
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
     rows = np.flatnonzero(theirs & (tastes | (durability >= least))).tolist()
     ordered = _one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)
-    having = [_having(candidates, (one,)) for one in preferred]
+    having = [_has_a_term(candidates, (one,)) for one in preferred]
     first = [row for row in [next(filter(one.__getitem__, ordered), None) for one in having] if row is not None]
     return tuple(dict.fromkeys((*first, *ordered)))[:most]
 
 
-def _having(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.bool_]:
+def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.bool_]:
     """[n] true for units that have one of the terms."""
     at = [candidates.terms.index(one) for one in wanted if one in candidates.terms]
     return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 
-def _is_about_theirs(inputs: FeatureInputs) -> bool:
+def _is_about_the_user(inputs: FeatureInputs) -> bool:
     """Return whether a question that omits the user is about their days, people, or a name that memory knows."""
     query = inputs.query
     of_people = not topic_numbers(*PEOPLE_TOPICS).isdisjoint(query.topics)
@@ -281,10 +281,10 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
 def _has_a_name(inputs: FeatureInputs, people_alone: bool = False) -> NDArray[np.bool_]:
     """[n] true for lines with a full name from the query, of persons only if ``people_alone``."""
     every = (name for name in names(inputs.query.text) if name.kind != "topic")
-    return _having_all_of_one(inputs, [terms(name.text) for name in every if name.kind == "person" or not people_alone])
+    return _has_all_terms(inputs, [terms(name.text) for name in every if name.kind == "person" or not people_alone])
 
 
-def _having_all_of_one(inputs: FeatureInputs, groups: Iterable[Sequence[int]]) -> NDArray[np.bool_]:
+def _has_all_terms(inputs: FeatureInputs, groups: Iterable[Sequence[int]]) -> NDArray[np.bool_]:
     """[n] true for lines that have all terms of one of the groups."""
     place = {one: at for at, one in enumerate(inputs.candidates.terms)}
     has = np.zeros(len(inputs.candidates.unit), np.bool_)
@@ -296,7 +296,7 @@ def _having_all_of_one(inputs: FeatureInputs, groups: Iterable[Sequence[int]]) -
 
 def _standing_wishes(candidates: Candidates) -> tuple[int, ...]:
     """Return the newest standing wishes, whatever their words."""
-    rows = np.flatnonzero(_having(candidates, WISH_TERMS.values())).tolist()
+    rows = np.flatnonzero(_has_a_term(candidates, WISH_TERMS.values())).tolist()
     newest = sorted(rows, key=lambda row: -int(candidates.time[row]))
     return tuple(_one_per_record(newest, candidates)[:MAX_WISHES])
 
@@ -321,6 +321,6 @@ def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
         enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
         enough |= inputs.answers_all & (inputs.candidates.role == USER_ROLE)
     if capitalised := [terms(name) for name in CAPITALISED.findall(inputs.query.text)]:
-        enough &= _having_all_of_one(inputs, capitalised)
+        enough &= _has_all_terms(inputs, capitalised)
     enough = enough & (evidence_level(inputs.candidates) == STATEMENT_LEVEL)
     return tuple(row for row in inputs.query.order if enough[row])[:MAX_LINES]

@@ -39,7 +39,7 @@ HEADER_TOKENS, TOKENS_PER_WORD = 8, 2  # of a line's date and speaker, and per c
 SHORT_LINE_WORDS = 5  # shorter lines are proportionally less likely items
 QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # odds factors of a question, and of another speaker
 MAX_BEST_LINES = 3  # lines by score alone if items are known by signs; then:
-MIN_FURTHER_LINES, UNITS_PER_FURTHER_LINE, LINES_PER_SIGNED = 13, 4, 2
+MIN_FURTHER_LINES, UNITS_PER_FURTHER_LINE, LINES_PER_ITEM = 13, 4, 2
 ITEM_ODDS = 4.0  # odds factor of a line with a sign: an instance of the class, or a title for books
 
 
@@ -53,20 +53,22 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     if not query.list_k or not query.order or query.candidates is None:
         return query
     known = {query.candidates.handle[row] for row in query.order}
-    wider = await _with_own(query, ctx) if query.asks_personally and not query.asks_assistant else query
+    wider = await _with_own_lines(query, ctx) if query.asks_personally and not query.asks_assistant else query
     candidates = wider.candidates
     assert candidates is not None
     signs = item_signs(query.text)
     most = min(query.k, MAX_BEST_LINES if signs else query.k, len(known))
     best, rows = wider.order[:most], wider.order[most:]
-    value = _likely(wider, candidates, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows))
-    signed = await _signed(wider, signs, ctx) if signs else []
+    value = _log_odds(wider, candidates, rows) - np.log(
+        HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows)
+    )
+    signed = await _rows_with_sign(wider, signs, ctx) if signs else []
     is_signed = np.isin(rows, signed)
     value += math.log(ITEM_ODDS) * is_signed
     if query.need == "world" and _knows_an_item(wider, signed):
         return altered(wider, order=tuple([row for row in wider.order if row in {*best, *signed}]), need="user")
     least = min(MIN_FURTHER_LINES, candidates.units // UNITS_PER_FURTHER_LINE)
-    further = max(least, LINES_PER_SIGNED * int(is_signed.sum())) if signed else len(rows)
+    further = max(least, LINES_PER_ITEM * int(is_signed.sum())) if signed else len(rows)
     ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
     added = frozenset([row for row in ordered if candidates.handle[row] not in known][: len(known)])
     rest = [row for row in ordered if row in added or candidates.handle[row] in known]
@@ -83,7 +85,7 @@ def _knows_an_item(query: Query, signed: Sequence[int]) -> bool:
     return bool((theirs & (inputs.on_subject | (inputs.coverage >= MIN_WORD_COVERAGE)))[list(signed)].any())
 
 
-async def _signed(query: Query, signs: Sequence[Callable[[str], object]], ctx: Services) -> list[int]:
+async def _rows_with_sign(query: Query, signs: Sequence[Callable[[str], object]], ctx: Services) -> list[int]:
     """Return the rows whose text has a sign of an item."""
     candidates = query.candidates
     assert candidates is not None
@@ -93,7 +95,7 @@ async def _signed(query: Query, signs: Sequence[Callable[[str], object]], ctx: S
     return [row for row, record in records if record is not None and any(sign(record.text) for sign in signs)]
 
 
-async def _with_own(query: Query, ctx: Services) -> Query:
+async def _with_own_lines(query: Query, ctx: Services) -> Query:
     """Append all of the user's own lines, found by the user's name in their headers."""
     candidates = query.candidates
     assert candidates is not None
@@ -115,7 +117,7 @@ async def _with_own(query: Query, ctx: Services) -> Query:
     return altered(ranked, order=tuple(dict.fromkeys((*best, *ranked.order))))
 
 
-def _likely(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
+def _log_odds(query: Query, candidates: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
     """[rows] log odds that a line is an item, up to a constant."""
     assert query.scores is not None
     at = np.array(rows, np.int64)

@@ -38,7 +38,7 @@ NAMED_BONUS, PERSONAL_TOPIC_BONUS = 1.0, 1.5  # added for a name, and for a topi
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence gets weight 0
 MIN_ENTRY_WEIGHT = 1.0  # of an entry, unless the query asks for the profile (even odds)
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
-RECENT = timedelta(days=180)  # how long passing matters are shown: a trip, an errand, a wish
+MAX_PASSING_AGE = timedelta(days=180)  # how long passing matters are shown: a trip, an errand, a wish
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
@@ -80,7 +80,7 @@ async def _entries_by_row(query: Query, ctx: Services) -> dict[int, list[Profile
     fetched = await fetch(query, candidates, rows, ctx)
     hits = ((row, make_hit(query, candidates, row, fetched)) for row in rows)
     entries_by_row = await asyncio.to_thread(lambda: {row: list(entries(hit, query, ctx)) for row, hit in hits if hit})
-    since = (query.as_of or query.now) - RECENT
+    since = (query.as_of or query.now) - MAX_PASSING_AGE
     held = {
         row: [one for one in row_entries if one.weight > 0 and one.holds(since)]
         for row, row_entries in entries_by_row.items()
@@ -106,25 +106,25 @@ def entries(hit: Hit, query: Query, ctx: Services) -> Iterator[ProfileEntry]:
     elif hit.turn is not None and hit.observations and "observation" in query.kinds:
         when = query.as_of or query.now
         held = (one for one in hit.observations if ctx.may_state(one) and not one.fiction and not past_plan(one, when))
-        yield from (_observed(hit, memory) for memory in held)
+        yield from (_entry_of_observation(hit, memory) for memory in held)
     elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in query.kinds:
-        yield from _stated(hit, hit.turn, query.as_of or query.now)
+        yield from _entries_of_turn(hit, hit.turn, query.as_of or query.now)
 
 
-def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
+def _entry_of_observation(hit: Hit, memory: Observation) -> ProfileEntry:
     quoted = [sentence for quote in memory.quotes for sentence in sentences(quote.text)]
     serious = memory.level >= IMPORTANT_LEVEL
-    weight = max(map(_telling, (*quoted, memory.text))) + IMPORTANT_WEIGHT * serious
+    weight = max(map(_statement_score_of, (*quoted, memory.text))) + IMPORTANT_WEIGHT * serious
     kind = memory.keywords[0] if memory.keywords else _category(quoted)
     shown = replace(hit, observations=(memory,), matched=(memory,), changed=None, category=_category(quoted))
     return ProfileEntry(replace(shown, recent=not serious and not _lasts(quoted)), weight, kind)
 
 
-def _stated(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
+def _entries_of_turn(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
     weights = {
         sentence: weight
         for sentence, stated, quoted in parted(turn.text)
-        if (weight := _telling(stated)) > (_telling(quoted) if quoted else 0)
+        if (weight := _statement_score_of(stated)) > (_statement_score_of(quoted) if quoted else 0)
         and not plan_is_past(sentence, turn.time, when)
     }
     if weights:
@@ -134,7 +134,7 @@ def _stated(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
         yield ProfileEntry(replace(shown, recent=not _lasts(weights)), weight, shown.category)
 
 
-def _telling(sentence: str) -> float:
+def _statement_score_of(sentence: str) -> float:
     """Rate how much a sentence says about the user: by log odds, else by kind, names and topics."""
     from memscope.languages.names import names  # tables that most queries do not need
 

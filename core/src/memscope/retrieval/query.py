@@ -47,7 +47,7 @@ class Query(Request):
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less
-    told_terms: int = 0  # terms in statements; 0 unless there are several statements
+    statement_terms: int = 0  # terms in statements; 0 unless there are several statements
     undated: frozenset[int] = frozenset()  # terms that occur in dates of headers but name no date here, such as "17"
     kinds_asked: frozenset[int] = frozenset()  # terms of the requested kinds of durable facts, such as "home"
     names: frozenset[int] = frozenset()  # keys of all names that the query may mention

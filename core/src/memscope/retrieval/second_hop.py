@@ -22,9 +22,9 @@ from memscope.languages.name_rules import FoundName
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle
-from memscope.retrieval.changes import is_current, was_said
+from memscope.retrieval.changes import is_current, is_visible
 from memscope.retrieval.features import FeatureInputs
-from memscope.retrieval.hits import both, fetch
+from memscope.retrieval.hits import fetch, merge_results
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import find, search
@@ -56,7 +56,7 @@ async def second_hop(query: Query, ctx: Services) -> Query:
     candidates = query.candidates
     if candidates is None or query.about_user or query.about_talk:
         return query
-    described = _described(query) or _only_named(query, candidates)
+    described = _description_terms(query) or _name_terms(query, candidates)
     if not described:
         return query
     says_it = (candidates.tf[:, described] > 0).any(axis=1)
@@ -71,10 +71,10 @@ async def second_hop(query: Query, ctx: Services) -> Query:
     handles = [candidates.handle[row] for row in sources]
     texts = [text for handle in handles for text in _texts(query, handle, fetched)]
     bridges = _bridges(query, texts)
-    return await _reached(query, handles, bridges, ctx) if bridges else query
+    return await _with_bridged_lines(query, handles, bridges, ctx) if bridges else query
 
 
-def _described(query: Query) -> list[int]:
+def _description_terms(query: Query) -> list[int]:
     """Return the positions of terms that describe someone unnamed, such as "my friend at Google"."""
     descriptions = [match for one in languages.of(query.text) for match in one.questions.own.finditer(query.text)]
     if any(match.re.groups == 0 for match in descriptions):  # a script without spaces: any term may describe
@@ -83,7 +83,7 @@ def _described(query: Query) -> list[int]:
     return [at for at, one in enumerate(query.terms) if one in describing]
 
 
-def _only_named(query: Query, candidates: Candidates) -> list[int]:
+def _name_terms(query: Query, candidates: Candidates) -> list[int]:
     """Return the positions of a name's terms, if the best hits share only this name with the query."""
     best = list(query.order[:MAX_FOLLOWED_HITS])
     weighed = np.array(query.weights) > 0
@@ -97,12 +97,12 @@ def _only_named(query: Query, candidates: Candidates) -> list[int]:
 
 def _bridges(query: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Return the names in the texts that the query lacks, with their terms."""
-    asked, new_names = set(query.terms), {name.text for text in texts for name in names(text) if _leads(name)}
+    asked, new_names = set(query.terms), {name.text for text in texts for name in names(text) if _is_followed(name)}
     bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(new_names)}
     return {name: its_terms for name, its_terms in bridges.items() if its_terms and asked.isdisjoint(its_terms)}
 
 
-def _leads(name: FoundName) -> bool:
+def _is_followed(name: FoundName) -> bool:
     """Return whether to follow a name; a Chinese one must be unmistakably a name."""
     return name.kind != "topic" and (name.weight > 0 or not has_cjk(name.text))
 
@@ -113,10 +113,10 @@ def _texts(query: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:
     if record is not None:
         yield record.text
     derived = fetched.derived.get(handle, ())
-    yield from (memory.text for memory in derived if was_said(memory, query) and is_current(memory, query))
+    yield from (memory.text for memory in derived if is_visible(memory, query) and is_current(memory, query))
 
 
-async def _reached(
+async def _with_bridged_lines(
     query: Query, sources: Sequence[Handle], bridges: Mapping[str, tuple[int, ...]], ctx: Services
 ) -> Query:
     """Insert lines with a followed name after their sources, if the name is rare."""
@@ -124,7 +124,7 @@ async def _reached(
     rare = named.unit[_names_rarely(named, bridges.values()) & (named.role != ASSISTANT_ROLE)]
     if not len(rare):
         return query
-    joined = _joined(query.candidates or named, named, rare)
+    joined = _with_units(query.candidates or named, named, rare)
     if not query.asks_personally:  # treat the name as a word match, which such a query needs as evidence
         by_name = np.where(np.isin(joined.unit, rare), np.uint8(TEXT_CHANNEL), np.uint8(0))
         joined = replace(joined, channels=joined.channels | by_name)
@@ -149,7 +149,7 @@ async def _reached(
     return altered(ranked, order=tuple(order), bridged=frozenset(brought))
 
 
-def _joined(candidates: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
+def _with_units(candidates: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
     """Append units of a search with more terms, keeping only the columns of the original terms."""
     rows = np.flatnonzero(np.isin(named.unit, units) & ~np.isin(named.unit, candidates.unit)).tolist()
 
@@ -159,7 +159,7 @@ def _joined(candidates: Candidates, named: Candidates, units: NDArray[np.int64])
 
     columns = {one.name: column(one.name) for one in fields(candidates) if one.name not in SCOPE_COLUMNS}
     handles = [*candidates.handle, *(named.handle[row] for row in rows)]
-    return replace(candidates, handle=handles, brought=both(candidates.brought, named.brought), **columns)
+    return replace(candidates, handle=handles, brought=merge_results(candidates.brought, named.brought), **columns)
 
 
 def _names_rarely(candidates: Candidates, bridges: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:

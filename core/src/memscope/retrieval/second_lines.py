@@ -40,10 +40,10 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
         insights.setdefault(id, set()).update(words(text))
     printed = {one.id for hit in hits for one in hit.matched}
     for hit in hits:
-        matched = tuple(one for one in hit.matched if not _said(query, one, hit, insights))
+        matched = tuple(one for one in hit.matched if not _is_in_insight(query, one, hit, insights))
         if hit.matched and not matched and not hit.beside and not hit.changed:
             dropped.append(hit)
-        elif not hit.matched and _told_elsewhere(query, hit, insights, printed):
+        elif not hit.matched and _is_said_by_facts(query, hit, insights, printed):
             dropped.append(hit)
         else:
             left.append(hit if len(matched) == len(hit.matched) else replace(hit, matched=matched))
@@ -58,17 +58,17 @@ def insight_sentences(hit: Hit) -> Iterator[tuple[str, str]]:
         yield from ((id, hit.insight.text) for id in hit.insight.sources)
 
 
-def _said(query: Query, fact: Observation, hit: Hit, insights: Mapping[str, set[str]]) -> bool:
+def _is_in_insight(query: Query, fact: Observation, hit: Hit, insights: Mapping[str, set[str]]) -> bool:
     """Return whether a shown insight says the fact, including its date unless it takes the turn's line."""
     if not set(words(fact.text)) <= insights.get(fact.id, set()):
         return False
     return hit.beside or not (query.asks_when or with_event(fact.text, fact.happened, hit.time) != fact.text)
 
 
-def _told_elsewhere(query: Query, hit: Hit, insights: Mapping[str, set[str]], printed: Container[str]) -> bool:
+def _is_said_by_facts(query: Query, hit: Hit, insights: Mapping[str, set[str]], printed: Container[str]) -> bool:
     """Return whether the hit is a turn's bare words, and shown facts say nearly all of it."""
     if hit.turn is None or hit.changed or query.asks_when:
         return False
     facts = [one for one in hit.observations if tells(hit.turn, one)]
-    shown = all(one.id in printed or _said(query, one, hit, insights) for one in facts)
+    shown = all(one.id in printed or _is_in_insight(query, one, hit, insights) for one in facts)
     return bool(facts) and shown and covers(facts, hit.turn)

@@ -59,7 +59,7 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 
 @worker(
     reads=("text", "written", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile", "exclude"),
-    writes=("text", "written", "exclude", "terms", "weights", "told_terms", "undated", "kinds_asked", "names",
+    writes=("text", "written", "exclude", "terms", "weights", "statement_terms", "undated", "kinds_asked", "names",
             "periods", "asks_number", "asks_when", "asks_assistant", "asks_personally", "asks_ahead",
             "is_list_question", "asks_period", "said_then", "days", "topics", "meaning", "about_talk", "about_user",
             "list_k", "need"),
@@ -104,7 +104,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         query,
         terms=(*terms, *wordless, *days),
         weights=(*_weights(terms, rest, signs), *(0.0 for _ in (*wordless, *days))),
-        told_terms=_count_told(ends, frozenset(terms)),
+        statement_terms=_count_statement_terms(ends, frozenset(terms)),
         undated=undated_terms(word_of_term, named),
         kinds_asked=kinds,
         names=names(ends_of(text, MAX_ANALYSED_CHARS)),
@@ -167,7 +167,7 @@ def searched(query: str) -> str:
     return " ".join(filter(is_question, (*first[:EDGE_SENTENCES], *last[-EDGE_SENTENCES:]))) or query
 
 
-def _count_told(query: str, terms: frozenset[int]) -> int:
+def _count_statement_terms(query: str, terms: frozenset[int]) -> int:
     """Count the terms in sentences without a question mark; 0 unless there are several such sentences."""
     statements = [*filterfalse(_ASKS.search, sentences(query))]
     return len(terms.intersection(map(term, words("\n".join(statements))))) if len(statements) > 1 else 0

@@ -25,10 +25,10 @@ MESSAGE_OVERHEAD_TOKENS = 4  # framing of a message
 
 async def recent_turns(store: Store, scope: Scope, now: datetime, tokens: int) -> list[Turn]:
     """Return the last turns of exactly this session (None: without a session) that fit, oldest first."""
-    return fit_turns(await said_lately(store, scope, now), tokens)
+    return fit_turns(await current_conversation(store, scope, now), tokens)
 
 
-async def said_lately(store: Store, scope: Scope, now: datetime) -> list[Turn]:
+async def current_conversation(store: Store, scope: Scope, now: datetime) -> list[Turn]:
     """Return all turns of the current conversation in exactly this session, oldest first."""
     select = Select(
         scope.user,

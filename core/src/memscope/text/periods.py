@@ -77,14 +77,14 @@ def _statement(sentence: str) -> str:
 
 def _of_skeleton(skeleton: str, reference: datetime) -> Iterator[Interval]:
     """Yield the time of each event, both readings of an ambiguous one ("on Thursday": the last or the next)."""
-    for mention in mentions_of_skeleton(_told(skeleton), reference):
+    for mention in mentions_of_skeleton(_up_to_last_time_word(skeleton), reference):
         interval = event_time(mention, reference)
         if interval and interval.end - interval.start <= MAX_EVENT_SPAN:
             yield interval
             yield from readings(mention) if is_undirected(mention) else ()
 
 
-def _told(text: str) -> str:
+def _up_to_last_time_word(text: str) -> str:
     """Cut the text ``MAX_CHARS_BEHIND`` characters after its last word of time."""
     if len(text) <= MAX_CHARS_BEHIND:
         return text
