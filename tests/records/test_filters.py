@@ -8,8 +8,8 @@ import pytest
 
 from memscope.errors import InputError, LimitError
 from memscope.records.filters import (
-    MAX_CHARACTERS,
-    MAX_CONDITIONS,
+    MAX_FILTER_CHARS,
+    MAX_FILTER_CONDITIONS,
     MAX_FILTER_NESTING,
     MAX_FILTER_VALUES,
     MAX_VALUE_DEPTH,
@@ -98,19 +98,19 @@ def test_a_key_within_an_object_is_reached_by_a_dot() -> None:
 
 def test_limits() -> None:
     with pytest.raises(LimitError):
-        check({f"k{n}": n for n in range(MAX_CONDITIONS + 1)})
+        check({f"k{n}": n for n in range(MAX_FILTER_CONDITIONS + 1)})
     deep: Any = 1
     for _ in range(MAX_VALUE_DEPTH + 1):
         deep = [deep]
     with pytest.raises(InputError):
         check({"a": deep})
     with pytest.raises(LimitError):
-        check({"$or": [{"$and": [{"a": n}, {"b": n}]} for n in range(MAX_CONDITIONS // 2 + 1)]})
+        check({"$or": [{"$and": [{"a": n}, {"b": n}]} for n in range(MAX_FILTER_CONDITIONS // 2 + 1)]})
     check({"a": {"$in": list(range(MAX_FILTER_VALUES - 1))}})
     with pytest.raises(LimitError):
         check({"a": {"$in": list(range(MAX_FILTER_VALUES + 1))}})
     with pytest.raises(LimitError):
-        check({"a": {"$in": ["x" * MAX_CHARACTERS, "y"]}})
+        check({"a": {"$in": ["x" * MAX_FILTER_CHARS, "y"]}})
     nested: Any = {"a": 1}
     for _ in range(MAX_FILTER_NESTING):
         nested = {"$not": nested}

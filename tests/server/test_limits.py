@@ -18,7 +18,7 @@ from .conftest import Served, serving
 FORM = "Content-Type: application/x-www-form-urlencoded"
 CHUNKED = "Transfer-Encoding: chunked"
 LOGIN, TURNS = "POST /login", "POST /api/v1/users/alice/turns"
-QUICK = HttpLimits(head_s=1.0, body_s=3.0, sign_in_s=2.0, write_s=1.0, linger_s=0.1, waiting=8)
+QUICK = HttpLimits(head_s=1.0, body_s=3.0, sign_in_s=2.0, write_s=1.0, linger_s=0.1, waiting_connections=8)
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def test_a_body_of_too_many_chunks_is_refused(quick, secret):
 
 
 def test_the_bodies_of_one_token_leave_memory_for_others(tmp_path):
-    with served_with(tmp_path, HttpLimits(bodies=4_000_000)) as served, ExitStack() as stack:
+    with served_with(tmp_path, HttpLimits(all_bodies_bytes=4_000_000)) as served, ExitStack() as stack:
         held = [
             stack.enter_context(opened(served, TURNS, "Content-Length: 900000", secret=served.alice)) for _ in range(3)
         ]
@@ -224,7 +224,7 @@ def test_incomplete_requests_are_dropped_for_complete_ones(quick):
 
 
 def test_bodies_without_a_token_are_dropped_for_newer_ones(tmp_path):
-    slow = HttpLimits(signing_in=4, sign_in_s=60, linger_s=0.1)
+    slow = HttpLimits(anonymous_bodies=4, sign_in_s=60, linger_s=0.1)
     with served_with(tmp_path, slow) as served, ExitStack() as stack:
         half = [stack.enter_context(opened(served, LOGIN, FORM, "Content-Length: 90")) for _ in range(6)]
         assert reply(half[0])[1]["code"] == "timeout"

@@ -60,7 +60,7 @@ class Bodies:
             more, size = message.get("more_body", False), size + len(part)
             if size > limit:
                 raise LimitError("bytes of a body", limit=limit, got=size, hint="send it in several requests")
-            if len(parts) >= self._limits.chunks:
+            if len(parts) >= self._limits.body_chunks:
                 parts[:] = [b"".join(parts)]
             parts.append(part)
             self._hold(owner, len(part))
@@ -69,7 +69,8 @@ class Bodies:
         if owner is None:
             return
         self._held[owner] += size
-        if self._held[owner] > self._limits.bodies // TOKEN_SHARES or self._held.total() > self._limits.bodies:
+        most = self._limits.all_bodies_bytes
+        if self._held[owner] > most // TOKEN_SHARES or self._held.total() > most:
             raise ServerBusy("too many large requests at a time", hint="try again", retry_after=1.0)
 
     def _release(self, owner: str | None, size: int) -> None:
@@ -85,7 +86,7 @@ class Bodies:
         if owner is not None:
             yield timeout
             return
-        if len(self._anonymous) >= self._limits.signing_in:
+        if len(self._anonymous) >= self._limits.anonymous_bodies:
             oldest = self._anonymous.popitem(last=False)[1]
             if not oldest.expired():
                 oldest.reschedule(asyncio.get_running_loop().time())
@@ -100,7 +101,7 @@ class Bodies:
         taken = 0
         with suppress(TimeoutError), self._timed(self._limits.linger_s, None) as timeout:
             async with timeout:
-                while taken < 2 * self._limits.body:
+                while taken < 2 * self._limits.body_bytes:
                     message = await receive()
                     taken += len(message.get("body", b""))
                     if not message.get("more_body", False):

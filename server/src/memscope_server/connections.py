@@ -75,7 +75,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._update_timeout()
-        if len(self.waiting) > self.limits.waiting:
+        if len(self.waiting) > self.limits.waiting_connections:
             next(iter(self.waiting))._abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -139,7 +139,8 @@ class Connection(H11Protocol):
 
     def _refusal(self, msg: str) -> Response:
         if isinstance(self.conn, _ChunkLimitedConnection) and self.conn.too_many:
-            return problem_of(LimitError("chunks of a body", limit=self.limits.chunks, got=self.limits.chunks + 1))
+            most = self.limits.body_chunks
+            return problem_of(LimitError("chunks of a body", limit=most, got=most + 1))
         return problem(400, "http", msg, "send a valid HTTP/1.1 request")
 
 
@@ -147,8 +148,8 @@ class _ChunkLimitedConnection(h11.Connection):
     """Refuses bodies with too many chunks, since each costs as much as a small request."""
 
     def __init__(self, limits: HttpLimits) -> None:
-        super().__init__(h11.SERVER, limits.head)
-        self._most, self._chunks = limits.chunks, 0
+        super().__init__(h11.SERVER, limits.head_bytes)
+        self._most, self._chunks = limits.body_chunks, 0
         self.too_many = False
 
     def next_event(self) -> Any:

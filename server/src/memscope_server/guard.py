@@ -67,8 +67,8 @@ class Guard:
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse oversized paths or headers, unknown hosts, and changes from other sites."""
         for what, limit, got in (
-            ("characters of a path", self._limits.path, len(scope["path"])),
-            ("headers of a request", self._limits.headers, len(scope["headers"])),
+            ("characters of a path", self._limits.path_chars, len(scope["path"])),
+            ("headers of a request", self._limits.header_count, len(scope["headers"])),
         ):
             if got > limit:
                 raise LimitError(what, limit=limit, got=got)
@@ -89,8 +89,8 @@ class Guard:
         """Return the limits for the body: maximum bytes, seconds, and the token id that they count against."""
         if caller is None or scope["path"] == SIGN_IN_PATH:
             signs_in = scope["method"] == "POST" and scope["path"] == SIGN_IN_PATH
-            return (self._limits.sign_in if signs_in else 0), self._limits.sign_in_s, None
-        limit = self._limits.form if _is_form(headers) else self._limits.body
+            return (self._limits.sign_in_bytes if signs_in else 0), self._limits.sign_in_s, None
+        limit = self._limits.form_bytes if _is_form(headers) else self._limits.body_bytes
         if (declared := headers.get("content-length", "")).isdecimal() and int(declared) > limit:
             raise LimitError("bytes of a body", limit=limit, got=int(declared), hint="send it in several requests")
         return limit, self._limits.body_s, caller.token.id
@@ -98,8 +98,8 @@ class Guard:
     def _form(self, headers: Headers, body: bytes) -> Form:
         if not _is_form(headers):
             return {}
-        if (fields := body.count(b"&") + 1) > self._limits.fields:
-            raise LimitError("fields of a form", limit=self._limits.fields, got=fields)
+        if (fields := body.count(b"&") + 1) > self._limits.form_fields:
+            raise LimitError("fields of a form", limit=self._limits.form_fields, got=fields)
         return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 

@@ -39,7 +39,7 @@ def test_an_overlap_is_the_end_of_the_ledger(known, shown):
 
 
 def test_a_long_conversation_is_cut_and_positions_stay(monkeypatch):
-    monkeypatch.setattr(conversation, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(conversation, "MAX_TRANSCRIPT_ENTRIES", 8)
     transcript = entered(*map(str, range(20)))
     assert transcript.end == 20
     assert transcript.find(to_turn("user", "19"), 0) == 19

@@ -105,7 +105,7 @@ def test_scores_tell_how_often_a_term_is_there(top: float, times: list[int]) -> 
     scores = [float(np.float32(top * tf / (tf + BM25_K1))) for tf in [1, *times]]
     hits = [{"matched_queries": {"7": score}} for score in scores]
     read = TermFrequencies()
-    read.see(hits)
+    read.add(hits)
     assert [read.of(hit) for hit in hits] == [{7: tf} for tf in [1, *times]]
 
 
@@ -114,7 +114,7 @@ def test_the_least_score_need_not_be_of_one_time(least: int) -> None:
     times = [least, least + 1, least + 2, 3 * least + 1]
     hits = [{"matched_queries": {"0": tf / (tf + BM25_K1)}} for tf in times]
     read = TermFrequencies()
-    read.see(hits)
+    read.add(hits)
     assert [read.of(hit)[0] for hit in hits] == times
 
 

@@ -26,7 +26,7 @@ from memscope.adapters.session import MemorySession, to_turn
 from memscope.prompts.memory_block import TurnInput, is_injected, strip_memory
 from memscope.records import Role
 
-MAX_ENTRIES = 4096
+MAX_TRANSCRIPT_ENTRIES = 4096
 USER_SOURCES = frozenset({"user", "user_proxy"})
 
 
@@ -51,7 +51,7 @@ class TranscriptEntry:
 
 @dataclass(eq=False)
 class Transcript:
-    """The latest ``MAX_ENTRIES`` messages of a conversation. Positions count from its first message."""
+    """The latest ``MAX_TRANSCRIPT_ENTRIES`` messages of a conversation. Positions count from its first message."""
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     dropped: int = 0
@@ -70,8 +70,8 @@ class Transcript:
     def enter(self, turn: TurnInput) -> TranscriptEntry:
         entry = TranscriptEntry(turn)
         self.entries.append(entry)
-        if len(self.entries) > MAX_ENTRIES:
-            cut = MAX_ENTRIES // 4
+        if len(self.entries) > MAX_TRANSCRIPT_ENTRIES:
+            cut = MAX_TRANSCRIPT_ENTRIES // 4
             del self.entries[:cut]
             self.dropped += cut
         return entry

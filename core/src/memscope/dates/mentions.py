@@ -19,8 +19,8 @@ from memscope.records import Interval
 
 _TIMES_OF_DAY = frozenset({"second", "minute", "hour", "part"})
 _DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
-MIN_FAR = timedelta(days=300)  # speakers name the year of a day so far away,
-MAX_NEAR = timedelta(days=65)  # if the same day of another year is so near
+MIN_NAMED_YEAR_GAP = timedelta(days=300)  # speakers name the year of a day so far away,
+MAX_OTHER_YEAR_GAP = timedelta(days=65)  # if the same day of another year is so near
 MAX_AMBIGUOUS_WEEKDAY = timedelta(days=10)  # beside an older time, a weekday is neither the last one nor the next
 _NAMED_YEAR = pattern(r"\d{4}")
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
@@ -205,7 +205,7 @@ def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | No
     unit = "day" if timed else mention.grain if mention.grain in ("day", "week", "weekend", "month") else ""
     named = unit_at(at if last else span.start - timedelta(seconds=mention.shape == "after"), unit)
     edge = interval(named, zone) if named else None
-    if not edge or (period and period.cycle == "year" and edge.start - reference > MIN_FAR):
+    if not edge or (period and period.cycle == "year" and edge.start - reference > MIN_NAMED_YEAR_GAP):
         return None
     until_hour = timed and mention.grain != "second" and mention.shape == "before"  # "worked till eleven last night"
     return edge if until_hour or (edge.end if last else edge.start) > reference else None
@@ -235,10 +235,8 @@ def is_undirected(mention: Mention) -> bool:
         return False
     meant = nearest(mention, now.when)
     if period.cycle == "year":
-        near = [
-            reading for reading in readings(mention) if reading != meant and _distance(reading, now.when) < MAX_NEAR
-        ]
-        return bool(near) and mention.grain in _DAYS and _distance(meant, now.when) > MIN_FAR
+        near = [time for time in readings(mention) if time != meant and _distance(time, now.when) < MAX_OTHER_YEAR_GAP]
+        return bool(near) and mention.grain in _DAYS and _distance(meant, now.when) > MIN_NAMED_YEAR_GAP
     return period.cycle == "week" or (period.cycle == "month" and meant.end <= now.when)
 
 

@@ -14,7 +14,7 @@ from memscope.text.tokens import fold, pieces
 Need = Literal["user", "world", "kind", "task", "nothing"]
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
 MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
-MIN_NUMBERS = 2  # in a message that brings the numbers of a calculation
+MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
 MIN_SCENE_CHARS = 4
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
@@ -97,7 +97,7 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
 
 def _reckons(bare: str, rules: Requests) -> bool:
     """Detect calculations: the message asks for an amount and contains the numbers ("split 240 three ways")."""
-    return rules.reckons.search(bare) is not None and sum(map(bool, rules.numbers.findall(bare))) >= MIN_NUMBERS
+    return rules.reckons.search(bare) is not None and sum(map(bool, rules.numbers.findall(bare))) >= MIN_FIGURES
 
 
 def _sets_a_scene(bare: str, rules: Requests) -> bool:

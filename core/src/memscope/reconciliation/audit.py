@@ -23,7 +23,7 @@ from memscope.text.tokens import fold
 
 MIN_SHARED_WORDS = 0.8  # of the distinct words of both
 MIN_QUOTED_CHARS = 12  # shorter memories may occur in a turn by chance
-MAX_PER_WORD = 50  # memories that share a word; more common words are not compared
+MAX_GROUP_SIZE = 50  # memories that share a word; more common words are not compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
         kinds = {form for form, _ in _unique_properties(one.text)}
         for word in words | kinds:
             groups[type(one), one.scope.agent, one.name, word].append(index)
-    pairs = {pair for group in groups.values() if len(group) <= MAX_PER_WORD for pair in combinations(group, 2)}
+    pairs = {pair for group in groups.values() if len(group) <= MAX_GROUP_SIZE for pair in combinations(group, 2)}
     return ((current[old], current[new]) for old, new in sorted(pairs))
 
 

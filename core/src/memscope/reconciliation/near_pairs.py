@@ -19,7 +19,7 @@ from memscope.text.vectors import sentence_vector
 MIN_PAIR_NEARNESS = 0.5  # cosine, with a bonus for shared words and keywords
 WEIGHT_OF_SHARED_WORDS = 0.2
 NEAREST_FACTS = 4  # kept per fact
-MAX_LOOKED_AT = 40  # nearest facts in meaning that are considered per fact
+MAX_NEAR_FACTS = 40  # nearest facts in meaning that are considered per fact
 
 
 class NearPair(NamedTuple):
@@ -72,4 +72,4 @@ def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
     rows = np.stack([none if vector is None else vector for vector in vectors]) if facts else none[None]
     for place in range(len(facts)):
         cosines = rows @ rows[place]
-        yield [(int(other), float(cosines[other])) for other in np.argsort(-cosines, kind="stable")[:MAX_LOOKED_AT]]
+        yield [(int(other), float(cosines[other])) for other in np.argsort(-cosines, kind="stable")[:MAX_NEAR_FACTS]]

@@ -21,7 +21,7 @@ from memscope.reconciliation.vetoes import allowed_verdict, missing
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
 
-MAX_ENDED = 3  # facts that the verdicts of one reply may end
+MAX_ENDED_FACTS = 3  # facts that the verdicts of one reply may end
 _ORDER = ("refines", "ends", "was")
 MAX_MERGED_FACT_CHARS = 600  # of a fact including the details added to it
 MIN_REST_WORD_SHARE = 0.75  # share of the rest's words that its original fact must have
@@ -70,8 +70,8 @@ class Settlement:
     def settle(self, judged: Iterable[FactRelation]) -> None:
         """Apply the verdicts, merges first: the surviving fact then ends what the merged one would have ended.
 
-        At most ``MAX_ENDED`` facts end, since a model that ends more is unreliable. Chains of merges collapse from the
-        end whose fact disappears: repeats from the latest said, refinements from the earliest.
+        No more than ``MAX_ENDED_FACTS`` end, since a model that ends more is unreliable. Chains of merges collapse from
+        the end whose fact disappears: repeats from the latest said, refinements from the earliest.
         """
         allowed = (self._allowed(one) for one in judged if one.verdict != "unrelated")
         relations = sorted((one for one in allowed if one.verdict != "unrelated"), key=lambda one: one.new.said)
@@ -158,7 +158,7 @@ class Settlement:
         if not outcome:
             self.refused.append(relation)
         if isinstance(outcome, Supersession):
-            if self._ended >= MAX_ENDED:
+            if self._ended >= MAX_ENDED_FACTS:
                 self.over_limit.append(relation)
                 return
             self._ended += 1

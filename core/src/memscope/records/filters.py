@@ -29,9 +29,9 @@ from memscope.records.stored import Insight, Json, Record, Turn
 AND, OR, NOT = "$and", "$or", "$not"
 ABOUT_FIELD, KEYWORD_FIELD = "$about", "$keyword"
 IN, NOT_IN, EXISTS = "$in", "$nin", "$exists"
-MAX_CONDITIONS = 50
+MAX_FILTER_CONDITIONS = 50
 MAX_FILTER_VALUES = 1000  # total over all conditions, entries of lists and objects included
-MAX_CHARACTERS = 256 * 1024  # total over all keys and texts
+MAX_FILTER_CHARS = 256 * 1024  # total over all keys and texts
 MAX_FILTER_NESTING = 8  # depth of $and, $or and $not
 MAX_VALUE_DEPTH = 8  # depth of a compared value
 _MISSING = object()
@@ -48,7 +48,7 @@ def check(filter: Mapping[str, Json] | None) -> None:
         return
     size: Counter[str] = Counter()
     _check_filter(filter, size, MAX_FILTER_NESTING)
-    limits = {"conditions": MAX_CONDITIONS, "values": MAX_FILTER_VALUES, "characters": MAX_CHARACTERS}
+    limits = {"conditions": MAX_FILTER_CONDITIONS, "values": MAX_FILTER_VALUES, "characters": MAX_FILTER_CHARS}
     for what, limit in limits.items():
         if size[what] > limit:
             raise LimitError(f"{what} in a filter", limit=limit, got=size[what])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 MUCH_REFUSED = 0.1  # a higher share suggests a model too small, or weak in this language; strong ones have 0
 MANY_REFUSED_VERDICTS = 0.25  # strong models reach 0.12, since the rules are strict; guessing gives 0.5
-MIN_JUDGED = 10  # verdicts, dates or replies; fewer are no evidence about the model
+MIN_JUDGED_REPLIES = 10  # verdicts, dates or replies; fewer are no evidence about the model
 _REFUSED = frozenset(
     "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed".split()
 )
@@ -39,6 +39,6 @@ def weaknesses(counts: Mapping[str, int]) -> dict[str, str]:
     for kind, (much, codes, sentence) in _JUDGED.items():
         number, refused = counts.get(kind, 0), {code: counts[code] for code in codes if counts.get(code)}
         share = min(sum(refused.values()) / max(number, 1), 1.0)
-        if number >= MIN_JUDGED and share > much:
+        if number >= MIN_JUDGED_REPLIES and share > much:
             sentences[kind] = sentence.format(round(100 * share), ", ".join(refused))
     return {kind: words for kind, words in sentences.items() if words}

@@ -22,7 +22,7 @@ from memscope.services import Services
 from memscope.validation import MAX_CLOCK_SKEW
 
 MAX_FOLLOW_UP_CHARS = 80  # of a question that may refer back
-MAX_PAUSE = timedelta(minutes=15)  # since the turn that it refers to
+MAX_FOLLOW_UP_PAUSE = timedelta(minutes=15)  # since the turn that it refers to
 MAX_TURNS_BACK = 6
 MAX_TURN_CHARS = 300  # read of each turn
 
@@ -46,7 +46,7 @@ async def _spoken_of(query: Query, ctx: Services) -> tuple[dict[str, None], list
     """Collect what the newest turns mention, back to the last user turn that mentions anything, and the keys of those
     turns that only ask or answer.
     """
-    period = Interval(query.now - MAX_PAUSE, query.now + MAX_CLOCK_SKEW)
+    period = Interval(query.now - MAX_FOLLOW_UP_PAUSE, query.now + MAX_CLOCK_SKEW)
     scope = query.scope
     select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
     turns = [turn async for page in ctx.store.scan(select) for turn in page if isinstance(turn, Turn)]

@@ -43,7 +43,7 @@ MIN_QUESTION_WORD_SHARE, MIN_QUESTION_WORDS = 0.45, 2  # of the words of a quest
 MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; Chinese pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
-MAX_FOLLOWING = 2  # of the user's next turns about the subject of one of the best lines
+MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of the best lines
 MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words, and
 # if it has enough of them. For an unmet question about the user: if no statement has all its words, and if one has.
@@ -105,7 +105,7 @@ async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Ser
         row for row, text in texts.items() if any(one.statements.continues.search(text) for one in languages.of(text))
     ]
     order = list(rows)
-    for row in going_on[:MAX_FOLLOWING]:
+    for row in going_on[:MAX_FOLLOWING_TURNS]:
         order = [one for one in order if one != row]
         order.insert(order.index(after[row]) + 1, row)
     return tuple(order)

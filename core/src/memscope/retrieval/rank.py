@@ -29,7 +29,7 @@ MIN_KNOWN_WORD_SHARE = 0.5  # of a question's words that the scope must have
 CHANNELS: tuple[FoundBy, ...] = ("text", "period", "user", "vector", "meaning", "topic", "instance")
 
 
-def has_evidence(e: FeatureInputs) -> Values:
+def has_evidence(inputs: FeatureInputs) -> Values:
     """[candidates] true for those that may be shown.
 
     For a query about the user: units that share a word, a topic or the meaning. For others ("Who proved ...?"): units
@@ -37,22 +37,22 @@ def has_evidence(e: FeatureInputs) -> Values:
     its words, units found by words must also name its subject or an instance of its class, or be the user's and have
     all its content words.
     """
-    candidates = e.candidates
+    candidates = inputs.candidates
     words = (candidates.channels & ~np.uint8(MEANING_CHANNEL | TOPIC_CHANNEL)) != 0
-    if e.query.asks_personally:
+    if inputs.query.asks_personally:
         return words | (candidates.topic > 0) | (candidates.meaning >= MIN_MEANING_COSINE)
-    if candidates.units < MIN_UNITS_FOR_IDF or _is_known(e):
+    if candidates.units < MIN_UNITS_FOR_IDF or _is_known(inputs):
         return words
-    about = e.on_subject | ((candidates.channels & np.uint8(INSTANCE_CHANNEL)) != 0)
-    answers = e.answers_all & (candidates.role == USER_ROLE)
+    about = inputs.on_subject | ((candidates.channels & np.uint8(INSTANCE_CHANNEL)) != 0)
+    answers = inputs.answers_all & (candidates.role == USER_ROLE)
     dated = (candidates.period > 0) | (candidates.event > 0)
     return words & (answers | about | dated | ~np.isnan(candidates.cosine))
 
 
-def _is_known(e: FeatureInputs) -> bool:
+def _is_known(inputs: FeatureInputs) -> bool:
     """Return whether memory knows a name in the query, or most of its words with many of them in one unit."""
-    query, candidates = e.query, e.candidates
-    known = dict(zip(candidates.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
+    query, candidates = inputs.query, inputs.candidates
+    known = dict(zip(candidates.terms, inputs.presence.max(axis=0, initial=0).tolist(), strict=True))
     named = any(known.get(one, 0) == 1 for name in CAPITALISED.findall(query.text) for one in terms(name))
     if named or not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
@@ -60,7 +60,7 @@ def _is_known(e: FeatureInputs) -> bool:
     weights = {one: weight for one, weight in weighed if one not in query.undated}  # no "17" of "17 * 23"
     met = sum(known[one] * weight for one, weight in weights.items())
     mostly = not rules_of(query.text).stop_words or met > MIN_KNOWN_WORD_SHARE * sum(weights.values())
-    return mostly and e.known >= 1
+    return mostly and inputs.known >= 1
 
 
 @worker(

@@ -84,8 +84,8 @@ NEVER_US = (1 << 63) - 1
 IMPORTANT_LEVEL = 3  # level of observations that a profile takes first
 
 
-_MOST = 0xFFFF
-_LOW = (1 << 64) - 1
+_MAX_COUNT = 0xFFFF
+_LOW_64_BITS = (1 << 64) - 1
 
 
 TURN, OBSERVATION, INSIGHT = 0, 1, 2  # values of the column kind
@@ -237,7 +237,7 @@ def _part(memory: Observation, turn: Turn) -> int:
 @lru_cache(maxsize=1 << 12)
 def _header(text: str) -> bytes:
     """Return the packed terms of a header, cached because many units share speaker and day."""
-    return packed_terms(terms(text)[:_MOST])
+    return packed_terms(terms(text)[:_MAX_COUNT])
 
 
 def _unit(
@@ -258,10 +258,10 @@ def _unit(
         header += packed_terms((*((*profile, *wished) if role == USER_ROLE else ()), *further))
     else:
         content += packed_terms((*durable, *further))
-    columns["part"] = min(columns["part"], _MOST)
+    columns["part"] = min(columns["part"], _MAX_COUNT)
     columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
     columns["flags"] = unit_flags | _PERSONAL * bool(profile) | durability << DURABILITY_SHIFT
-    columns["topics"], columns["more_topics"] = read.topics & _LOW, read.topics >> 64
+    columns["topics"], columns["more_topics"] = read.topics & _LOW_64_BITS, read.topics >> 64
     packed = UNIT_STRUCT.pack(*_in_order(columns), read.meaning)
     return Unit(columns["seq"], packed, header + content, _text(date, speaker, body))
 

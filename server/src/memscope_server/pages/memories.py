@@ -15,14 +15,14 @@ from memscope_server.pages.charts import columns, reasons
 from memscope_server.pages.rendering import Here, day_start, show
 
 KIND_TABS = ("turn", "observation", "insight")
-MEMORIES_PER_PAGE, MAX_NEWEST, MAX_LISTED_ENTITIES = 100, 6, 12
+MEMORIES_PER_PAGE, MAX_NEWEST_RECORDS, MAX_LISTED_ENTITIES = 100, 6, 12
 router = APIRouter()
 
 
 @router.get("/u/{user:path}/")
 async def overview(request: Request, here: Here) -> Response:
     memory = memory_of(request)
-    listing, newest = await listings_of(request).page(memory, 0, MAX_NEWEST, **here.scope)
+    listing, newest = await listings_of(request).page(memory, 0, MAX_NEWEST_RECORDS, **here.scope)
     weeks = await memory.entities(**here.scope).timeline(by="week")
     return show(
         request, "overview.html", here, kinds=listing.kinds, newest=newest, chart=columns(weeks.buckets, "week"),

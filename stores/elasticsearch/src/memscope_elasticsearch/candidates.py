@@ -26,7 +26,7 @@ from memscope.search.changes import Changes
 from memscope.search.snapshot import ROW_DTYPE, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
 from memscope.search.units import TURN, USER_ROLE
 from memscope.text.vectors import DIMENSIONS
-from memscope_elasticsearch.documents import DOCUMENT_KINDS, ORDINALS, PART_BITS, ROW, spelled
+from memscope_elasticsearch.documents import DOCUMENT_KINDS, ORDINAL_BITS, PART_BITS, ROW_BYTES, spelled
 from memscope_elasticsearch.term_frequencies import TermFrequencies, in_header
 
 NO_WINDOW = -1
@@ -52,12 +52,12 @@ class FoundUnit:
 
     @property
     def window(self) -> int:
-        return self.place >> ORDINALS if self.place >= 0 else NO_WINDOW
+        return self.place >> ORDINAL_BITS if self.place >= 0 else NO_WINDOW
 
 
 def is_current(source: Mapping[str, Any]) -> bool:
     """True if a unit's columns have the current format; another process may be migrating them."""
-    return len(b64decode(source["columns"])) == ROW
+    return len(b64decode(source["columns"])) == ROW_BYTES
 
 
 def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int]) -> FoundUnit:
@@ -113,11 +113,11 @@ class PartialIndex(ScopeIndex):
         order = np.flatnonzero((kind == TURN) & (self._places >= 0))
         order = order[np.argsort(self._places[order], kind="stable")]
         places = self._places[order]
-        next_to = (np.diff(places) == 1) & (np.diff(places >> ORDINALS) == 0)
+        next_to = (np.diff(places) == 1) & (np.diff(places >> ORDINAL_BITS) == 0)
         previous, following, window = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
         previous[order[1:][next_to]] = order[:-1][next_to]
         following[order[:-1][next_to]] = order[1:][next_to]
-        names, member = np.unique(places >> ORDINALS, return_inverse=True)
+        names, member = np.unique(places >> ORDINAL_BITS, return_inverse=True)
         window[order] = member
         here = np.bincount(member, self._length.view[order], minlength=len(names))
         counted = np.array([self._sums.get(int(name), 0) for name in names], np.float64)

@@ -32,10 +32,10 @@ from memscope_elasticsearch.client import Body
 DERIVED = f"{units_version}.es3"  # version of the derived fields; units of any other version are renewed
 DOCUMENT_KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
-BULKY = "words,header,facts,columns,packed"  # fields used only by searches
+BULKY_FIELDS = "words,header,facts,columns,packed"  # fields used only by searches
 PART_BITS = 16  # low bits of ``seq``, for the part
-ROW = UNIT_STRUCT.size - DIMENSIONS  # bytes of a unit's columns without the built-in vector
-ORDINALS = 20  # low bits of a place, for the ordinal in its conversation window
+ROW_BYTES = UNIT_STRUCT.size - DIMENSIONS  # bytes of a unit's columns without the built-in vector
+ORDINAL_BITS = 20  # low bits of a place, for the ordinal in its conversation window
 _COLUMN_NAMES = [name for name, _ in UNIT_COLUMNS]
 
 
@@ -56,7 +56,7 @@ def kind_of(record: Record) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A record with its document (without ``BULKY`` fields) and the version it was read in."""
+    """A record with its document (without ``BULKY_FIELDS`` fields) and the version it was read in."""
 
     record: Record
     source: Mapping[str, Any]
@@ -109,10 +109,10 @@ class Place:
 
     @classmethod
     def at(cls, place: int) -> Place:
-        return cls(place >> ORDINALS, place & ((1 << ORDINALS) - 1))
+        return cls(place >> ORDINAL_BITS, place & ((1 << ORDINAL_BITS) - 1))
 
     def of(self, part: int) -> int:
-        return (self.window << ORDINALS) + self.ordinal + part
+        return (self.window << ORDINAL_BITS) + self.ordinal + part
 
 
 def documents(
@@ -172,7 +172,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
         "closed": _known(column["closed"]), "expires": _known(column["expires"]),
         "proposed": bool(column["flags"] & Flag.PROPOSED),
         "spare": column["kind"] == INSIGHT and not column["flags"] & Flag.PRIMARY,
-        "length": column["n_terms"], "columns": b64encode(unit.columns[:ROW]).decode(),
+        "length": column["n_terms"], "columns": b64encode(unit.columns[:ROW_BYTES]).decode(),
         "packed": b64encode(column["meaning"]).decode() if any(column["meaning"]) else None,
         "topics": [str(topic) for topic in topics_of(column["topics"] | column["more_topics"] << 64)],
         "personal": bool(column["flags"] & Flag.PERSONAL), "named": _named(column),

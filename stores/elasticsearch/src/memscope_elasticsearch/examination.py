@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 StoreFinding: TypeAlias = tuple[str, str, str]  # "ok", "warn" or "fail"; the finding; the remedy
-OLDEST = (8, 19)
+OLDEST_SERVER_VERSION = (8, 19)
 FLOOD_PERCENT, HIGH_PERCENT = 95, 85  # the server's default watermarks
 SLOW_REFRESH = ("-1", "5s", "10s", "30s", "60s", "1m", "5m")
 
@@ -41,7 +41,7 @@ def _faults(alias: str, about: Mapping[str, Any], summary: str) -> Iterator[Stor
 
 def _versions(versions: list[str]) -> StoreFinding:
     summary = f"Elasticsearch {', '.join(versions)}"
-    old = [version for version in versions if tuple(map(int, version.split(".")[:2])) < OLDEST]
+    old = [version for version in versions if tuple(map(int, version.split(".")[:2])) < OLDEST_SERVER_VERSION]
     return ("fail", f"{summary}: too old", "upgrade it to 8.19 or 9") if old else ("ok", summary, "")
 
 

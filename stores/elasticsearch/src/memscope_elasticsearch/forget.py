@@ -35,7 +35,7 @@ from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
 PENDING = "deleted documents stay in their segments until these are merged; run 'memscope compact'"
-MERGE_S = 3600.0  # timeout of one merge
+MERGE_TIMEOUT_S = 3600.0  # timeout of one merge
 MAX_MERGES, MERGE_PAUSE_S = 60, 0.7
 RECORDS_PER_INTENT = 5000
 NO_CHANGES: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": None}
@@ -242,7 +242,9 @@ async def compact(session: Session) -> ForgetReport:
 async def _merged(session: Session, index: str) -> int:
     """Merge segments with deleted documents and return how many deleted documents are left."""
     await session.cluster.request("POST", f"/{index}/_flush", force="true")
-    await session.cluster.request("POST", f"/{index}/_forcemerge", only_expunge_deletes="true", timeout_s=MERGE_S)
+    await session.cluster.request(
+        "POST", f"/{index}/_forcemerge", only_expunge_deletes="true", timeout_s=MERGE_TIMEOUT_S
+    )
     await session.cluster.refresh(index)
     stats = await session.cluster.request("GET", f"/{index}/_stats/docs", filter_path="_all.total.docs.deleted")
     return int(stats.get("_all", {}).get("total", {}).get("docs", {}).get("deleted", 0))

@@ -28,7 +28,7 @@ from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
 CONCURRENT_USERS = 8
-CLAIMABLE_LOOKED_AT = 64
+MAX_CLAIMABLE_READ = 64
 
 # ---- change sets without a claim
 
@@ -116,7 +116,7 @@ async def finish_abandoned(session: Session) -> None:
         {"range": {"due": {"gt": latest_valid_lease(now, session.cluster.options.lease_s)}}},
     ]
     body = {
-        "size": CLAIMABLE_LOOKED_AT,
+        "size": MAX_CLAIMABLE_READ,
         "query": {"bool": {"should": ended}},
         "_source": ["user"],
         "track_total_hits": False,
@@ -164,13 +164,13 @@ async def due_users(session: Session, stage: Stage) -> Any:
             for scope, document in zip(names, states, strict=True):
                 if claimable(user_lock.read(document).batches, stage, session.now()):
                     yield names[scope]
-            if len(scopes) < CLAIMABLE_LOOKED_AT or len(within) < len(scopes):
+            if len(scopes) < MAX_CLAIMABLE_READ or len(within) < len(scopes):
                 break
             after = scopes[-1]
 
 
 async def _waiting_scopes(session: Session, stage: Stage, after: str | None) -> list[str]:
-    sources: dict[str, Any] = {"size": CLAIMABLE_LOOKED_AT, "sources": [{"scope": {"terms": {"field": "scope"}}}]}
+    sources: dict[str, Any] = {"size": MAX_CLAIMABLE_READ, "sources": [{"scope": {"terms": {"field": "scope"}}}]}
     if after is not None:
         sources["after"] = {"scope": after}
     body = {"size": 0, "query": {"bool": session.vectors.waiting(stage)}, "aggs": {"scopes": {"composite": sources}}}

@@ -16,7 +16,7 @@ from memscope_elasticsearch.client import Body, Cluster
 from memscope_elasticsearch.documents import DERIVED
 
 MAPPING_VERSION = 3
-COPIED = 0  # indices up to this format are copied; later ones get their missing fields
+LAST_COPIED_VERSION = 0  # indices up to this format are copied; later ones get their missing fields
 META = "memscope"
 META_ID, META_ROUTING = "meta", "meta"
 ANOTHER_PREFIX = "choose another prefix, as in elasticsearch://host/PREFIX"

@@ -43,7 +43,7 @@ async def upgrade(cluster: Cluster, names: IndexNames) -> None:
         version = mapping.notes(about).get("version", mapping.MAPPING_VERSION)
         if index == alias or version == mapping.MAPPING_VERSION:
             continue
-        if version <= mapping.COPIED:
+        if version <= mapping.LAST_COPIED_VERSION:
             with suppress(StoreGone):  # another process was faster
                 await _move(cluster, names, alias, index, about)
         elif version < mapping.MAPPING_VERSION:

@@ -13,7 +13,7 @@ from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
 KIND = "counters"
-MAX_TRIES, RETRY_PAUSE_S = 50, 0.05
+MAX_NAMED_COUNTER_ATTEMPTS, RETRY_PAUSE_S = 50, 0.05
 
 
 async def read(session: Session, name: str) -> dict[str, Json]:
@@ -23,7 +23,7 @@ async def read(session: Session, name: str) -> dict[str, Json]:
 
 async def change(session: Session, name: str, step: Callable[[dict[str, Json]], None]) -> None:
     scope = scope_hash(f"{KIND} {name}")
-    for _ in range(MAX_TRIES):
+    for _ in range(MAX_NAMED_COUNTER_ATTEMPTS):
         document = await _document(session, name)
         state = dict(document.get("_source", {}).get("state", {}))
         step(state)

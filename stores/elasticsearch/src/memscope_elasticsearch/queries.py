@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = 110, 40, 60, 80, 40, 25
 USUAL_K = 10  # default number of hits; list questions want more
 LATEST_OF_EQUALS: list[Any] = ["_score", {"time": "desc"}, {"seq": "desc"}]  # tie-breaking as in local stores
-NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units fetched with neighbours; of these, with two on each side
+MAX_HITS_WITH_NEIGHBOURS, MAX_HITS_WITH_WIDE_NEIGHBOURS = 40, 20  # with one unit on each side; with two
 MAX_ANSWER_BYTES = 350_000  # both answers together
 HIT_OVERHEAD_BYTES, NEIGHBOUR_BYTES = 200, 250  # bytes: a hit without its record, a neighbour without its record
 NEIGHBOUR_SHARE = 0.5  # share of the remaining bytes for records of neighbours
 SHORT_RECORD_BYTES, RECORD_SHARE_DIVISOR = 1200, 4  # a record takes at most a quarter of the free bytes
-BEST = 36  # records in the answer, plus 3 per hit wanted; list questions take all that fit
+MIN_ANSWER_RECORDS = 36  # records in the answer, plus 3 per hit wanted; list questions take all that fit
 DURABLE_TOPIC_WEIGHT = 0.2  # bonus of a durable statement on a shared topic
 MIN_UNLISTED_COSINE = 0.1  # minimum cosine of built-in vectors; below it is noise
 MAX_REQUIRED_HITS, MAX_UNITS_PER_HIT = 20, 20  # hits with all required terms; units per hit
@@ -245,8 +245,8 @@ def _around(unit: FoundUnit, steps: Sequence[int]) -> set[int]:
 def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
     """Build clauses for the neighbours of the best units and for the turns of observations."""
     near = (
-        _around(unit, NEIGHBOUR_DISTANCES if i < WIDE_OF else NEXT_DISTANCES)
-        for i, unit in enumerate(front[:NEIGHBOURS_OF])
+        _around(unit, NEIGHBOUR_DISTANCES if i < MAX_HITS_WITH_WIDE_NEIGHBOURS else NEXT_DISTANCES)
+        for i, unit in enumerate(front[:MAX_HITS_WITH_NEIGHBOURS])
     )
     places = set[int]().union(*near)
     places -= {unit.place for unit in pool.units.values()}
@@ -312,14 +312,14 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     One record may take at most a quarter of the bytes, so that it does not crowd out the others.
     """
     k = pool.search.k
-    room = MAX_ANSWER_BYTES - pool.characters - NEIGHBOURS_OF * len(NEIGHBOUR_DISTANCES) * NEIGHBOUR_BYTES
+    room = MAX_ANSWER_BYTES - pool.characters - MAX_HITS_WITH_NEIGHBOURS * len(NEIGHBOUR_DISTANCES) * NEIGHBOUR_BYTES
     hits = {unit.place for unit in pool.units.values()}
-    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * NEIGHBOUR_SHARE) - hits
+    places = _places(front[: min(10 + k, MAX_HITS_WITH_NEIGHBOURS)], room * NEIGHBOUR_SHARE) - hits
     short = [unit.size + HIT_OVERHEAD_BYTES for unit in pool.units.values() if unit.size <= SHORT_RECORD_BYTES]
     room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
     whole = True
-    end = BEST + 3 * k if k <= USUAL_K else len(front)
+    end = MIN_ANSWER_RECORDS + 3 * k if k <= USUAL_K else len(front)
     for unit in [*front[:k], *_without_turn(pool)[:k], *front[k:end]]:
         cost = unit.size + HIT_OVERHEAD_BYTES
         if unit.target not in record_ids and cost < room / RECORD_SHARE_DIVISOR:

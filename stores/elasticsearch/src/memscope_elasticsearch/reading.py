@@ -16,15 +16,15 @@ from memscope.stores.rules import STAGES, expired, in_words, record_key
 from memscope.stores.rules import record_id as id_of
 from memscope_elasticsearch import blocks, counters, metadata_tokens, receipts, user_lock
 from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body
-from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, GONE, Stored, decode, scope_hash, stored
+from memscope_elasticsearch.documents import BULKY_FIELDS, DOCUMENT_KINDS, GONE, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
 from memscope_elasticsearch.session import Session
 
-OVERLAP = 200  # latest writes of a shard, which may become visible out of order
+REREAD_WRITES = 200  # latest writes of a shard, which may become visible out of order
 
 # ---- by id
 
-LISTED = ("number", "rid", "kind", "time", "statement")
+LISTED_FIELDS = ("number", "rid", "kind", "time", "statement")
 
 
 async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResult:
@@ -49,7 +49,7 @@ async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResu
 async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
     """Read the memories among the unrefreshed writes by document id; None for removed ones."""
     scope = scope_hash(user)
-    documents = await session.documents(scope, ids, excludes=BULKY)
+    documents = await session.documents(scope, ids, excludes=BULKY_FIELDS)
     return {document["_id"]: stored(document, scope) for document in documents}
 
 
@@ -132,7 +132,7 @@ async def keys(session: Session, select: Select) -> list[RecordKey]:
     """Decode records only for a condition on text or metadata."""
     if select.text is not None or select.filter is not None:
         return [record_key(entry.number, entry.record) async for page in selected(session, select) for entry in page]
-    sources = [hit["_source"] async for hits in _found(session, select, LISTED) for hit in hits]
+    sources = [hit["_source"] async for hits in _found(session, select, LISTED_FIELDS) for hit in hits]
     return [RecordKey(source["number"], source["rid"], source["kind"], source["time"]) for source in sources]
 
 
@@ -148,13 +148,13 @@ async def _found(session: Session, select: Select, fields: Sequence[str] = ()) -
 async def changed(session: Session, user: str, since: int) -> AsyncIterator[RecordChanges]:
     """Yield pages of records written and removed since a sequence number of the user's shard.
 
-    Concurrent writes may become visible out of order, so the last ``OVERLAP`` writes are repeated.
+    Concurrent writes may become visible out of order, so the last ``REREAD_WRITES`` writes are repeated.
     """
     await session.settle()
     scope = scope_hash(user)
     query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": [*sorted(DOCUMENT_KINDS), GONE]}}]}
-    fields: dict[str, Any] = {"seq_no_primary_term": True, "_source": {"excludes": BULKY.split(",")}}
-    async for hits in session.walk(user, query, "_seq_no", search_after=[max(-1, since - OVERLAP)], **fields):
+    fields: dict[str, Any] = {"seq_no_primary_term": True, "_source": {"excludes": BULKY_FIELDS.split(",")}}
+    async for hits in session.walk(user, query, "_seq_no", search_after=[max(-1, since - REREAD_WRITES)], **fields):
         written = [entry.record for hit in hits if (entry := stored(hit, scope)) is not None]
         gone = [hit["_source"]["rid"] for hit in hits if hit["_source"]["kind"] == GONE]
         yield RecordChanges(hits[-1]["sort"][0], written, gone)

@@ -47,7 +47,7 @@ _PATHS = ",".join(
     [*(f"{of}{what}" for of in (_HITS, _UNIT_HITS) for what in ("_source", "matched_queries")), _AGGREGATION_PATHS]
 )
 VECTOR_CHANNELS = ("vector", "meaning")
-SCORED = ("vector", "meaning", "cosines", "meanings")
+SCORED_SEARCHES = ("vector", "meaning", "cosines", "meanings")
 SourceFields = Mapping[str, Mapping[str, Any]]
 MAX_LISTED_IDS = 10_000  # ids in one query
 
@@ -74,7 +74,7 @@ async def search(session: Session, query: Search) -> Candidates:
 
 async def _ask(session: Session, query: Search, bodies: Mapping[str, Body]) -> dict[str, Any]:
     """Run named searches in one request and return the answers by name."""
-    paths = f"{_PATHS},{_HITS}_score" if any(name in bodies for name in SCORED) else _PATHS
+    paths = f"{_PATHS},{_HITS}_score" if any(name in bodies for name in SCORED_SEARCHES) else _PATHS
     answers = await session.cluster.searches(
         session.names.memory, list(bodies.values()), routing=scope_hash(query.scope.user), paths=paths
     )
@@ -113,7 +113,7 @@ def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: S
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
     instances = hits.pop("instance", [])
     worded = [hit for name, of_search in hits.items() if name not in VECTOR_CHANNELS for hit in of_search]
-    pool.frequencies.see(worded + instances)
+    pool.frequencies.add(worded + instances)
     pool.add_hits(worded)
     pool.instances |= dict.fromkeys(pool.add_hits(instances), 1.0)
     known = set(pool.units)
@@ -237,7 +237,7 @@ async def _complete(
     answers = await _ask(session, pool.search, bodies)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
     near = hits["beside"] + hits["neighbours"]
-    pool.frequencies.see(near + hits["words"])
+    pool.frequencies.add(near + hits["words"])
     pool.add_hits(near)
     pool.add_words(hits["words"])
     pool.cosine |= {hit["_source"]["seq"]: _cosine(hit) for hit in hits.get("cosines", ())}

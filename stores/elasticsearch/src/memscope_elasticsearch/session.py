@@ -22,7 +22,7 @@ from typing import Any
 from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
 from memscope.search.units import microseconds
 from memscope_elasticsearch.client import Body, BulkOperation, Cluster
-from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, Stored, document_id, scope_hash, stored
+from memscope_elasticsearch.documents import BULKY_FIELDS, DOCUMENT_KINDS, Stored, document_id, scope_hash, stored
 from memscope_elasticsearch.mapping import IndexNames
 
 HITS_PER_PAGE = 500
@@ -103,7 +103,9 @@ class Session:
     async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
         """Read records in real time by id; leave out missing ids and those of other users."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
-        documents = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
+        documents = await self.cluster.documents(
+            [self.at(scope, record_id) for record_id in wanted], excludes=BULKY_FIELDS
+        )
         pairs = zip(wanted, (stored(document, scope) for document in documents), strict=True)
         return {record_id: entry for record_id, entry in pairs if entry is not None}
 
@@ -215,9 +217,9 @@ class Session:
     def pages(
         self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = DOCUMENT_KINDS, fields: Sequence[str] = ()
     ) -> Any:
-        """Yield pages of hits on records, with these fields or all but the ``BULKY`` ones."""
+        """Yield pages of hits on records, with these fields or all but the ``BULKY_FIELDS`` ones."""
         query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}, *filters]}
-        source = {"includes": fields} if fields else {"excludes": BULKY.split(",")}
+        source = {"includes": fields} if fields else {"excludes": BULKY_FIELDS.split(",")}
         return self.walk(user, query, "number", seq_no_primary_term=True, _source=source)
 
     async def find(self, user: str, filters: Sequence[Body]) -> list[Stored]:

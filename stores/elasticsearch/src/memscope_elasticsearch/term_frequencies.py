@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from memscope.search.bm25 import BM25_K1
 
 HEADER_PREFIX = "h"  # before the name of a clause on the header
-MOST_TIMES, MOST_LEAST = 1000.0, 40
+MAX_FREQUENCY, MAX_TRIED_FREQUENCY = 1000.0, 40
 
 
 class TermFrequencies:
@@ -32,21 +32,21 @@ class TermFrequencies:
         self._seen: dict[int, set[float]] = {}
         self._tops: dict[int, float] = {}
 
-    def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
+    def add(self, hits: Sequence[Mapping[str, Any]]) -> None:
         """Add the scores of hits; more scores make the factor more certain."""
         for hit in hits:
-            for term, score in _in_words(hit):
+            for term, score in _scores_by_term(hit):
                 self._seen.setdefault(term, set()).add(score)
         self._tops = {term: _top(np.array(sorted(scores))) for term, scores in self._seen.items()}
 
     def of(self, hit: Mapping[str, Any]) -> dict[int, float]:
-        return {term: self._times(term, score) for term, score in _in_words(hit)}
+        return {term: self._frequency(term, score) for term, score in _scores_by_term(hit)}
 
-    def _times(self, term: int, score: float) -> float:
-        return float(round(min(BM25_K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
+    def _frequency(self, term: int, score: float) -> float:
+        return float(round(min(BM25_K1 * score / max(self._tops[term] - score, 1e-9), MAX_FREQUENCY)))
 
 
-def _in_words(hit: Mapping[str, Any]) -> list[tuple[int, float]]:
+def _scores_by_term(hit: Mapping[str, Any]) -> list[tuple[int, float]]:
     scores = hit.get("matched_queries", {})
     return [(int(name), score) for name, score in scores.items() if not name.startswith(HEADER_PREFIX)]
 
@@ -62,11 +62,11 @@ def in_header(hit: Mapping[str, Any]) -> frozenset[int]:
 
 def _top(scores: NDArray[np.float64]) -> float:
     """Find the factor that makes all frequencies integers. ``scores``: distinct, ascending."""
-    for least in range(1, MOST_LEAST):
-        top = scores[0] * (least + BM25_K1) / least
+    for lowest in range(1, MAX_TRIED_FREQUENCY):
+        top = scores[0] * (lowest + BM25_K1) / lowest
         if top <= scores[-1]:
             break
-        times = BM25_K1 * scores / (top - scores)
-        if (np.abs(times - np.round(times)) < 0.01 + 0.001 * times).all():
+        tf = BM25_K1 * scores / (top - scores)
+        if (np.abs(tf - np.round(tf)) < 0.01 + 0.001 * tf).all():
             return float(top)
     return float(scores[0] * (1 + BM25_K1))

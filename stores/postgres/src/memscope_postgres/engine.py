@@ -40,11 +40,11 @@ T = TypeVar("T")
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors are raised; do not print them as well
 Task: TypeAlias = Callable[[PostgresTransaction], Any]
 MAX_QUEUED_WRITES = 8192  # queued writes; more are refused
-MAX_GROUP = 256  # writes in one transaction
-MAX_SHARED = 2  # concurrent transactions for several users: one computes, one syncs
+MAX_GROUP_WRITES = 256  # writes in one transaction
+MAX_SHARED_TRANSACTIONS = 2  # concurrent transactions for several users: one computes, one syncs
 USER_LOCKED = object()  # result of a write that was left out because another process has locked its user
 MAX_PREPARED_STATEMENTS = 300  # prepared statements per connection
-MAX_RETRIES = 10  # after a serialization failure or deadlock
+MAX_TASK_RETRIES = 10  # after a serialization failure or deadlock
 NETWORK_SETTINGS = {  # of libpq; the last four detect a connection that the network dropped silently
     "connect_timeout": "5",
     "application_name": "memscope",
@@ -138,7 +138,7 @@ class TransactionRunner:
     # ---- writes in a thread
 
     def _start_thread(self, request: QueuedWrite) -> None:
-        is_taken = request.user in self._busy or (request.shares and self._sharing == MAX_SHARED)
+        is_taken = request.user in self._busy or (request.shares and self._sharing == MAX_SHARED_TRANSACTIONS)
         if self._serving < self.options.connections and not is_taken:
             self._serving += 1
             self._threads.submit(self._serve)
@@ -158,7 +158,7 @@ class TransactionRunner:
         with self._lock:
             group, left, passed = list[QueuedWrite](), deque[QueuedWrite](), set(self._busy)
             for request in self._waiting:
-                fits = request.user not in passed and len(group) < MAX_GROUP and self._fits(request, group)
+                fits = request.user not in passed and len(group) < MAX_GROUP_WRITES and self._fits(request, group)
                 if fits:
                     group.append(request)
                 else:
@@ -172,7 +172,7 @@ class TransactionRunner:
 
     def _fits(self, request: QueuedWrite, group: Sequence[QueuedWrite]) -> bool:
         if not group:
-            return not request.shares or self._sharing < MAX_SHARED
+            return not request.shares or self._sharing < MAX_SHARED_TRANSACTIONS
         return request.shares if group[0].shares else request.user == group[0].user
 
     def _release(self, group: Sequence[QueuedWrite]) -> list[QueuedWrite]:
@@ -221,7 +221,7 @@ class TransactionRunner:
     # ---- connections
 
     def _attempt(self, task: Callable[[Database], T]) -> T:
-        """Run the task; retry lost connections until the deadline, and serialization failures ``MAX_RETRIES`` times."""
+        """Run the task. Retry lost connections until the deadline, conflicts ``MAX_TASK_RETRIES`` times."""
         deadline, pause, retries = time.monotonic() + self.options.deadline_s, RECONNECT_PAUSE_S, 0
         unknown: CommitUnknown | None = None
         while True:
@@ -237,7 +237,7 @@ class TransactionRunner:
                 unknown = error
                 self._drop_free()
             except BaseException as error:
-                if isinstance(error, psycopg.Error) and error.sqlstate in RETRIED_CODES and retries < MAX_RETRIES:
+                if isinstance(error, psycopg.Error) and error.sqlstate in RETRIED_CODES and retries < MAX_TASK_RETRIES:
                     retries += 1
                     continue
                 if not is_lost(error, db) or time.monotonic() > deadline:

@@ -14,7 +14,7 @@ from memscope.stores.spaces import Spaces
 from memscope.stores.sqlite.small_tables import SpaceTable
 from memscope.stores.sqlite.user import SQLiteUser
 
-JOBS_LOOKED_AT = 64
+MAX_JOBS_READ = 64
 _FILLED = "(turns + observations + insights > 0 OR EXISTS (SELECT 1 FROM block WHERE block.user = users.user))"
 _UNREAD_ROWS = (
     " OR EXISTS (SELECT 1 FROM tombstone WHERE tombstone.user = users.user)"
@@ -63,7 +63,7 @@ class SQLiteTransaction:
             "SELECT name FROM lane JOIN users USING(user) WHERE stage = ? AND (due <= ? OR due > ?)"
             " ORDER BY due LIMIT ?"
         )
-        values = (stage, self.now, latest_valid_lease(self.now), JOBS_LOOKED_AT)
+        values = (stage, self.now, latest_valid_lease(self.now), MAX_JOBS_READ)
         return [name for (name,) in self.db.execute(query, values)]
 
     def parked_users(self) -> list[str]:

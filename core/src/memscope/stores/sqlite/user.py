@@ -18,7 +18,7 @@ from memscope.stores.local.columns import COUNTERS, KEEP_DONE_US, ROW_KINDS, ROW
 from memscope.stores.rules import Batch, Memory, in_words
 from memscope.stores.sqlite.small_tables import BlockTable, SpaceTable
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
+_IN_LIST = "IN (SELECT value FROM json_each(?))"
 _KNOWN = (
     "SELECT id, number FROM record WHERE user = ? AND id {0}"
     " UNION ALL SELECT id, 0 FROM tombstone WHERE user = ? AND id {0}"
@@ -71,7 +71,7 @@ class SQLiteUser(BlockTable):
         handles = list(handles)
         for column, kind in (("id", str), ("number", int)):
             among = _json(handle for handle in handles if isinstance(handle, kind))
-            query = f"SELECT {_ROW_COLUMNS}, {column} FROM record WHERE user = ? AND {column} {_AMONG}"
+            query = f"SELECT {_ROW_COLUMNS}, {column} FROM record WHERE user = ? AND {column} {_IN_LIST}"
             for *row, handle in self.db.execute(query, (self.user, among)) if among else ():
                 rows[handle] = _row(row)
         return rows
@@ -80,20 +80,20 @@ class SQLiteUser(BlockTable):
         if len(ids := list(ids)) == 1:  # the usual case; this statement is faster
             return dict(self.db.execute(_KNOWN.format("= ?"), (self.user, *ids, self.user, *ids)).fetchall())
         among = _json(ids)
-        return dict(self.db.execute(_KNOWN.format(_AMONG), (self.user, among, self.user, among))) if among else {}
+        return dict(self.db.execute(_KNOWN.format(_IN_LIST), (self.user, among, self.user, among))) if among else {}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
         among = _json(numbers) if self.observations or self.insights else ""
-        query = f"SELECT memory, source FROM source WHERE user = ? AND source {_AMONG} ORDER BY memory"
+        query = f"SELECT memory, source FROM source WHERE user = ? AND source {_IN_LIST} ORDER BY memory"
         pairs = self.db.execute(query, (self.user, among)).fetchall() if among else []
         # Two statements: with the body of a memory in each of its pairs, SQLite sorted gigabytes.
-        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND number {_AMONG}"
+        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND number {_IN_LIST}"
         memories = _json({memory for memory, _ in pairs})
         rows = {row[0]: _row(row) for row in self.db.execute(query, (self.user, memories))} if pairs else {}
         return [(source, rows[memory]) for memory, source in pairs if memory in rows]
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND superseded_by {_AMONG} ORDER BY number"
+        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND superseded_by {_IN_LIST} ORDER BY number"
         return [_row(row) for row in self.db.execute(query, (self.user, _json(ids) or "[]"))]
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
@@ -195,7 +195,7 @@ class SQLiteUser(BlockTable):
     def rows_of(self, units: Iterable[int]) -> list[Row]:
         query = (
             f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND number IN ("
-            f"SELECT number FROM unit WHERE user = ? AND seq {_AMONG}) ORDER BY number"
+            f"SELECT number FROM unit WHERE user = ? AND seq {_IN_LIST}) ORDER BY number"
         )
         return [_row(row) for row in self.db.execute(query, (self.user, self.user, _json(units) or "[]"))]
 
