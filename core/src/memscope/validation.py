@@ -250,7 +250,7 @@ def count(what: str, value: object, most: int) -> int:
 
 
 def choice(what: str, value: object, *allowed: str | bool) -> None:
-    if not any(type(value) is type(one) and value == one for one in allowed):
+    if not any(type(value) is type(option) and value == option for option in allowed):
         raise InputError(f"{what} must be {' or '.join(map(repr, allowed))}, got {str(value)[:40]!r}")
 
 

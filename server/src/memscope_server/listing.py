@@ -84,7 +84,7 @@ async def _keys_known_at(memory: AsyncMemoryScope, as_of: datetime, asked: Mappi
     every = [key for key in await _keys(memory, **{**asked, "superseded": True}) if key.said <= until]
     current = {key.id for key in await _keys(memory, **{**asked, "superseded": False})}
     others = await fetch(memory, asked["user"], [key.id for key in every if key.id not in current])
-    known = current | {record_id(one) for one in others if known_at(one, as_of)}
+    known = current | {record_id(record) for record in others if known_at(record, as_of)}
     return [key for key in every if key.id in known]
 
 

@@ -226,7 +226,7 @@ async def renew(session: MemorySession, document: Observation) -> None:
 async def _documents(session: MemorySession, **conditions: Any) -> list[Observation]:
     scope = {"user": session.user, "agent": session.agent}
     records = await session.do(lambda memory: memory.list(**scope, kinds=["observation"], **conditions))  # type: ignore[arg-type]
-    observations = [one for one in records if isinstance(one, Observation)]
+    observations = [record for record in records if isinstance(record, Observation)]
     return [one for one in observations if one.name is not None and one.namespace is not None]
 
 
@@ -234,7 +234,7 @@ def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
     """Return the documents of a hit that are in the namespace searched."""
     wanted = op.namespace_prefix
     documents = [one for one in hit.observations if one.name is not None and ITEM_KEY in one.data]
-    return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
+    return [document for document in documents if labels(document.namespace or "")[: len(wanted)] == tuple(wanted)]
 
 
 def _place(document: Observation) -> tuple[str | None, str | None]:
@@ -265,7 +265,7 @@ def _parts(filter: Mapping[str, Any], path: str, nesting: int) -> Iterator[dict[
     for key, wanted in filter.items():
         name = f"{path}.{key}" if path else _escaped(key)
         if not path and key in ("$and", "$or") and isinstance(wanted, list | tuple):
-            yield {key: [condition(one, nesting - 1) for one in wanted]}
+            yield {key: [condition(part, nesting - 1) for part in wanted]}
         elif not path and key == "$not":
             yield {key: condition(wanted, nesting - 1)}
         elif _is_object(wanted) and nesting > 1:

@@ -36,7 +36,7 @@ class _PlainTemplate(RichPromptTemplate):  # type: ignore[no-redef]  # a field a
 
     def format_messages(self, llm: Any = None, **values: Any) -> list[ChatMessage]:
         blocks = [one for _, content in values["memory_blocks"] for one in content]
-        parted = [TextBlock(text=f"{one.text}\n\n") if isinstance(one, TextBlock) else one for one in blocks]
+        parted = [TextBlock(text=f"{block.text}\n\n") if isinstance(block, TextBlock) else block for block in blocks]
         return [ChatMessage(role=MessageRole.USER, blocks=parted)]
 
 

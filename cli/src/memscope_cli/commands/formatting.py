@@ -50,7 +50,7 @@ def hit_parts(hit: Hit) -> list[StyledText]:
 def why(hit: Hit) -> str:
     """Describe the channels that found a hit and its strongest features."""
     features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
-    strongest = join(f"{one.name} {one.contribution:+.1f}" for one in features[:MAX_NAMED_FEATURES])
+    strongest = join(f"{feature.name} {feature.contribution:+.1f}" for feature in features[:MAX_NAMED_FEATURES])
     return say("found by {channels}", channels=" + ".join(map(say, hit.found_by))) + (
         f": {strongest}" if strongest else ""
     )
@@ -238,7 +238,7 @@ def retrieval_json(query: str, retrieval: Retrieval) -> dict[str, Any]:
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    features = [one for one in hit.features if one.contribution]
+    features = [feature for feature in hit.features if feature.contribution]
     return {
         "id": hit.id,
         "time": hit.time.isoformat(),

@@ -55,7 +55,7 @@ def say_sentence(text: str) -> str:
     """Translate a sentence of the core, whose names and numbers are already filled in."""
     for pattern, translation in _sentences(_catalogue()) if text == say(text) else ():
         if match := pattern.fullmatch(text):
-            return translation.format(*(say_sentence(one) if " " in one else one for one in match.groups()))
+            return translation.format(*(say_sentence(group) if " " in group else group for group in match.groups()))
     return say(text)
 
 

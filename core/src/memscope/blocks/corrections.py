@@ -98,9 +98,9 @@ def _sourced_lines(history: Sequence[Block]) -> dict[str, tuple[str, ...]]:
 async def _outdated(ctx: Services, user: str, lines: Mapping[str, Sequence[str]], when: datetime) -> set[str]:
     ids = {id for sources in lines.values() for id in sources}
     insights = (await ctx.store.fetch(user, sorted(ids))).records
-    facts = {id for one in insights.values() if isinstance(one, Insight) for id in one.sources}
+    facts = {id for insight in insights.values() if isinstance(insight, Insight) for id in insight.sources}
     records = (await ctx.store.fetch(user, sorted(facts))).records
-    successors = {one.superseded_by for one in records.values() if isinstance(one, Observation)} - {None}
+    successors = {record.superseded_by for record in records.values() if isinstance(record, Observation)} - {None}
     records = {**records, **(await ctx.store.fetch(user, sorted(map(str, successors)))).records}
     old = {id: await _outdated_facts(ctx, records, id, when) for id in facts}
     return {
@@ -133,7 +133,7 @@ async def _outdated_facts(
 
 def _announcement(records: Mapping[Handle, Record], fact: Observation) -> str:
     """Return what was announced for the day on which the fact ended; "" if unknown."""
-    facts = (one for one in records.values() if isinstance(one, Observation) and one.happened)
+    facts = (record for record in records.values() if isinstance(record, Observation) and record.happened)
     return next((one.text for one in facts if one.happened and one.happened.start == fact.valid_to), "")
 
 

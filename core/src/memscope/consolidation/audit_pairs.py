@@ -51,7 +51,7 @@ def judgement(number: int) -> type[Judgement]:
     class CompleteJudgement(Judgement):
         @model_validator(mode="after")
         def _complete(self) -> CompleteJudgement:
-            judged = {*self.none, *(one.k for one in self.relations)}
+            judged = {*self.none, *(relation.k for relation in self.relations)}
             if missing := [str(pair) for pair in range(1, number + 1) if pair not in judged]:
                 raise ValueError(f"pair {', '.join(missing)} is neither in relations nor in none")
             return self

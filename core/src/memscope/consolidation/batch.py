@@ -62,7 +62,7 @@ class FactBatch(WorkBatch):
 
 def progress(batch: FactBatch) -> ChangeSet:
     """Build the change set that saves, between the calls of a batch, what was read so far."""
-    relations = [list(astuple(one)) for one in batch.relations]
+    relations = [list(astuple(relation)) for relation in batch.relations]
     state = {"read": dict(batch.read), "left": sorted(batch.unread), "relations": relations}
     return ChangeSet((*batch.facts, *batch.refused_facts), report={**batch.report(), UNFINISHED: state})
 
@@ -74,8 +74,8 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
     state, observations = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
     return replace(
         batch,
-        facts=tuple(one for one in observations if REFUSAL_FIELD not in one.data),
-        refused_facts=tuple(one for one in observations if REFUSAL_FIELD in one.data),
+        facts=tuple(observation for observation in observations if REFUSAL_FIELD not in observation.data),
+        refused_facts=tuple(observation for observation in observations if REFUSAL_FIELD in observation.data),
         unread=frozenset(state["left"]),
         read=state["read"],
         relations=tuple(ProposedRelation(*one) for one in state.get("relations", ())),  # absent before version 0.2

@@ -170,8 +170,8 @@ def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
     turns = [batch.turn(one.turn) for one in fact.quotes]
     quoted_turn = batch.turn(quote.turn)
     answered = any(
-        one.speaker != quoted_turn.speaker and (one.time, one.seq) > (quoted_turn.time, quoted_turn.seq)
-        for one in turns
+        turn.speaker != quoted_turn.speaker and (turn.time, turn.seq) > (quoted_turn.time, quoted_turn.seq)
+        for turn in turns
     )
     return answered and any(map(is_question, sentences_of(quoted_turn.text)))
 

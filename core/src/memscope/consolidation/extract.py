@@ -242,9 +242,9 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
     cited = [_citation(lines, quote.turn - 1, clean(quote.words)) for quote in fact.quotes]
-    if not all(one.words for one in cited):
+    if not all(line.words for line in cited):
         return "no_quote"
-    if all(one.context for one in cited):
+    if all(line.context for line in cited):
         return "not_said_by_user"
     if is_shown(fact.text, cited):
         return "pasted"
@@ -254,13 +254,13 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "instruction"
     if not _has_words_of(fact, cited):
         return "not_in_quote"
-    sources = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
+    sources = [f"{line.turn.speaker} {line.turn.text}" for line in cited]
     return "translated" if translated(fact.text, sources) else cited
 
 
 def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
     """Require a shared content word or everyday topic: two characters in CJK text, any word in a short quote."""
-    quoted = " ".join(one.words for one in cited)
+    quoted = " ".join(line.words for line in cited)
     spoken, noted = form(quoted), form(fact.text)
     if spoken.topics & noted.topics or topics(fact.text) & topics(quoted):
         return True
@@ -281,19 +281,19 @@ def _citation(lines: Sequence[TranscriptLine], place: int, words: str) -> Citati
 def make_observation(
     fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation:
-    turns = [one.turn for one in cited if not one.context]
+    turns = [line.turn for line in cited if not line.context]
     level, keywords = level_of(fact), (clean(word)[:MAX_NAME_CHARS] for word in fact.keywords[:MAX_KEYWORDS])
     return Observation(
         id=memory_id(batch.id, ordinal),
         scope=Scope(batch.user, batch.agent),
         text=clean(fact.text),
-        sources=tuple(dict.fromkeys(one.turn.key for one in cited)),
-        said=max(one.turn.time for one in cited),
+        sources=tuple(dict.fromkeys(line.turn.key for line in cited)),
+        said=max(line.turn.time for line in cited),
         recorded=ctx.clock(),
         origin=turns[0].role,
         happened=parse(fact.when, turns[0].time.tzinfo),
         about=fact_subject(fact.about, turns),
-        quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),
+        quotes=tuple(dict.fromkeys(Quote(line.turn.key, line.words) for line in cited)),
         keywords=tuple(dict.fromkeys(filter(None, keywords))),
         level=level,
         fiction=level == 1,
@@ -306,7 +306,7 @@ def make_reviewable(
     """Build a refused fact for a person to review; None if its refusal or its sources do not allow that."""
     numbers = {quote.turn for quote in fact.quotes if 1 <= quote.turn <= len(lines)}
     cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context, number - 1) for number in sorted(numbers)]
-    if reason not in REVIEWABLE_REFUSALS or all(one.context for one in cited):
+    if reason not in REVIEWABLE_REFUSALS or all(line.context for line in cited):
         return None
     observation = make_observation(fact, cited, batch, ctx, ordinal)
     words = [clean(quote.words) for quote in fact.quotes]

@@ -141,13 +141,13 @@ def _harmless(quoted: Sequence[_Token], actual: Sequence[_Token]) -> bool:
 
 
 def _denies(word: str) -> bool:
-    return any(one.wording.negation.fullmatch(word) for one in registered())
+    return any(language.wording.negation.fullmatch(word) for language in registered())
 
 
 def _is_small(word: str) -> bool:
     """Recognise words that change no meaning: function words, and CJK characters other than numerals."""
     if has_cjk(word):
-        return not any(word in one.wording.digits for one in registered())
+        return not any(word in language.wording.digits for language in registered())
     return not content_stems(word, usual_rules("latin"))
 
 

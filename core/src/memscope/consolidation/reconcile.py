@@ -34,7 +34,7 @@ MAX_EVENT_LENGTH = timedelta(days=3)  # two facts about a time no longer than th
 async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     """Merge repeated facts, then apply the model's verdicts."""
     batch = await without_earlier_proposals(batch, ctx) if ctx.settings.approve else batch
-    named = [one.old for one in batch.relations]
+    named = [relation.old for relation in batch.relations]
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts], named)
     aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
     # Thousands of comparisons: in a thread, to keep the event loop of an embedding agent free.
@@ -120,7 +120,7 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
     before: list[Observation] = []
     for fact in list(settlement.fresh.values()):
         others = (one for one in (*before, *known) if one.id != fact.id)
-        equal = next((one for one in others if is_equal(fact, settlement.latest(one))), None)
+        equal = next((other for other in others if is_equal(fact, settlement.latest(other))), None)
         if equal is None:
             before.append(fact)
         else:

@@ -25,21 +25,21 @@ def is_vouched_for(fact: Fact, cited: Sequence[Citation], lines: Sequence[Transc
 
     Content returned by a tool, such as a web page, must be stated by a person.
     """
-    roles = {one.turn.role for one in cited if one.context} & MACHINE_ROLES
+    roles = {line.turn.role for line in cited if line.context} & MACHINE_ROLES
     if not roles or _is_stated(fact, cited):
         return True
-    answers = [one for one in cited if not one.context and not quotes_question(one)]
+    answers = [line for line in cited if not line.context and not quotes_question(line)]
     if roles - {"assistant"} or not answers:
         return False
-    if any(_refers_back(fact.text, one.words) for one in answers):
+    if any(_refers_back(fact.text, answer.words) for answer in answers):
         return True
-    machine = [one for one in cited if one.context and one.turn.role == "assistant"]
+    machine = [line for line in cited if line.context and line.turn.role == "assistant"]
     return any(
-        _supports_fact(fact.text, was_asked, question, one.words, answer.words)
-        for one in machine
-        for was_asked, question in _questions_raised(one)
+        _supports_fact(fact.text, was_asked, question, line.words, answer.words)
+        for line in machine
+        for was_asked, question in _questions_raised(line)
         for answer in answers
-        if _answers_question(answer, one, lines)
+        if _answers_question(answer, line, lines)
     )
 
 
@@ -57,7 +57,7 @@ def _end(one: Citation) -> int:
 
 def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
     content = form(fact.text).topics
-    parts = [part for one in cited if not one.context for part in _stated_parts(one)]
+    parts = [part for line in cited if not line.context for part in _stated_parts(line)]
     denied = [part for part in parts if _denies(part)]
     clauses = (parts if denied else []) if _denies(fact.text) else [part for part in parts if part not in denied]
     return len(content & form(" ".join(clauses)).topics) > MIN_STATED_SHARE * len(content)
@@ -79,7 +79,7 @@ def _denies(text: str) -> bool:
 
 def _refers_back(text: str, words: str) -> bool:
     """Recognise an answer that names the fact's action and refers back to its object: "I read it"."""
-    matches = (one.takes_up.search(words) for one in wordings(words))
+    matches = (wording.takes_up.search(words) for wording in wordings(words))
     deeds = [match["deed"] for match in matches if match]
     return not _denies(words) and any(
         deed in text if has_cjk(deed) else form(deed).topics & form(text).topics for deed in deeds

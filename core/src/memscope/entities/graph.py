@@ -24,8 +24,8 @@ class EntityGraph:
 
     def worded(self, words: Mapping[str, str]) -> EntityGraph:
         """Fill in the facts' words by id, and leave out fact edges without words."""
-        edges = (replace(one, words=words.get(one.id, "")) for one in self.edges)
-        return replace(self, edges=tuple(one for one in edges if one.kind == "together" or one.words))
+        edges = (replace(edge, words=words.get(edge.id, "")) for edge in self.edges)
+        return replace(self, edges=tuple(edge for edge in edges if edge.kind == "together" or edge.words))
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -124,7 +124,7 @@ class EntityIndex:
         return self._numbers_of(self.memories[fact].names)
 
     def _numbers_of(self, mentions: Iterable[NameMention]) -> tuple[int, ...]:
-        return tuple(sorted({self._numbers[one.form] for one in mentions if one.form in self._numbers}))
+        return tuple(sorted({self._numbers[mention.form] for mention in mentions if mention.form in self._numbers}))
 
     def neighbours(self, node: Node) -> list[Neighbour]:
         """Return the entities named in the same turns, most frequent first."""
@@ -165,7 +165,7 @@ class EntityIndex:
         memories = [*sorted(changed - turns - self._insights), *sorted(self._insights)]
         corrected = [self._update_memory(id, records.memories.get(id)) for id in memories]
         self._regroup(corrected=any(corrected))
-        self._expires = min((one.expires for one in self.memories.values() if one.expires), default=None)
+        self._expires = min((memory.expires for memory in self.memories.values() if memory.expires), default=None)
 
     def _update_turn(self, key: str, turn: ReadTurn | None) -> None:
         place = self._places.pop(key, None)
@@ -180,11 +180,11 @@ class EntityIndex:
     def _update_memory(self, id: str, memory: ReadMemory | None) -> bool:
         """Update one memory; return whether a person's correction came or went."""
         before = self.memories.pop(id, None)
-        for form in {one.form for one in before.names} if before else ():
+        for form in {name.form for name in before.names} if before else ():
             self._spelling(form).memories.pop(id)
         if memory is not None and self._sees_memory(memory) and self._has_visible_source(memory):
             self.memories[id] = memory
-            for form in {one.form for one in memory.names}:
+            for form in {name.form for name in memory.names}:
                 self._spelling(form).memories[id] = memory.said
         elif memory is None:
             self._insights.discard(id)
@@ -210,7 +210,7 @@ class EntityIndex:
             self._spelling(mention.form).count(mention, place, -1)
         if living:
             facts = (self.memories[id].names for id in self._facts_of.get(place, ()))
-            self._counted[place] = self.turns[place].names + tuple(one for names in facts for one in names)
+            self._counted[place] = self.turns[place].names + tuple(name for names in facts for name in names)
             for mention in self._counted[place]:
                 self._spelling(mention.form).count(mention, place, 1)
 
@@ -275,7 +275,7 @@ class EntityIndex:
         name = min(texts, key=lambda text: (-texts[text], text))
         others = [self._spellings[form].texts for form in group.forms[1:]]
         aliases = (*sorted(min(forms) for forms in others if forms), *group.roles)
-        memories = {id: first for one in spellings for id, first in one.memories.items()}
+        memories = {id: first for spelling in spellings for id, first in spelling.memories.items()}
         ordered = sorted(memories, key=lambda id: (memories[id], id))
         facts, insights = ([id for id in ordered if (id in self._insights) is kind] for kind in (False, True))
         then = score(times, times[-1]) if times else 0.0

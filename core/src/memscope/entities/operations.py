@@ -97,9 +97,9 @@ class AsyncEntities:
             records = [fetched[id] for id in ids if id in fetched]
             return EntityDetails(
                 entity,
-                facts=tuple(one for one in records if isinstance(one, Observation)),
-                turns=tuple(one for one in records if isinstance(one, Turn)),
-                insights=tuple(one for one in records if isinstance(one, Insight)),
+                facts=tuple(record for record in records if isinstance(record, Observation)),
+                turns=tuple(record for record in records if isinstance(record, Turn)),
+                insights=tuple(record for record in records if isinstance(record, Insight)),
                 neighbours=tuple(neighbours),
             )
 

@@ -98,7 +98,7 @@ def _shared(thing: T) -> T:
 
 
 def _read_turn(turn: Turn) -> ReadTurn:
-    mentioned = [_mention(one) for one in names(turn.text)]
+    mentioned = [_mention(name) for name in names(turn.text)]
     if turn.role != "user":  # "my sister" only means the user's sister in the user's words
         mentioned = [one._replace(role="") for one in mentioned if one.weight or not one.role]
     mentions = tuple(one for one in mentioned if one.form)
@@ -117,7 +117,7 @@ def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:
     values = [memory.data.get(key) for key in ("step", "name", "other")]
     if memory.namespace != CORRECTIONS or values[0] not in ("merge", "split", "dismiss"):
         return None
-    step, name, other = (str(one) for one in values)
+    step, name, other = (str(value) for value in values)
     return step, name_form(name), name_form(other)
 
 

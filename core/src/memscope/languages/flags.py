@@ -50,14 +50,14 @@ _GREETS, _IS_CJK, _ASKING, _UNKNOWING = map(int, (Flag.GREETING, Flag.CJK, Flag.
 def flags(text: str, words: Sequence[str], role: str) -> int:
     """Compute a text's flags, without those of a memory's state; ``words``: the text's ``tokens.pieces``."""
     spoken = [one.statements for one in of(text)]
-    about_oneself = any(_speaks_of_oneself(one, text, words) for one in spoken)
+    about_oneself = any(_speaks_of_oneself(rules, text, words) for rules in spoken)
     bits = _FIRST_PERSON * about_oneself | _IS_CJK * (language(text) in CJK_LANGUAGES)
     bits |= _QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
-    numbered = _DIGIT.search(text) is not None or any(one.numeral.search(text) for one in spoken)
+    numbered = _DIGIT.search(text) is not None or any(rules.numeral.search(text) for rules in spoken)
     bits |= _DIGIT_PATTERN * numbered
     bits |= _GREETS * (pattern_of_all("greeting", _OPENING_TEMPLATE).match(text) is not None)
     instructs = pattern_of_all("instruction", _OPENING_TEMPLATE).match(text) is not None
-    instructs = instructs or (about_oneself and any(one.wish.search(text) for one in spoken))
+    instructs = instructs or (about_oneself and any(rules.wish.search(text) for rules in spoken))
     bits |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
     if role == "assistant" and unknowing(text):
         return bits | _UNKNOWING

@@ -21,9 +21,9 @@ def headed(subject: str, value: str) -> str:
 
 def composed(subject: str, sentences: Sequence[Sentence]) -> str:
     """Join sentences to the text of an insight, with a separator after a sentence that has no punctuation mark."""
-    texts = [one.text for one in sentences]
+    texts = [sentence.text for sentence in sentences]
     phrases = languages.main(" ".join(texts)).phrases
-    parts = [part for one in texts for part in (one, phrases.separator if one[-1:].isalnum() else phrases.space)]
+    parts = [part for text in texts for part in (text, phrases.separator if text[-1:].isalnum() else phrases.space)]
     return headed(subject, "".join(parts[:-1]))
 
 
@@ -43,7 +43,7 @@ def as_read(insight: Insight, facts: Mapping[str, Observation], when: datetime) 
         return insight
     if not insight.sentences:
         return _marked(insight, facts, when)
-    held = [one for one in insight.sentences if not _outlived(insight, one, facts, when)]
+    held = [sentence for sentence in insight.sentences if not _outlived(insight, sentence, facts, when)]
     vocabularies = [set(words(one.text)) for one in held]
     for one in insight.sentences:
         if one in held:

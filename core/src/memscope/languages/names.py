@@ -48,12 +48,12 @@ def names(text: str) -> tuple[FoundName, ...]:
     main = registry.main(text)
     mentions = [*main.names.find(text)]
     if main.words.script != "han" and main.code and has_cjk(text):
-        taken = sorted((one.start, one.start + len(one.text)) for one in mentions if one.weight)
+        taken = sorted((mention.start, mention.start + len(mention.text)) for mention in mentions if mention.weight)
         mentions += (one for one in registry.of_sentence(text).names.find(text) if not _overlaps(one, taken))
     for name in _recognisers:
         recognised = _recognised(name, text)
         taken = sorted((one.start, one.start + len(one.text)) for one in recognised)
-        mentions = [*recognised, *(one for one in mentions if not _overlaps(one, taken))]
+        mentions = [*recognised, *(mention for mention in mentions if not _overlaps(mention, taken))]
     return tuple(sorted((one for one in mentions if len(one.text) <= MAX_ENTITY_NAME_CHARS), key=lambda one: one.start))
 
 

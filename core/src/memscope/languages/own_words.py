@@ -55,7 +55,7 @@ class Citation:
 
 def is_shown(text: str, cited: Sequence[Citation]) -> bool:
     """Test whether a fact rests on shown words, and people neither state it nor add words of their own to it."""
-    parts = [_parted(one) for one in cited if not one.context]
+    parts = [_parted(line) for line in cited if not line.context]
     spoken, shown = (" ".join(part) for part in zip(*parts, strict=True))
     if not shown.strip():
         return False
@@ -99,7 +99,7 @@ def _shown_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans of a text that show other people's words, sorted and merged."""
     spans = [match.span() for match in _PASSAGE.finditer(text)]
     spans += [*_json(text), *_bracketed(text), *_quotations(text), *_spoken_lines(text)]
-    begun = [match.start() for one in registered() for match in one.requests.shows.finditer(text)]
+    begun = [match.start() for language in registered() for match in language.requests.shows.finditer(text)]
     if brought := brought_along(text):
         begun.append(len(text) - len(brought))
     starts = {start for start, _ in spans}
@@ -136,7 +136,7 @@ def _quotations(text: str) -> list[tuple[int, int]]:
     for match in _QUOTATION.finditer(text):
         least = MIN_QUOTED_CHARACTERS if has_cjk(match[0]) else MIN_QUOTED_WORDS
         before = text[max(match.start() - MAX_BEFORE_QUOTATION, 0) : match.start()]
-        by_speaker = any(one.requests.quotes_oneself.search(before) for one in registered())
+        by_speaker = any(language.requests.quotes_oneself.search(before) for language in registered())
         if len(form(match[0]).tokens) >= least and not by_speaker:
             spans.append(match.span())
     return spans
@@ -148,5 +148,5 @@ def _spoken_lines(text: str) -> Iterator[tuple[int, int]]:
     labels = [line[1].casefold() for line in lines]
     asks = any(line[0].rstrip().endswith(("?", "？")) for line in lines)
     if len(set(labels)) > 1 and (asks or len(set(labels)) < len(labels)):
-        speakers_labels = {word for one in registered() for word in one.statements.first_person}
+        speakers_labels = {word for language in registered() for word in language.statements.first_person}
         yield from (line.span() for line, label in zip(lines, labels, strict=True) if label not in speakers_labels)

@@ -31,7 +31,7 @@ def item_signs(query: str) -> list[Callable[[str], object]]:
     class, or a title if the class is books, films or the like.
     """
     titled = any(one.questions.works.search(query) for one in of(query))
-    titles = [one.questions.title.search for one in registered()] if titled else []
+    titles = [language.questions.title.search for language in registered()] if titled else []
     return [*(one.are_in for one in _instances_asked(query)), *titles]
 
 

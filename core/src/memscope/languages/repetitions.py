@@ -24,7 +24,7 @@ MAX_ASKED_SPAN = timedelta(days=31)
 def repeated_days(text: str, reference: datetime) -> tuple[int, ...]:
     """Return the terms of the days on which a text recurs; none for "every day" or "every month"."""
     patterns = [one.words.repetition for one in of(text) if one.words.repetition]
-    if not any(one.search(text) for one in patterns):
+    if not any(pattern.search(text) for pattern in patterns):
         return ()
     further = words_of(text)
     likely = (skeleton(part, further) for _, part in sentences(text) if any(one.search(part) for one in patterns))

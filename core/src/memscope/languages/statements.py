@@ -29,7 +29,7 @@ def pattern_of_all(alternatives: str, form: str) -> re.Pattern[str]:
 
     ``form``: the pattern, with ALL where the alternatives go.
     """
-    every = "|".join(filter(None, (getattr(one.statements, alternatives) for one in registered())))
+    every = "|".join(filter(None, (getattr(language.statements, alternatives) for language in registered())))
     return pattern(form.replace("ALL", every or "(?!)"))
 
 
@@ -150,7 +150,7 @@ def content_words(text: str, most: int | None = None) -> tuple[str, ...]:
 @depends_on_languages
 @lru_cache(maxsize=1)
 def _articles() -> frozenset[str]:
-    return frozenset(word for one in registered() for word in one.statements.articles)
+    return frozenset(word for language in registered() for word in language.statements.articles)
 
 
 # ---------------------------------------------------------------------------------------- questions about the user

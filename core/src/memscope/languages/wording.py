@@ -15,24 +15,24 @@ def wordings(text: str) -> list[Wording]:
 
 def worded(sign: str, text: str) -> bool:
     """Search a text for the pattern ``sign`` of its languages, an attribute of ``Wording`` such as "plan"."""
-    return any(getattr(one, sign).search(text) for one in wordings(text))
+    return any(getattr(wording, sign).search(text) for wording in wordings(text))
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 10)  # called for the same known facts in every model call of a batch
 def tells_state(text: str) -> bool:
     """Detect facts about how a person lives, or about something they have only one of: a home, a job, an age."""
-    return worded("state", text) or any(kind.search(text) for one in wordings(text) for kind in one.single)
+    return worded("state", text) or any(kind.search(text) for wording in wordings(text) for kind in wording.single)
 
 
 @depends_on_languages
 @lru_cache(maxsize=1 << 4)
 def every(field: str) -> frozenset[str]:
     """Collect the words, or characters, that all languages have in a field of ``Wording``."""
-    values = (getattr(one.wording, field) for one in registered())
+    values = (getattr(language.wording, field) for language in registered())
     return frozenset(word for value in values for word in (value.split() if isinstance(value, str) else value))
 
 
 def calls_user(name: str) -> bool:
     """Test whether a name is what facts call the user: "the user", 用户."""
-    return any(one.wording.user.fullmatch(name) for one in registered())
+    return any(language.wording.user.fullmatch(name) for language in registered())

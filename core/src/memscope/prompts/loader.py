@@ -77,7 +77,7 @@ def fill(where: str, source: str, variables: dict[str, str]) -> str:
 @lru_cache(1)
 def built_in() -> dict[str, str]:
     """Return the prompts of all registered languages by path, "language/worker.md"."""
-    folders = ((one.code, one.prompts) for one in languages.registered() if one.prompts)
+    folders = ((language.code, language.prompts) for language in languages.registered() if language.prompts)
     return {f"{code}/{file.name}": file.read_text("utf-8") for code, folder in folders for file in folder.glob("*.md")}
 
 

@@ -35,7 +35,7 @@ async def proposals(store: Store, user: str) -> list[Observation | Insight]:
 async def proposed_before(store: Store, scope: Scope) -> list[Observation]:
     """List the agent's proposals, both those that wait and those that a person rejected."""
     pages = store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"})))
-    observations = [one async for page in pages for one in page if isinstance(one, Observation)]
+    observations = [record async for page in pages for record in page if isinstance(record, Observation)]
     return [one for one in observations if one.proposed and one.scope.agent == scope.agent]
 
 

@@ -48,10 +48,10 @@ class AuditReport:
 
 
 def audit(records: Sequence[Record]) -> list[AuditFinding]:
-    turns = {one.key: one for one in records if isinstance(one, Turn)}
-    memories = [one for one in records if not isinstance(one, Turn)]
-    current = sorted((one for one in memories if one.current), key=lambda one: (one.said, one.id))
-    known = turns.keys() | {one.id for one in memories}
+    turns = {record.key: record for record in records if isinstance(record, Turn)}
+    memories = [record for record in records if not isinstance(record, Turn)]
+    current = sorted((memory for memory in memories if memory.current), key=lambda one: (one.said, one.id))
+    known = turns.keys() | {memory.id for memory in memories}
     return [*_pairs(current), *_unsourced(current, known), *_loops(current, turns)]
 
 
@@ -109,7 +109,7 @@ def _unique_properties(text: str) -> Iterator[tuple[str, str]]:
     Two current facts with the same pattern and different values contradict each other.
     """
     folded = fold(text)
-    for pattern in (pattern for one in wordings(folded) for pattern in one.single):
+    for pattern in (pattern for wording in wordings(folded) for pattern in wording.single):
         if match := pattern.search(folded):
             yield f"form {pattern.pattern}", match["rest"]
 
@@ -148,7 +148,7 @@ def _loops(current: Sequence[Memory], turns: Mapping[str, Turn]) -> Iterator[Aud
             learned[source].append(one)
     for key, resting in learned.items():
         if key in turns and not turns[key].statement and _quotes_memory(turns[key], current):
-            ids = (key, *(one.id for one in resting))
+            ids = (key, *(memory.id for memory in resting))
             reason = "a turn that quotes memory back, and what was learned from it"
             yield AuditFinding("loop", ids, reason, f"memscope forget --id {key}")
 
@@ -157,5 +157,5 @@ def _quotes_memory(turn: Turn, current: Sequence[Memory]) -> bool:
     if strip_memory(turn.text) != turn.text:
         return True
     words = fold(turn.text)
-    earlier = (one for one in current if one.recorded < turn.recorded and turn.key not in one.sources)
-    return any(len(one.text) >= MIN_QUOTED_CHARS and fold(one.text).rstrip(".。") in words for one in earlier)
+    earlier = (memory for memory in current if memory.recorded < turn.recorded and turn.key not in memory.sources)
+    return any(len(memory.text) >= MIN_QUOTED_CHARS and fold(memory.text).rstrip(".。") in words for memory in earlier)

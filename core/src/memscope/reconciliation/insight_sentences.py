@@ -57,7 +57,7 @@ def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sent
     nearest: dict[int, list[str]] = {at: [] for at in range(len(parts))}
     for id in insight.sources:
         text = facts[id].text if id in facts else ""
-        rated = [closeness(one.text, text) for one in parts]
+        rated = [closeness(part.text, text) for part in parts]
         for at, score in enumerate(rated):
             if score >= MIN_COVERED_WORD_SHARE or score == max(rated):
                 nearest[at].append(id)
@@ -69,7 +69,7 @@ def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sent
 
 def details(text: str) -> frozenset[str]:
     """Return the names and numbers in a text, folded."""
-    named = (one.text for one in names(text) if one.weight and one.kind != "topic")
+    named = (name.text for name in names(text) if name.weight and name.kind != "topic")
     numerals = (one for one in text if one in "".join(every("digits"))) if has_cjk(text) else ()
     numbers = (one.strip(".,:/-") for one in _DIGITS_OF_NUMBER.findall(text))
     return frozenset(fold(one) for one in chain(named, numerals, numbers))
@@ -132,15 +132,15 @@ def corrected(
 
 async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: datetime) -> ChangeSet:
     """Extend the change set with new versions of the insights that rest on facts which it ends or corrects."""
-    ended = {one.id: one for one in change_set.closed if one.valid_to is not None}
-    memories = [one.memory for one in change_set.revised]
+    ended = {closing.id: closing for closing in change_set.closed if closing.valid_to is not None}
+    memories = [revision.memory for revision in change_set.revised]
     revised = {one.id: one for one in memories if isinstance(one, Observation) and one.origin == CORRECTED}
     if not ended and not revised:
         return change_set
     derived = (await store.fetch(user, [*ended, *revised])).derived
     current = {one.id: one for group in derived.values() for one in group if isinstance(one, Insight) and one.current}
-    gone = {one.id for one in change_set.closed}
-    insights = [one for one in current.values() if one.id not in gone]
+    gone = {closing.id for closing in change_set.closed}
+    insights = [memory for memory in current.values() if memory.id not in gone]
     if not insights:
         return change_set
     facts = await _facts(store, user, insights, change_set)
@@ -151,9 +151,9 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
 
 async def _facts(store: Store, user: str, insights: Sequence[Insight], change_set: ChangeSet) -> dict[str, Observation]:
     """Return the facts behind the insights and those that replace others, whether stored or new."""
-    ids = {id for one in insights for id in one.sources} | {one.by for one in change_set.closed if one.by}
+    ids = {id for insight in insights for id in insight.sources} | {one.by for one in change_set.closed if one.by}
     memories: Iterable[Memory] = (*(await store.fetch(user, sorted(ids))).records.values(), *change_set.new)  # type: ignore[arg-type]
-    return {one.id: one for one in memories if isinstance(one, Observation)}
+    return {memory.id: memory for memory in memories if isinstance(memory, Observation)}
 
 
 def _replacing(
@@ -172,7 +172,7 @@ def _replacing(
         successors = [fact for id in old.sources for fact in replacements.get(id, ())]
         said_at = max([old.said, *(fact.said for fact in successors)])
         if sentences:
-            new.append(superseding(old, sentences, [one.id for one in successors], said_at, now))
+            new.append(superseding(old, sentences, [fact.id for fact in successors], said_at, now))
         closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said_at, said_at))
     return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
 

@@ -34,7 +34,7 @@ def near_pairs(
     facts: Sequence[Observation], users: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> list[NearPair]:
     """Return the pairs, nearest first. ``users``: names of the user; ``aliases``: those of others."""
-    counted = [one for one in facts if one.current and one.name is None]
+    counted = [fact for fact in facts if fact.current and fact.name is None]
     by_ids: dict[frozenset[str], NearPair] = {}
     for place, near in enumerate(_nearest(counted)):
         one = counted[place]
@@ -68,7 +68,7 @@ def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
     from memscope.text.vectors import DIMENSIONS
 
     none = np.zeros(DIMENSIONS, np.float32)
-    vectors = [sentence_vector(" ".join((one.text, *one.keywords))) for one in facts]
+    vectors = [sentence_vector(" ".join((fact.text, *fact.keywords))) for fact in facts]
     rows = np.stack([none if vector is None else vector for vector in vectors]) if facts else none[None]
     for place in range(len(facts)):
         cosines = rows @ rows[place]

@@ -35,12 +35,12 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
     if others := set(ids) - {memory.id for memory in facts}:
         records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
         facts += [record for record in records if isinstance(record, Observation)]
-    return [one for one in facts if one.current and one.name is None and one.scope.agent == scope.agent]
+    return [fact for fact in facts if fact.current and fact.name is None and fact.scope.agent == scope.agent]
 
 
 async def _all_facts(ctx: Services, scope: Scope) -> list[Observation]:
     select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
-    return [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Observation)]
+    return [record async for page in ctx.store.scan(select) for record in page if isinstance(record, Observation)]
 
 
 async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:

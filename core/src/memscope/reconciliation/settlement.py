@@ -73,10 +73,10 @@ class Settlement:
         No more than ``MAX_ENDED_FACTS`` end, since a model that ends more is unreliable. Chains of merges collapse from
         the end whose fact disappears: repeats from the latest said, refinements from the earliest.
         """
-        allowed = (self._allowed(one) for one in judged if one.verdict != "unrelated")
+        allowed = (self._allowed(relation) for relation in judged if relation.verdict != "unrelated")
         relations = sorted((one for one in allowed if one.verdict != "unrelated"), key=lambda one: one.new.said)
-        repeats = [one for one in reversed(relations) if one.verdict == "repeats"]
-        others = (one for one in relations if one.verdict != "repeats")
+        repeats = [relation for relation in reversed(relations) if relation.verdict == "repeats"]
+        others = (relation for relation in relations if relation.verdict != "repeats")
         for one in (*repeats, *sorted(others, key=lambda one: _ORDER.index(one.verdict))):
             new, old = self.latest(one.new), self.latest(one.old)
             if new.id != old.id and old.id not in self.closed:

@@ -26,7 +26,7 @@ MIN_ALIKE_LETTERS, MIN_NICKNAME_LETTERS = 4, 3
 @lru_cache(maxsize=1)
 def _name_separators() -> re.Pattern[str]:
     """Match the separators between names ("and", commas) of all languages, since names belong to none."""
-    return re.compile("|".join(filter(None, (r"\s*[&、,]\s*", *(one.wording.joint for one in registered())))))
+    return re.compile("|".join(filter(None, (r"\s*[&、,]\s*", *(language.wording.joint for language in registered())))))
 
 
 @depends_on_languages
@@ -103,7 +103,7 @@ def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own_
 @lru_cache(4096)
 def _things(text: str, own_names: frozenset[str]) -> frozenset[tuple[str, str]]:
     """Return (owner, thing) pairs such as "the user's new boss", "Ann's dentist"."""
-    matches = (match for one in wordings(text) for match in one.possession.finditer(text))
+    matches = (match for wording in wordings(text) for match in wording.possession.finditer(text))
     pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
     return frozenset(
         (USER_SUBJECT if owner in own_names or calls_user(owner) else owner, thing) for owner, thing in pairs
@@ -142,7 +142,7 @@ def _alike_words(short: str, long: str) -> bool:
 
 def role_names(role: str) -> tuple[str, ...]:
     """Return the names that a fact may use for a role such as "my sister"; other aliases are returned as they are."""
-    for forms in (one.names.role_forms for one in registered()):
+    for forms in (language.names.role_forms for language in registered()):
         start = forms[0].partition("{}")[0] if forms else ""
         if start and role.startswith(start):
             return tuple(form.format(role.removeprefix(start)) for form in forms)
@@ -151,5 +151,5 @@ def role_names(role: str) -> tuple[str, ...]:
 
 def user_names(facts: Iterable[Observation]) -> frozenset[str]:
     """Return the folded names of the user that the facts state ("The user's name is Craig.")."""
-    matches = (one.user_named.search(fact.text) for fact in facts for one in wordings(fact.text))
+    matches = (wording.user_named.search(fact.text) for fact in facts for wording in wordings(fact.text))
     return frozenset(fold(match[1]) for match in matches if match)

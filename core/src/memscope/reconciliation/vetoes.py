@@ -64,7 +64,7 @@ def are_other_events(one: Observation, other: Observation) -> bool:
 
 def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
     """Return whether ``new`` quotes somebody who is neither its subject nor named in ``old``."""
-    for match in (one.hearsay.match(new.text) for one in wordings(new.text)):
+    for match in (wording.hearsay.match(new.text) for wording in wordings(new.text)):
         if match:
             source = USER_SUBJECT if calls_user(match["source"]) else fold(match["source"])
             return source not in subjects(new.about, own_names) and not has_name(old.text, source)

@@ -50,14 +50,14 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]]
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     present = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
     current = [one for one in present if ctx.may_state(one)]
-    chosen = [one for one in current if one.scope.agent == current[0].scope.agent]
-    gone = frozenset(claim.items) - {one.id for one in current}
+    chosen = [memory for memory in current if memory.scope.agent == current[0].scope.agent]
+    gone = frozenset(claim.items) - {memory.id for memory in current}
     facts = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
     if not facts:
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
     batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, facts[0].scope.agent), facts)
     batch = with_insights(await run(steps, await _with_known(ctx, batch), ctx), ctx.clock())
-    gone |= {one.id for one in chosen} - {one.id for one in facts}
+    gone |= {one.id for one in chosen} - {fact.id for fact in facts}
     changes = change_set(batch, gone, propose=ctx.settings.approve)
     return await with_corrections(ctx.store, claim.user, changes, ctx.clock())
 
@@ -69,16 +69,16 @@ async def _with_known(ctx: Services, batch: TopicBatch) -> TopicBatch:
     """
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
-    insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
+    insights = [record async for page in ctx.store.scan(select) for record in page if isinstance(record, Insight)]
     insights = [one for one in insights if one.scope.agent == scope.agent and one.namespace != SUMMARY_NAMESPACE]
     ids = dict.fromkeys(id for insight in insights for id in insight.sources)
     records = (await ctx.store.fetch(scope.user, list(ids))).records.values()
-    sources = {one.id: one for one in records if isinstance(one, Observation)}
+    sources = {record.id: record for record in records if isinstance(record, Observation)}
     pages = ctx.store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"}), pending="reflect"))
-    waiting = {one.id async for page in pages for one in page if isinstance(one, Observation)}
-    texts = [one.text for one in batch.observations]
+    waiting = {record.id async for page in pages for record in page if isinstance(record, Observation)}
+    texts = [observation.text for observation in batch.observations]
     others = [one for one in await related(ctx, scope, texts) if ctx.may_state(one)]
-    near = [one for one in others if one.id not in sources and one.id not in waiting]
+    near = [memory for memory in others if memory.id not in sources and memory.id not in waiting]
     return replace(batch, insights=tuple(insights), sources=sources, near=tuple(near))
 
 

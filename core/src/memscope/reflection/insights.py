@@ -32,11 +32,11 @@ def with_insights(batch: TopicBatch, now: datetime) -> TopicBatch:
 def _without_ended(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
     """Drop what ended facts say from the topic, and replace merged facts by their survivors."""
     facts = batch.facts
-    ended = {one.id: one.by for one in batch.closed if one.valid_to is not None}
+    ended = {closing.id: closing.by for closing in batch.closed if closing.valid_to is not None}
     ended |= {one.id: one.superseded_by for one in ended_since(batch, topic.insight, now)}
     replacements = {id: [facts[by]] if by in facts else [] for id, by in ended.items()}
     sentences = corrected(topic.sentences, replacements, facts, topic.worded)
-    ids = [dict.fromkeys(_survivor(batch, id) for id in one.sources) for one in sentences]
+    ids = [dict.fromkeys(_survivor(batch, id) for id in sentence.sources) for sentence in sentences]
     named = (replace(one, sources=tuple(fact_ids)) for one, fact_ids in zip(sentences, ids, strict=True))
     return replace(topic, sentences=tuple(named))
 
@@ -52,7 +52,7 @@ def ended_since(batch: TopicBatch, insight: Insight | None, now: datetime) -> li
 
 
 def _survivor(batch: TopicBatch, id: str) -> str:
-    merged = {one.id: one.by for one in batch.closed if one.valid_to is None and one.by}
+    merged = {closing.id: closing.by for closing in batch.closed if closing.valid_to is None and closing.by}
     fact = batch.sources.get(id)
     if fact is not None and fact.superseded_by and fact.valid_to is None:
         return fact.superseded_by
@@ -81,7 +81,7 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
         return replace(batch, closed=(*batch.closed, *gone))
     sources = _sources(batch, topic)
     newest = max([batch.facts[id].said for id in sources if id in batch.facts] + ([old.said] if old else []))
-    if old and [one.text for one in attributed(old, batch.facts)] == [one.text for one in topic.sentences]:
+    if old and [one.text for one in attributed(old, batch.facts)] == [sentence.text for sentence in topic.sentences]:
         grown = replace(old, sources=sources, sentences=topic.sentences, said=newest, recorded=now)
         if set(sources) <= set(old.sources) and old.sentences in ((), topic.sentences):
             return batch
@@ -100,15 +100,15 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
 def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
     """Return the ids of the topic's facts, those of the old insight first."""
     before: Iterable[str] = topic.insight.sources if topic.insight else ()
-    stated = [id for one in topic.sentences for id in one.sources]
-    placed = [one.id for one in batch.observations if one.id in topic.placed]
+    stated = [id for sentence in topic.sentences for id in sentence.sources]
+    placed = [observation.id for observation in batch.observations if observation.id in topic.placed]
     return tuple(dict.fromkeys(_survivor(batch, id) for id in (*before, *stated, *placed)))
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
     """Make a person's statement about a subject an insight that supersedes the present one."""
     select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
-    insights = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
+    insights = [record async for page in store.scan(select) for record in page if isinstance(record, Insight)]
     old = [
         one
         for one in insights

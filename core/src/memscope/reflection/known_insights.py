@@ -45,7 +45,7 @@ class ShownFacts:
 def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     new, nearness = batch.observations, _Nearness()
     share = max(1.0, len(new) / FEW_FACTS)
-    lost = [one for one in batch.insights if ended(batch, one, now)]
+    lost = [insight for insight in batch.insights if ended(batch, insight, now)]
     ranked = interleave(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
     insights = [*{one.id: one for one in (*lost, *ranked)}.values()][:MAX_NAMED_INSIGHTS]
     over = {fact.id: fact for one in lost for fact in ended(batch, one, now)}
@@ -76,7 +76,7 @@ def interleave(
     """
     rankings = []
     for fact in facts:
-        rated = sorted(((-near(fact, one), one.id, one) for one in others), key=lambda row: row[:2])
+        rated = sorted(((-near(fact, other), other.id, other) for other in others), key=lambda row: row[:2])
         rankings.append([one if -score >= least else None for score, _, one in rated])
     return [*{one.id: one for group in zip(*rankings, strict=True) for one in group if one is not None}.values()]
 

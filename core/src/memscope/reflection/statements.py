@@ -137,7 +137,7 @@ async def _with_same_words(store: Store, new: Observation) -> list[Observation]:
     new_words = _compared_words(new.text)
     observations = await (_with_terms(store, new, words) if words else _with_text(store, new))
     undated = (one for one in observations if one.current and one.happened is None and one.valid_to is None)
-    return [one for one in undated if _compared_words(one.text) == new_words]
+    return [memory for memory in undated if _compared_words(memory.text) == new_words]
 
 
 async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) -> list[Observation]:
@@ -145,14 +145,14 @@ async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) ->
     handles = list((await store.search(query)).handle)
     derived = (await store.fetch(new.scope.user, handles)).derived.values()
     memories = {one.id: one for group in derived for one in group}
-    return [one for one in memories.values() if isinstance(one, Observation)]
+    return [memory for memory in memories.values() if isinstance(memory, Observation)]
 
 
 async def _with_text(store: Store, new: Observation) -> list[Observation]:
     """Find equal texts without searchable words, such as an emoji."""
     kinds = frozenset({"observation"})
     select = Select(new.scope.user, new.scope.agent, kinds=kinds, text=new.text.strip(), current=True)  # type: ignore[arg-type]
-    return [one async for page in store.scan(select) for one in page if isinstance(one, Observation)]
+    return [record async for page in store.scan(select) for record in page if isinstance(record, Observation)]
 
 
 def _compared_words(text: str) -> tuple[str, ...]:

@@ -119,9 +119,9 @@ def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicB
         raise ModelReplyError("the reply places none of the facts")
     numbers = range(1, len(view.facts) + 1)
     relations = tuple(
-        relation_of(view.facts[one.newer - 1], view.facts[one.older - 1], one.relation)
-        for one in reply.relations
-        if one.newer in numbers and one.older in numbers and one.newer != one.older
+        relation_of(view.facts[relation.newer - 1], view.facts[relation.older - 1], relation.relation)
+        for relation in reply.relations
+        if relation.newer in numbers and relation.older in numbers and relation.newer != relation.older
     )
     return replace(
         batch, topics=topics, alone=frozenset(alone - placed), relations=(*batch.relations, *relations)
@@ -177,7 +177,7 @@ def _topics(batch: TopicBatch, drafts: list[Draft], new: set[str], reasons: Coun
     return tuple(
         Topic(
             draft.subject, draft.insight, tuple(draft.sentences), frozenset(draft.facts) & new,
-            frozenset(one for one in draft.sentences if one.text in draft.worded),
+            frozenset(sentence for sentence in draft.sentences if sentence.text in draft.worded),
         )
         for draft in drafts
     )  # fmt: skip

@@ -31,7 +31,7 @@ def _may_have_changed(memory: Memory, now: datetime) -> bool:
     text = memory.text
     if isinstance(memory, Insight) and memory.sentences:
         past = languages.main(text).phrases.past  # such a sentence is marked as past already
-        text = " ".join(one.text for one in memory.sentences if not one.text.endswith(past))
+        text = " ".join(sentence.text for sentence in memory.sentences if not sentence.text.endswith(past))
     happened = memory.happened is not None and memory.happened.end <= now
     over = (worded("told_as_past", text) or happened) and not worded("still_holds", text)
     if over or memory.valid_to is not None:

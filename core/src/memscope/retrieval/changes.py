@@ -111,5 +111,5 @@ def restates(text: str, memory: str) -> bool:
     present, theirs = set(terms(text)), set(terms(memory))
     usual = usual_rules("latin")
     names = (name for name in _CHANGED_NAME.findall(memory) if not is_stop_word(name.casefold(), usual))
-    named = {one for name in names for one in terms(name)}
+    named = {term for name in names for term in terms(name)}
     return bool(named & present) or len(theirs & present) >= MIN_RESTATED_SHARE * max(1, len(theirs))

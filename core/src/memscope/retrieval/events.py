@@ -39,12 +39,12 @@ def with_dates(words: str, said_at: datetime, noted: Mapping[str, Interval] = NO
         return words
     mentions = [one for one in _definite_times(words, mentions, rules) if not _has_year(one, rules)]
     places = [(start, start + len(quote), time) for quote, time in noted.items() if (start := words.find(quote)) >= 0]
-    meant = [time for start, end, time in places if any(start <= one.start < end for one in mentions)]
-    mentions = [one for one in mentions if not any(start <= one.start < end for start, end, _ in places)]
+    meant = [time for start, end, time in places if any(start <= mention.start < end for mention in mentions)]
+    mentions = [mention for mention in mentions if not any(start <= mention.start < end for start, end, _ in places)]
     times = [
         time
-        for one in mentions
-        if (time := dates.event_time(one, said_at)) and time.end - time.start <= _MAX_SHOWN_SPAN
+        for mention in mentions
+        if (time := dates.event_time(mention, said_at)) and time.end - time.start <= _MAX_SHOWN_SPAN
     ]
     times = sorted([*meant, *times], key=lambda time: time.start)
     if any(time.end - time.start <= _ONE_DAY for time in times):  # "the proposal for Q4 by December 4"
@@ -64,7 +64,7 @@ def plan_is_past(words: str, since: datetime, when: datetime) -> bool:
     """Return whether the words tell a plan and every time they name is over by ``when``."""
     if not told_as_ahead(words):
         return False
-    times = [time for one in dates.mentions(words, since) if (time := dates.event_time(one, since))]
+    times = [time for mention in dates.mentions(words, since) if (time := dates.event_time(mention, since))]
     return bool(times) and all(time.end <= when for time in times)
 
 
@@ -80,7 +80,7 @@ def _definite_times(words: str, mentions: Sequence[dates.Mention], rules: Sequen
     """Return the definite times, without alternatives and ambiguous ones: "on Thursday", "in March or May"."""
     pairs = ((a, b) for a, b in pairwise(mentions) if any(r.either.fullmatch(words[a.end : b.start]) for r in rules))
     either = {one.start for pair in pairs for one in pair}
-    return [one for one in mentions if one.start not in either and not dates.is_undirected(one)]
+    return [mention for mention in mentions if mention.start not in either and not dates.is_undirected(mention)]
 
 
 def written(interval: Interval, zone: tzinfo | None) -> str:
@@ -99,7 +99,7 @@ def written(interval: Interval, zone: tzinfo | None) -> str:
 def _names(words: str, happened: Interval, said_at: datetime) -> bool:
     """Return whether the words name the same time, with its year."""
     rules = _rules_on(words)
-    mentions = (one for one in dates.mentions(words, said_at) if _has_year(one, rules))
+    mentions = (mention for mention in dates.mentions(words, said_at) if _has_year(mention, rules))
     return any(one.interval.start >= happened.start and one.interval.end <= happened.end for one in mentions)
 
 

@@ -142,7 +142,7 @@ def _lines(query: Query, ctx: Services) -> Iterator[str]:
         yield f"the first {query.reranked} in the order of the rerank model, by its scores; below is our own table"
     if query.profile:
         yield f"profile: {', '.join(repr(hit.id) for hit in query.profile)}"
-    meanings = {one.name: one.meaning for one in query.features}
+    meanings = {feature.name: feature.meaning for feature in query.features}
     for place, hit in enumerate(query.hits, 1):
         yield from _hit(place, hit, meanings)
     yield from _cut(query)

@@ -28,7 +28,7 @@ async def with_successors(query: Query, hits: Sequence[Hit], ctx: Services) -> l
     if not missing or query.filter:
         return [*hits][: query.list_k or query.k]
     current = await _current(query, missing, ctx)
-    turns = await _fetched(query, [one.sources[0] for one in current.values()], ctx)
+    turns = await _fetched(query, [memory.sources[0] for memory in current.values()], ctx)
     followed: list[Hit] = []
     for hit in hits:
         followed.append(hit)

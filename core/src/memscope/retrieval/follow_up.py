@@ -32,7 +32,7 @@ async def follow_up(query: Query, ctx: Services) -> Query:
 
     The question and the answer of that exchange are left out: they have all of its words and answer nothing new.
     """
-    if any(one.weight for one in names(query.text)):
+    if any(name.weight for name in names(query.text)):
         return query
     spoken_of, exchange = await _spoken_of(query, ctx)
     if not spoken_of:
@@ -64,7 +64,7 @@ async def _spoken_of(query: Query, ctx: Services) -> tuple[dict[str, None], list
 
 def _referred_to(text: str) -> Iterator[str]:
     """Yield what a turn mentions: names, and things described as the user's or as known."""
-    yield from (one.text for one in names(text) if one.kind != "topic" and (one.weight or one.kind != "thing"))
+    yield from (name.text for name in names(text) if name.kind != "topic" and (name.weight or name.kind != "thing"))
     for one in languages.of(text):
         things = (match[0].strip() for match in one.questions.referents.finditer(text))
         yield from (f"{thing[:1].lower()}{thing[1:]}" for thing in things)  # "The bus" is no name within a question

@@ -183,9 +183,9 @@ def choose_facts(
 
     An observation that only gained this turn as a further source is printed at the turn that says it.
     """
-    facts = [one for one in observations if tells(turn, one)]
-    answers = [one for one in facts if _answers(query, one)]
-    met = [one for one in facts if one in answers or _matches(one, query, attributed)]
+    facts = [observation for observation in observations if tells(turn, observation)]
+    answers = [fact for fact in facts if _answers(query, fact)]
+    met = [fact for fact in facts if fact in answers or _matches(fact, query, attributed)]
     if not met:
         return (), False
     if asking or any(corrected(query, turn, one) for one in met) or covers(met, turn):
@@ -195,7 +195,7 @@ def choose_facts(
 
 def _answers(query: Query, fact: Observation) -> bool:
     """Return whether the fact quotes a question, of this turn or the one before, that shares words with the query."""
-    quotes = (one.text for one in fact.quotes)
+    quotes = (quote.text for quote in fact.quotes)
     past = past_plan(fact, query.as_of or query.now)
     return not past and any(share(query, text) > 0 and asks(text) for text in quotes)
 

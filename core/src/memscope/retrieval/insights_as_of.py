@@ -17,5 +17,5 @@ async def insights_as_read(
     asked = list(insights)
     ids = list(dict.fromkeys(id for one in asked for id in one.sources))
     records = (await store.fetch(user, ids)).records.values() if ids else ()
-    facts = {one.id: one for one in records if isinstance(one, Observation)}
+    facts = {record.id: record for record in records if isinstance(record, Observation)}
     return [as_read(one, facts, when) for one in asked]

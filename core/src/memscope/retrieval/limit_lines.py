@@ -249,14 +249,14 @@ def _likeliest_statements(
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
     rows = np.flatnonzero(theirs & (tastes | (durability >= least))).tolist()
     ordered = _one_per_record(sorted(rows, key=lambda row: -float(likely[row])), candidates)
-    having = [_has_a_term(candidates, (one,)) for one in preferred]
+    having = [_has_a_term(candidates, (term,)) for term in preferred]
     first = [row for row in [next(filter(one.__getitem__, ordered), None) for one in having] if row is not None]
     return tuple(dict.fromkeys((*first, *ordered)))[:most]
 
 
 def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.bool_]:
     """[n] true for units that have one of the terms."""
-    at = [candidates.terms.index(one) for one in wanted if one in candidates.terms]
+    at = [candidates.terms.index(term) for term in wanted if term in candidates.terms]
     return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
 
 

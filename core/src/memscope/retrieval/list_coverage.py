@@ -103,11 +103,11 @@ async def _with_own_lines(query: Query, ctx: Services) -> Query:
     if spoken is None:
         return query
     record = (await fetch(query, candidates, [spoken], ctx)).records.get(candidates.handle[spoken])
-    added = [one for one in terms(record.speaker) if one not in query.terms] if isinstance(record, Turn) else []
+    added = [term for term in terms(record.speaker) if term not in query.terms] if isinstance(record, Turn) else []
     if not added:
         return query
     weights = (*query.weights, *(0.0 for _ in added))
-    silent = frozenset[str]().union(*(one.questions.stop_characters for one in languages.of(query.text)))
+    silent = frozenset[str]().union(*(language.questions.stop_characters for language in languages.of(query.text)))
     meaning = sentence_vector(query.text, silent)  # 哪些 ("which ones") would outweigh the requested class
     wider = altered(query, terms=(*query.terms, *added), weights=weights, meaning=meaning, candidates=None)
     ranked = await rank(await search(wider, ctx), ctx)

@@ -142,7 +142,7 @@ def _statement_score_of(sentence: str) -> float:
         return max(0.0, score + STATEMENT_SCORE_MARGIN)
     if is_question(sentence):
         return 0.0
-    named = any(one.weight and one.kind != "topic" for one in names(sentence))
+    named = any(name.weight and name.kind != "topic" for name in names(sentence))
     about = topics(sentence)
     stated = statement_weight(sentence) * (1.0 if named or about else UNNAMED_WEIGHT)
     return stated + NAMED_BONUS * named + PERSONAL_TOPIC_BONUS * (not topic_numbers(*LIFE_TOPICS).isdisjoint(about))

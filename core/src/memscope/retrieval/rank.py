@@ -53,7 +53,7 @@ def _is_known(inputs: FeatureInputs) -> bool:
     """Return whether memory knows a name in the query, or most of its words with many of them in one unit."""
     query, candidates = inputs.query, inputs.candidates
     known = dict(zip(candidates.terms, inputs.presence.max(axis=0, initial=0).tolist(), strict=True))
-    named = any(known.get(one, 0) == 1 for name in CAPITALISED.findall(query.text) for one in terms(name))
+    named = any(known.get(term, 0) == 1 for name in CAPITALISED.findall(query.text) for term in terms(name))
     if named or not query.names.isdisjoint(candidates.speakers.tolist()):
         return True
     weighed = zip(query.terms, query.weights, strict=True)
@@ -85,7 +85,7 @@ async def rank(query: Query, ctx: Services) -> Query:
         asking = repeated_questions(candidates, evidence.weights)
         inputs = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
         values = features(inputs, ctx.features)
-        scores = values @ np.array([one.weight for one in columns], np.float32)
+        scores = values @ np.array([column.weight for column in columns], np.float32)
         fair = scores if query.asks_assistant else demote_restated(inputs.candidates, scores)
     level = 0 * scores if query.about_talk else evidence_level(candidates)
     best_first = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))[::-1]  # ties: latest first

@@ -79,7 +79,7 @@ def _description_terms(query: Query) -> list[int]:
     descriptions = [match for one in languages.of(query.text) for match in one.questions.own.finditer(query.text)]
     if any(match.re.groups == 0 for match in descriptions):  # a script without spaces: any term may describe
         return [at for at, weight in enumerate(query.weights) if weight]
-    describing = {one for match in descriptions for one in terms(match[1])}
+    describing = {term for match in descriptions for term in terms(match[1])}
     return [at for at, one in enumerate(query.terms) if one in describing]
 
 
@@ -90,7 +90,7 @@ def _name_terms(query: Query, candidates: Candidates) -> list[int]:
     met = (candidates.tf[best] > 0)[:, : len(weighed)].any(axis=0) & weighed
     if not best or not 0 < met.sum() < min(weighed.sum(), MAX_NAME_TERMS):
         return []
-    of_names = {one for name in names(query.text) if name.weight for one in terms(name.text)}
+    of_names = {term for name in names(query.text) if name.weight for term in terms(name.text)}
     at = np.flatnonzero(met).tolist()
     return at if of_names.issuperset(query.terms[one] for one in at) else []
 

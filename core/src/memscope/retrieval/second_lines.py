@@ -22,7 +22,7 @@ NAME_OR_NUMBER = pattern(r"\d[\d.,:/-]*|(?<=\s)[A-ZÀ-Þ][\w'’-]+")
 
 def covers(facts: Sequence[Observation], turn: Turn) -> bool:
     """Return whether the facts say nearly all of the turn, including its numbers and names."""
-    noted = " ".join(one.text for one in facts)
+    noted = " ".join(fact.text for fact in facts)
     content = set(words(turn.text))
     if len(content) >= MIN_OWN_WORDS and len(content.intersection(words(noted))) < MIN_COVERED_SHARE * len(content):
         return False
@@ -53,7 +53,7 @@ def without_second_lines(query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], 
 def insight_sentences(hit: Hit) -> Iterator[tuple[str, str]]:
     """Yield each sentence of an insight with the id of each fact that it rests on."""
     if hit.insight and hit.insight.sentences:
-        yield from ((id, one.text) for one in hit.insight.sentences for id in one.sources)
+        yield from ((id, sentence.text) for sentence in hit.insight.sentences for id in sentence.sources)
     elif hit.insight:
         yield from ((id, hit.insight.text) for id in hit.insight.sources)
 
@@ -69,6 +69,6 @@ def _is_said_by_facts(query: Query, hit: Hit, insights: Mapping[str, set[str]], 
     """Return whether the hit is a turn's bare words, and shown facts say nearly all of it."""
     if hit.turn is None or hit.changed or query.asks_when:
         return False
-    facts = [one for one in hit.observations if tells(hit.turn, one)]
-    shown = all(one.id in printed or _is_in_insight(query, one, hit, insights) for one in facts)
+    facts = [observation for observation in hit.observations if tells(hit.turn, observation)]
+    shown = all(fact.id in printed or _is_in_insight(query, fact, hit, insights) for fact in facts)
     return bool(facts) and shown and covers(facts, hit.turn)

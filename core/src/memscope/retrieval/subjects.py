@@ -19,7 +19,7 @@ from memscope.text.tokens import fold
 def subjects(query: str) -> frozenset[int]:
     """Return the terms of a question's definite noun ("the bins"), or of the character pairs that begin it."""
     folded = fold(query)
-    signs = [one.questions for one in languages.of(query)]
+    signs = [language.questions for language in languages.of(query)]
     begin = [match[1] + match[2] for one in signs for match in one.subject.finditer(folded)]
     if not has_cjk(query):
         return frozenset(one for word in begin for one in terms(word))
@@ -28,5 +28,5 @@ def subjects(query: str) -> frozenset[int]:
 
 def named(query: str) -> frozenset[int]:
     """Return the terms of character pairs in the names of a question, for scripts without spaces."""
-    parts = (one.text for one in names(query) if one.weight)
+    parts = (name.text for name in names(query) if name.weight)
     return frozenset(term(name[at : at + 2]) for name in parts for at in range(len(name) - 1))

@@ -38,7 +38,7 @@ def undated_terms(asked: Mapping[int, str], named: Sequence[Mention]) -> frozens
     }
     if not alike:
         return frozenset()
-    dated = {one for mention in named for one in terms(mention.text)}
+    dated = {term for mention in named for term in terms(mention.text)}
     numbers = {number for mention in named for number in _numbers(mention)}
     return frozenset(
         one for one, word in alike.items() if one not in dated or (word.isdecimal() and int(word) not in numbers)
@@ -49,7 +49,7 @@ def undated_terms(asked: Mapping[int, str], named: Sequence[Mention]) -> frozens
 @lru_cache(maxsize=1)
 def _date_words() -> frozenset[str]:
     """Return the words in header dates besides numbers, in all languages."""
-    every = [one.phrases for one in languages.registered()]
+    every = [language.phrases for language in languages.registered()]
     dates = (phrases.date.format(day=1, month=month, year=1) for phrases in every for month in phrases.months)
     return frozenset(word for date in dates for word in words(date))
 
@@ -64,7 +64,7 @@ def _numbers(named: Mention) -> Iterator[int]:
 def in_bodies(candidates: Candidates, undated: Iterable[int]) -> Candidates:
     """Return the candidates as if no header had these terms, except in a speaker's name ("Speaker 2")."""
     speakers = set(candidates.speakers.tolist())
-    at = [candidates.terms.index(one) for one in undated if one in candidates.terms]
+    at = [candidates.terms.index(term) for term in undated if term in candidates.terms]
     at = [i for i in at if speakers.isdisjoint(candidates.terms[max(0, i - 1) : i + 1])]
     if not at or not candidates.tf_header[:, at].any():
         return candidates

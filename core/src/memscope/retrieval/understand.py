@@ -66,7 +66,7 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
     if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:
-        if _has("refers", fold(query.text), [one.questions for one in languages.of(query.text)]):
+        if _has("refers", fold(query.text), [language.questions for language in languages.of(query.text)]):
             query = await follow_up(query, ctx)
     text = searched(query.text)
     asked = in_first_person(text, query.scope.user)
@@ -78,7 +78,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if wanted == "nothing":
         return altered(query, need=wanted)
-    reference, signs = query.as_of or query.now, [one.questions for one in languages.of(ends)]
+    reference, signs = query.as_of or query.now, [language.questions for language in languages.of(ends)]
     plain, asks_when = _without_pattern("contentless", ends, signs), _has("when", wording, signs)
     subject = _without_pattern("day_words", plain, signs) if asks_when else plain
     about = topics(subject)
@@ -225,7 +225,7 @@ def _named(query: str, signs: Sequence[Questions], reference: datetime, asking: 
     if ahead and not (mentions or past or _has("when", fold(query), signs)):
         soon = dates.asked(signs[0].soon, reference, past=False, ahead=True)
         return soon if _asks_period(query, signs, soon, asking) else []
-    return mentions if past else [here for one in mentions for here in _from_today(one, reference)]
+    return mentions if past else [here for mention in mentions for here in _from_today(mention, reference)]
 
 
 def _coming_year(query: str, signs: Sequence[Questions], reference: datetime) -> tuple[Interval, ...]:

@@ -81,7 +81,7 @@ async def summary_of(store: Store, scope: Scope) -> Insight | None:
         namespace=SUMMARY_NAMESPACE,
         current=True,
     )
-    summaries = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
+    summaries = [record async for page in store.scan(select) for record in page if isinstance(record, Insight)]
     return summaries[-1] if summaries else None
 
 

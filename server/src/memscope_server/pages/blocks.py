@@ -49,7 +49,7 @@ class BlockVersion(NamedTuple):
 
 def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersion]:
     """Diff consecutive versions. Unless ``from_the_first``, the first one only serves as the base of the second."""
-    texts = [[] if from_the_first else None, *(one.value.splitlines() for one in versions)]
+    texts = [[] if from_the_first else None, *(version.value.splitlines() for version in versions)]
     pairs = zip(versions, pairwise(texts), strict=True)
     diffs = [(one, compare(old, new or [])) for one, (old, new) in pairs if old is not None]
     return [BlockVersion(one, lines[:MAX_DIFF_LINES], max(0, len(lines) - MAX_DIFF_LINES)) for one, lines in diffs]

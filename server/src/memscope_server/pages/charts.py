@@ -54,7 +54,7 @@ def reasons(features: Sequence[FeatureValue]) -> list[Reason]:
     for one in features:
         if abs(one.contribution) >= MIN_CONTRIBUTION:
             groups.setdefault(GROUP_OF_FEATURE.get(one.name, one.name), []).append(one)
-    merged = [Reason(name, sum(one.contribution for one in parts), parts) for name, parts in groups.items()]
+    merged = [Reason(name, sum(part.contribution for part in parts), parts) for name, parts in groups.items()]
     return sorted(merged, key=lambda one: -one.contribution)
 
 

@@ -89,7 +89,7 @@ async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Res
         hits = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
     why = {out.id: out.why for out in hits.left_out}
     grouped = {hit.id: reasons(hit.features) for hit in hits}
-    most = max((abs(one.contribution) for groups in grouped.values() for one in groups), default=0) or 1.0
+    most = max((abs(group.contribution) for groups in grouped.values() for group in groups), default=0) or 1.0
     left_out: list[Record] = await fetch(memory, here.user, tuple(why))
     return show(request, "ask.html", here, q=q, as_of=as_of, found=hits, grouped=grouped, most=most, left_out=left_out,
                  why=why, today=memory.admin.runtime.services.now(), first=listing.first)  # fmt: skip

@@ -199,7 +199,7 @@ class Filtering(Chapter):
         ):
             pool = await store.search(Search(Scope("alice"), tuple(terms("zebra")), filter=filter))
             records = (await store.fetch("alice", list(pool.handle))).records.values()
-            assert [one.text for one in records] == [match.text], filter
+            assert [record.text for record in records] == [match.text], filter
 
     async def test_a_later_part_of_a_long_turn_is_found_with_a_filter(self, store: Store) -> None:
         match = turn("k", f"{'So many words were said. ' * 300} A zebra came by.", metadata={"n": 1, "far": {"n": 1}})

@@ -292,7 +292,7 @@ async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator
         if looked >= MAX_CHECKED_RECORDS:
             break
         select = Select(user, kinds=frozenset({"observation", "insight"}))
-        held = [one async for page in store.scan(select) for one in page if not isinstance(one, Turn)]
+        held = [record async for page in store.scan(select) for record in page if not isinstance(record, Turn)]
         looked += len(held)
         for words, mended in [one async for one in _problems(exam, memory, user, held)]:
             wrong = True
@@ -309,7 +309,7 @@ async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[
         kinds: dict[str, list[str]] = {}
         async for page in store.scan(Select(user)):
             looked += len(page)
-            kinds |= {record_id(one): sorted(held) for one in page if (held := secrets_in(one))}
+            kinds |= {record_id(record): sorted(held) for record in page if (held := secrets_in(record))}
             if looked >= MAX_CHECKED_RECORDS:
                 break
         if kinds:

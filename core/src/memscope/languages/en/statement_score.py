@@ -55,7 +55,7 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
     words = [pieces(fold(sentence)) for sentence in sentences]
     by_signs = map(_by_signs, sentences, words, kinds)
     known = _words().__getitem__
-    tokens = [list(chain.from_iterable(map(_tokens, map(known, one)))) for one in words]
+    tokens = [list(chain.from_iterable(map(_tokens, map(known, word)))) for word in words]
     return list(map(add, by_signs, along(tokens, statement_direction())))
 
 

@@ -88,4 +88,4 @@ def _topic_weight(about: int) -> float:
 @cache
 def _groups() -> tuple[tuple[float, int], ...]:
     bits = {name: 1 << at for at, name in enumerate(topic_names())}
-    return tuple((weight, sum(bits[one] for one in names)) for weight, names in TOPIC_WEIGHTS)
+    return tuple((weight, sum(bits[name] for name in names)) for weight, names in TOPIC_WEIGHTS)
