@@ -105,20 +105,20 @@ class AsyncAdmin:
     ) -> list[AuditFinding] | AuditReport:
         """Find near duplicates, contradictions, memories without a live source, and cycles, by rules.
 
-        With ``ask`` the chat model also judges facts that are near each other, and its verdicts are applied as in
-        ``consolidate``: within ``chat.budget``, and only as far as the rules allow. Each pair is judged once.
+        With ``ask`` the chat model also judges pairs of similar facts, within ``chat.budget``. Its verdicts are applied
+        as in ``consolidate``, as far as the rules allow. Each pair is judged once.
 
         Args:
             user: whose memories.
-            ask: the most calls of the model, each about 20 pairs, the nearest first; without it no model is called.
+            ask: the maximum number of model calls, each about 20 pairs, nearest first; by default none.
             preview: with ``ask``, call the model but write nothing.
 
         Returns:
-            The findings. With ``ask`` a report: the findings that are left, and what was asked, applied and refused.
+            The findings. With ``ask`` a report: the remaining findings, and what was asked, applied and refused.
 
         Raises:
             ConfigError: ``ask`` is given, and there is no chat model.
-            InputError: ``ask`` is no number from 1 to 1,000, or ``preview`` is given without it.
+            InputError: ``ask`` is not a number from 1 to 1,000, or ``preview`` is given without it.
             StoreError: the store cannot be read or written.
         """
         from memscope.reconciliation.audit import AuditReport
@@ -290,8 +290,8 @@ class AsyncAdmin:
         Args:
             path: a new file.
             user: only this user's records.
-            for_user: True for a file that ``user`` may have: it lacks the store's secret.
-            progress: called with the number done and the number in all.
+            for_user: True for a file to hand to ``user``; it omits the store's secret.
+            progress: called with the number done and the total.
 
         Returns:
             The number of records of each kind.
@@ -317,7 +317,7 @@ class AsyncAdmin:
             path: the file.
             user: only this user's records.
             strict: write nothing if a line cannot be read; False skips such lines and counts them.
-            progress: called with the number done and the number in all, None where that is unknown.
+            progress: called with the number done and the total, None where that is unknown.
 
         Returns:
             The number of records stored, known and broken, by kind.
@@ -344,14 +344,14 @@ class AsyncAdmin:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Import the memory of another system. Records that exist or were forgotten since are skipped.
+        """Import the memory of another system. Records that exist already or were forgotten here are skipped.
 
         Args:
             name: the importer: ``"mem0"``, ``"openai"``, ... or one that a plugin registered.
             sources: paths, or objects that the importer takes.
             user: the owner of everything read; by default the users that the source names.
             dry_run: count, and write nothing.
-            progress: called with the number done and the number in all, None where that is unknown.
+            progress: called with the number done and the total, None where that is unknown.
 
         Returns:
             Counts of records that are new, known or broken.
@@ -391,13 +391,13 @@ class AsyncAdmin:
     ) -> Copied:
         """Copy records into another store and compare counts and digests. Repeat an interrupted copy to resume it.
 
-        Vectors are not copied: ``reembed`` the target. What the target has stays as it is; what was forgotten here is
-        forgotten there.
+        Vectors are not copied: ``reembed`` the target. The target's records stay unchanged; records forgotten here are
+        forgotten there too.
 
         Args:
             target: a path, a URL, or an open Store.
             user: only this user's records.
-            progress: called with the number of users done and the number in all.
+            progress: called with the number of users done and the total.
 
         Returns:
             Counts, and the users whose memory in the target is not equal.
@@ -425,7 +425,7 @@ class AsyncAdmin:
         """Recompute all vectors with the current embedder. Searches use the old ones until all are done.
 
         Args:
-            progress: called with the number done and the number in all.
+            progress: called with the number done and the total.
 
         Returns:
             The number of vectors made.

@@ -4,7 +4,7 @@ add_turns ──▶ consolidate ──▶ reflect        writing: the first is d
 retrieve  ──▶ context                        reading: no chat model
 add_memory, get, list, update, history, forget
 
-``memory.blocks(user)`` is core memory, ``memory.entities(user)`` the people and things that are spoken of,
+``memory.blocks(user)`` is core memory, ``memory.entities(user)`` the people and things that are mentioned,
 ``memory.admin`` the work of operators.
 """
 
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
 class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 
-    Every call names the ``user`` whose memory it is about; no user ever sees another's. All errors are those of
+    Every call names the ``user`` it concerns; no user ever sees another's memory. All errors that it raises are in
     ``memscope.errors``. "Today" and times that name no zone (datetimes, ISO 8601) are read in the ``zone`` of the call,
     else in that of the settings, else in the system's.
 
     Args:
         store: a path, a URL or a Store; by default that of the settings, else a SQLite file in the data folder.
-        settings: a mapping, or the path of a YAML file; by default what the environment says.
+        settings: a mapping, or the path of a YAML file; by default from the environment.
         chat: a chat model, instead of the one in the settings.
         embedder: an embedder, instead of the one in the settings.
         reranker: a rerank model, instead of the one in the settings.
@@ -145,7 +145,7 @@ class AsyncMemoryScope:
         """Wait until the added turns have their vectors.
 
         Args:
-            timeout_s: seconds to wait at most.
+            timeout_s: the maximum wait in seconds.
 
         Returns:
             True when all have them, False if ``timeout_s`` ran out.
@@ -176,15 +176,15 @@ class AsyncMemoryScope:
         """Store turns. They are durable and searchable when this returns; no model is called.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
-        since 1970), ``id``, ``session``, ``metadata``. One without id and time counts as said now. A turn is not stored
-        again if its id is stored already, or if a stored turn has the same speaker, words and time.
+        since 1970), ``id``, ``session``, ``metadata``. One without id and time counts as said now. A turn is skipped
+        if its id is stored already, or if a stored turn has the same speaker, words and time.
 
         Args:
             turns: dicts or ``Turn`` objects, at most 10,000; those without text are counted in ``empty``.
             user: who speaks with the agent.
             agent: the agent that takes part.
             session: the conversation; a turn may name its own.
-            replay: True if the turns are a whole history, of which only the new turns are to be added.
+            replay: True if the turns are a whole history; only the new ones are added.
             wait: ``"durable"``, or ``"searchable"``: return only when other processes can find them too.
             zone: the time zone of "tomorrow" and of times without one; by default the settings', else the system's.
 
@@ -240,7 +240,7 @@ class AsyncMemoryScope:
             expires: the time from which the memory is no longer found.
             time: when it was said; by default now.
             speaker: who said it.
-            role: the speaker's; a person's facts win over those that an ``"assistant"`` noted.
+            role: the speaker's role; facts from a person win over notes of an ``"assistant"``.
             zone: the time zone of times without one.
 
         Returns:
@@ -282,7 +282,7 @@ class AsyncMemoryScope:
             id: the id of the memory.
             user: whose memory.
             agent: the agent that the memory must belong to.
-            text: the new text. What is not given stays unchanged.
+            text: the new text; arguments that are left out change nothing.
             data: the new data.
             expires: the new time from which it is no longer found.
             version: the version that you read, to detect a change since.
@@ -371,14 +371,14 @@ class AsyncMemoryScope:
         expand_lists: bool = False,
         speak: Speak | None = "always",
     ) -> Retrieval:
-        """Find the best hits for a query, with at most one call of an embedder and none of a chat model.
+        """Find the best hits for a query. Calls the embedder at most once, and no chat model.
 
         Args:
             query: a question or words.
             user: whose memory.
             agent: only what this agent remembers.
             session: only what was said in this session.
-            k: hits at most, 1 to 100.
+            k: the maximum number of hits, 1 to 100.
             as_of: answer with what was known at this time.
             exclude: keys of turns that the caller shows anyway.
             filter: conditions on ``metadata`` of turns and ``data`` of memories.
@@ -427,10 +427,10 @@ class AsyncMemoryScope:
             query: a question or words.
             user: whose memory.
             agent: only what this agent remembers.
-            session: only what was said in this session. With ``assemble``: whose recent turns are shown; hits may come
-                from any session.
-            k: hits at most; 2.5 × ``k`` for list questions.
-            tokens: the most estimated tokens of the text.
+            session: only what was said in this session. With ``assemble`` it only selects the recent turns; hits may
+                come from any session.
+            k: the maximum number of hits; 2.5 × ``k`` for list questions.
+            tokens: the token budget of the text (estimated).
             lines: ``"memories"``: turns with the facts taken from them; ``"turns"``: turns in their own words alone.
             as_of: answer with what was known at this time.
             exclude: keys of turns that the caller shows anyway.
@@ -491,7 +491,7 @@ class AsyncMemoryScope:
             user: whose memory.
             agent: only what this agent remembers.
             session: only what was said in this session.
-            tokens: the most estimated tokens of the text.
+            tokens: the token budget of the text (estimated).
             as_of: answer with what was known at this time.
             zone: the user's time zone.
 
@@ -561,7 +561,7 @@ class AsyncMemoryScope:
             name: only the document of this name.
             namespace: only documents of this namespace.
             superseded: also list memories that no longer hold.
-            limit: list only so many records, the newest ones.
+            limit: list at most this many records, the newest.
 
         Returns:
             The records, oldest first.
@@ -621,11 +621,11 @@ class AsyncMemoryScope:
             text: the user's words.
             user: who speaks.
             agent: the agent that answers.
-            session: the conversation that goes on.
+            session: the conversation to continue.
             persona: the assistant's role; by default the block ``persona``.
-            k: hits shown to the model at most.
-            tokens: the most estimated tokens of the hits.
-            window: estimated tokens of the session's recent turns that the model is shown.
+            k: the maximum number of hits shown to the model.
+            tokens: the token budget of the hits (estimated).
+            window: the token budget of the session's recent turns (estimated).
 
         Returns:
             The answer: await it whole, or iterate over its pieces as they arrive.

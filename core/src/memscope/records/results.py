@@ -108,7 +108,7 @@ class Retrieval(Sequence[Hit]):
     ``why`` is the reason as a code for programs; None if there are hits.
 
     ``notes`` list failures on the way, such as an embedder's. ``profile`` summarizes the user, lasting facts before
-    recent ones, if the query asks for it, or if a question or request finds nothing. ``left_out``: not shown.
+    recent ones, if the query asks for it, or if a question or request finds nothing. ``left_out``: what is not shown.
     """
 
     hits: tuple[Hit, ...] = ()

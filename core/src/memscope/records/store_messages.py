@@ -46,7 +46,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """A set of writes, decided before any is applied; applying it twice changes nothing more.
+    """A set of writes, decided before any is applied; applying it again changes nothing.
 
     ``done`` are the claim's finished items; ``vectors`` maps unit ids to float32 vectors (stage embed).
     """
@@ -92,8 +92,8 @@ class Select:
 
     ``period`` is when a turn was said, or when a memory was said or happened. ``pending`` selects records waiting for
     consolidate or reflect, including leased, failed and parked ones (none for embed, where units wait). ``live_at``
-    excludes records expired by then. ``block`` selects no record but the core memory block of this label, the agent's
-    own or the shared one.
+    excludes records expired by then. ``block`` selects only the core memory block of this label, the agent's own
+    or the shared one.
     """
 
     user: str

@@ -40,7 +40,7 @@ def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The owner of a record. ``user`` isolates; ``agent`` and ``session`` name the origin, or narrow a read."""
+    """The owner of a record. Users are isolated; ``agent`` and ``session`` name its origin, or narrow a read."""
 
     user: str
     agent: str | None = None
@@ -153,7 +153,7 @@ class Sentence:
 class Insight(Memory):
     """A summary of several observations about one subject. ``sources`` are observation ids.
 
-    ``text`` is the subject and the ``sentences``. Without sentences it was written by a person or an earlier version.
+    ``text`` is the subject and the ``sentences``. Without sentences it was written by a person or an earlier memscope.
     """
 
     subject: str

@@ -1,4 +1,4 @@
-"""Show only as many lines as a message needs: few on the world, wishes for a task, none for small talk.
+"""Show only as many lines as a message needs: few about the world, wishes for a task, none for small talk.
 
 The wording decides (``languages.requests``), but memory may overrule it: a question about the world becomes one about
 the user if it names a person memory knows, one of the user's people, or a day.
@@ -33,20 +33,20 @@ from memscope.text.terms import terms
 from memscope.text.topics import topic_numbers
 
 MAX_LINES = 3
-# How far below the best score a line may be, relative to the spread (the distance to the SPREAD_QUANTILE quantile):
-# if the question's words were found, if its only word was (later statements may lack it), and if they were not
+# A line may score this many spreads less than the best; the spread is the distance from the best score to the quantile
+# SPREAD_QUANTILE. If the question's words were found; if its only word was (later statements may lack it); else.
 REACH, ONE_WORD_REACH, UNMATCHED_REACH = 0.7, 1.0, 0.85
 SPREAD_QUANTILE = 0.7  # quantile of the scores that the spread is measured to
 FEW_LINES = 4  # as few lines as this are all shown, whatever their score
-MIN_SPREAD = 6.0  # least spread in points: among few lines the middling one may be useful too
+MIN_SPREAD = 6.0  # in points; among few lines the quantile may lie just below the best
 MIN_QUESTION_WORD_SHARE, MIN_QUESTION_WORDS = 0.45, 2  # of the words of a question about the user, in one statement
-MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; Chinese pairs may overlap the interrogative
+MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; CJK pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
 MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of the best lines
 MAX_WISHES = 2  # lines reserved for standing wishes
-# Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words, and
-# if it has enough of them. For an unmet question about the user: if no statement has all its words, and if one has.
+# Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words; if it
+# has them. For a question about the user whose words were not found: if no statement has all of them; if one has.
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement; health and tastes need none
 # weights of durability and of health or a taste, next to topic and meaning (at most about 1 each); factor of topic
@@ -112,12 +112,13 @@ async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Ser
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:
-    """Return the rows near the best score; for a list question those of its kind if any are, for a time those about it.
+    """Return the rows near the best score. A list question keeps the rows of its kind if there are any, a question
+    about a time the rows about that time.
 
-    Lines from a second hop and about an event of the requested time stay. Beside a line that answers, or if no line has
-    the question's words, a line needs evidence of its own. If few words were found, it must be one that may last, or
-    have a word, a topic and the meaning of the question. If the question neither mentions the user nor asks for a
-    choice, it needs a word, the subject or a name of the question.
+    Lines from a second hop and about an event of the requested time always stay. If another line answers, or none has
+    the question's words, a line needs evidence of its own. If few words were found, it must be a lasting one, or share
+    a word, a topic and the meaning. If the question is neither about the user nor a choice, it must share a word, the
+    subject or a name.
     """
     query, candidates = inputs.query, inputs.candidates
     if not query.order or query.scores is None:

@@ -108,7 +108,7 @@ async def _with_own_lines(query: Query, ctx: Services) -> Query:
         return query
     weights = (*query.weights, *(0.0 for _ in added))
     silent = frozenset[str]().union(*(language.questions.stop_characters for language in languages.of(query.text)))
-    meaning = sentence_vector(query.text, silent)  # 哪些 ("which ones") would outweigh the requested class
+    meaning = sentence_vector(query.text, silent)  # interrogatives would outweigh the requested class
     wider = altered(query, terms=(*query.terms, *added), weights=weights, meaning=meaning, candidates=None)
     ranked = await rank(await search(wider, ctx), ctx)
     assert ranked.candidates is not None

@@ -181,7 +181,7 @@ class Store(Protocol):
         """Yield pages of records in the order of storing, in bounded memory.
 
         Args:
-            select: Conditions, all of which a record meets.
+            select: Conditions; a record must meet all of them.
 
         Returns:
             Non-empty pages; none if nothing is selected.
@@ -195,7 +195,7 @@ class Store(Protocol):
         """Read the keys of the records of ``scan``, if possible without reading the records.
 
         Args:
-            select: Conditions, all of which a record meets.
+            select: Conditions; a record must meet all of them.
 
         Returns:
             The keys in the order of storing.
@@ -213,7 +213,7 @@ class Store(Protocol):
         that were written from removed records (``block_rules.without_sources``).
 
         Args:
-            select: Conditions, all of which a record meets.
+            select: Conditions; a record must meet all of them.
             dry_run: Report what would be removed, and remove nothing.
 
         Returns:

@@ -113,7 +113,7 @@ class MemoryState:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Counts of an applied change set; ``unsourced``: sources of new memories dropped because one is missing."""
+    """Counts of an applied change set; ``unsourced``: sources of memories dropped because one was missing."""
 
     new: int
     other: int

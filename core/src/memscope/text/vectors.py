@@ -52,7 +52,7 @@ class _Table(NamedTuple):
 def sentence_vector(text: str, silent: frozenset[str] = frozenset()) -> Floats | None:
     """Return the unit vector of a text, None without a known word.
 
-    Words of only ``silent`` characters, in scripts without spaces, do not count (哪些), unless there are no others.
+    In scripts without spaces, words of only ``silent`` characters do not count, unless there are no others.
     """
     every = _tokens(text)
     tokens = [token for token in every if token not in _tokens_within(silent)] or every
