@@ -161,6 +161,18 @@ async def test_an_insight_is_written_anew_where_a_sentence_rests_on_the_ended_fa
     assert [(one.id, one.by) for one in corrections.closed] == [("berlin", "bonn"), ("home", again[0].id)]
 
 
+async def test_each_insight_of_an_ended_fact_is_closed_by_its_own_successor():
+    dog = fact("dog", "The user has a dog.")
+    with_dog = Sentence(dog.text, (dog.id,))
+    home, pets = (insight(id, "home", one.id, subject=id, sentences=(IN_BERLIN, sentence))
+                  for id, one, sentence in (("flat", CAT, WITH_CAT), ("pets", dog, with_dog)))  # fmt: skip
+    changes = ChangeSet(closed=(Supersession("home", None, NOW, NOW, NOW),))
+    again, whole = await corrected_in_store([HOME, CAT, dog, home, pets], changes)
+    successors = {one.subject: one.id for one in again}
+    assert {one.subject: one.sentences for one in again} == {"flat": (WITH_CAT,), "pets": (with_dog,)}
+    assert {one.id: one.by for one in whole.closed[1:]} == successors
+
+
 async def corrected_in_store(stored, changes, now=NOW):
     """Return the new insights that a change set gains where the memories are stored, and the whole of it."""
     store = InMemoryStore()
