@@ -51,7 +51,7 @@ class Reads:
         monkeypatch.setattr(UserData, "vectors_since", vectors_since)
 
     def _name(self, user: UserData) -> str:
-        return next(name for name, data in self._store._whole.data.items() if data is user)
+        return next(name for name, data in self._store._all_users.data.items() if data is user)
 
     def taken(self) -> dict[str, list[int]]:
         """Return the units read since this was last asked."""

@@ -74,11 +74,11 @@ def test_a_memory_without_its_source_is_dropped_and_named(change_set: ChangeSet)
     assert done.unsourced == ({"t"} if change_set.new else set())
 
 
-@given(change_set=change_sets, buried=st.sets(st.sampled_from(IDS)))
-def test_what_was_forgotten_does_not_come_back(change_set: ChangeSet, buried: set[str]) -> None:
-    changes = PendingChanges((), {"t"}, buried)
+@given(change_set=change_sets, forgotten=st.sets(st.sampled_from(IDS)))
+def test_what_was_forgotten_does_not_come_back(change_set: ChangeSet, forgotten: set[str]) -> None:
+    changes = PendingChanges((), {"t"}, forgotten)
     changes.apply(change_set)
-    assert buried.isdisjoint(changes.states)
+    assert forgotten.isdisjoint(changes.states)
 
 
 @given(change_set=change_sets, removed=st.sets(st.sampled_from(IDS), min_size=1))

@@ -32,10 +32,8 @@ async def due_in_s(ctx: Services, job: StageJob, claim: Claim) -> float:
     after_last = await _wait_left_s(ctx, job, claim, claim.items[-1], ctx.settings.idle_s)
     if not are_few(len(claim.items), job.limit):
         return after_last
-    return max(
-        after_last,
-        await _wait_left_s(ctx, job, claim, claim.items[0], FEW_TURNS_WAIT_FACTOR * ctx.settings.idle_s),
-    )
+    longer_s = FEW_TURNS_WAIT_FACTOR * ctx.settings.idle_s
+    return max(after_last, await _wait_left_s(ctx, job, claim, claim.items[0], longer_s))
 
 
 def are_few(turns: int, limit: int) -> bool:

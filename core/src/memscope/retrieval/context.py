@@ -86,9 +86,8 @@ def _line_text(hit: Hit, lines: Lines) -> str:
         )
     words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
     more = f"{FACT_SEPARATOR}{facts}" if hit.beside and facts and lines == "memories" else ""
-    return (
-        f"{hit.turn.speaker}: {with_dates(words, hit.time, dict(_quote_dates(hit, hit.turn)))}{more}{_mark(hit, words)}"
-    )
+    dated = with_dates(words, hit.time, dict(_quote_dates(hit, hit.turn)))
+    return f"{hit.turn.speaker}: {dated}{more}{_mark(hit, words)}"
 
 
 def _quote_dates(hit: Hit, turn: Turn) -> Iterator[tuple[str, Interval]]:

@@ -22,22 +22,20 @@ MAX_EXCHANGE_GAP = timedelta(hours=1)  # longer pauses separate conversations
 def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Return the hits without repetitions, in order, and those left out."""
     owners = _first_hits(hits)
-    distinct: dict[Hashable, Hit] = {}
+    unique: dict[Hashable, Hit] = {}
     openings = {hit.id: _opening(hit) for hit in hits if hit.beside or not hit.matched}
     alike = Counter(openings.values())
     keys = {id: _key(hit) if alike[openings[id]] > 1 else id for hit in hits if (id := hit.id) in openings}
     for hit in hits:
         if hit.matched and not hit.beside:
             for owner in (owners[_memory_key(memory)] for memory in hit.matched):
-                distinct.setdefault(keys.get(owner.id, ("memory", owner.id)), _own_facts(owner, owners))
+                unique.setdefault(keys.get(owner.id, ("memory", owner.id)), _own_facts(owner, owners))
         else:
             key = keys[hit.id]
             # the later one takes the position of the better one
-            distinct[key] = (
-                max(distinct[key], hit, key=lambda one: one.time) if key in distinct else _own_facts(hit, owners)
-            )
-    shown = {hit.id for hit in distinct.values()}
-    return [*distinct.values()], [hit for hit in hits if hit.id not in shown]
+            unique[key] = max(unique[key], hit, key=lambda one: one.time) if key in unique else _own_facts(hit, owners)
+    shown = {hit.id for hit in unique.values()}
+    return [*unique.values()], [hit for hit in hits if hit.id not in shown]
 
 
 def _first_hits(hits: Sequence[Hit]) -> dict[Hashable, Hit]:

@@ -59,9 +59,8 @@ async def list_coverage(query: Query, ctx: Services) -> Query:
     signs = item_signs(query.text)
     most = min(query.k, MAX_BEST_LINES if signs else query.k, len(known))
     best, rows = wider.order[:most], wider.order[most:]
-    value = _log_odds(wider, candidates, rows) - np.log(
-        HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows)
-    )
+    tokens = HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, candidates, rows)
+    value = _log_odds(wider, candidates, rows) - np.log(tokens)
     signed = await _rows_with_sign(wider, signs, ctx) if signs else []
     is_signed = np.isin(rows, signed)
     value += math.log(ITEM_ODDS) * is_signed

@@ -18,7 +18,7 @@ MAX_SHINGLES = 10_000_000  # shingles looked up in all pairs of lines
 # ---- writing
 
 
-def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, int], buried: Set[str]) -> None:
+def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, int], forgotten: Set[str]) -> None:
     """Raise unless each version is the stored one plus 1. ``stored``: current version by key."""
     have = dict(stored)
     for block in versions:
@@ -30,7 +30,7 @@ def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, i
             raise Conflict(
                 f"block {block.label!r} is at version {stored_version}", hint="read it again and repeat the edit"
             )
-        if not buried.isdisjoint(block.sources):
+        if not forgotten.isdisjoint(block.sources):
             raise Conflict(f"a source of this edit of {block.label!r} was forgotten", hint="nothing was written")
         have[block.key] = block.version
 

@@ -57,7 +57,7 @@ class Work:
 class UserData:
     """One user's data: ``UserTransaction`` in dictionaries."""
 
-    whole: Whole
+    all_users: AllUsers
     number: int = 0
     revision: int = 0
     floor: int = 0
@@ -66,8 +66,8 @@ class UserData:
     ids: dict[str, int] = field(default_factory=dict)
     sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by number of a memory
     history: dict[int, list[Memory]] = field(default_factory=dict)
-    buried: set[str] = field(default_factory=set)
-    forgets: dict[str, Receipt] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)
+    receipts_by_id: dict[str, Receipt] = field(default_factory=dict)
     versions: dict[tuple[BlockKey, int], Block] = field(default_factory=dict)
     units: dict[int, tuple[int, Unit]] = field(default_factory=dict)  # with the record number
     gone: dict[int, int] = field(default_factory=dict)  # unit -> revision
@@ -78,7 +78,7 @@ class UserData:
 
     @property
     def space(self) -> VectorSpace | None:
-        return self.whole.held.target
+        return self.all_users.vector_spaces.target
 
     # ---- records
 
@@ -87,7 +87,7 @@ class UserData:
         return {handle: copy(self.rows[number]) for handle, number in numbers if number in self.rows}
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        return {id: self.ids.get(id, 0) for id in ids if id in self.ids or id in self.buried}
+        return {id: self.ids.get(id, 0) for id in ids if id in self.ids or id in self.forgotten}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
         wanted = set(numbers)
@@ -148,19 +148,19 @@ class UserData:
         self.history.setdefault(number, []).append(memory)
 
     def add_tombstones(self, ids: Iterable[str]) -> None:
-        self.buried.update(ids)
+        self.forgotten.update(ids)
 
     def tombstones(self) -> list[str]:
-        return sorted(self.buried)
+        return sorted(self.forgotten)
 
     def receipts(self) -> list[Receipt]:
-        return list(self.forgets.values())
+        return list(self.receipts_by_id.values())
 
     def put_receipt(self, receipt: Receipt) -> None:
-        self.forgets.setdefault(receipt.id, receipt)
+        self.receipts_by_id.setdefault(receipt.id, receipt)
 
     def drop_receipts(self) -> None:
-        self.forgets.clear()
+        self.receipts_by_id.clear()
 
     # ---- blocks
 
@@ -264,14 +264,14 @@ class UserData:
         """Store nothing: ``due_users`` returns every user."""
 
 
-class Whole:
+class AllUsers:
     """The users: ``Transaction`` in dictionaries."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock
         self.data: dict[str, UserData] = {}
-        self.key = secrets.token_bytes(32)
-        self.held = Spaces()
+        self.store_secret = secrets.token_bytes(32)
+        self.vector_spaces = Spaces()
 
     @property
     def now(self) -> int:
@@ -284,8 +284,10 @@ class Whole:
         return self.data.get(name)
 
     def users(self, *, forgotten: bool = False) -> list[str]:
-        users = self.data.items()
-        return sorted(n for n, u in users if u.rows or u.versions or (forgotten and (u.buried or u.forgets)))
+        def is_listed(user: UserData) -> bool:
+            return bool(user.rows or user.versions or (forgotten and (user.forgotten or user.receipts_by_id)))
+
+        return sorted(name for name, user in self.data.items() if is_listed(user))
 
     def due_users(self, stage: Stage) -> list[str]:
         return sorted(self.data)
@@ -294,19 +296,19 @@ class Whole:
         return self.due_users("embed")
 
     def secret(self) -> bytes:
-        return self.key
+        return self.store_secret
 
     def set_secret(self, secret: bytes) -> None:
-        self.key = secret
+        self.store_secret = secret
 
     def is_used(self) -> bool:
         return any(user.number for user in self.data.values())
 
     def spaces(self) -> Spaces:
-        return self.held
+        return self.vector_spaces
 
     def set_spaces(self, spaces: Spaces) -> None:
-        self.held = spaces
+        self.vector_spaces = spaces
         for user in self.data.values():
             for space in user.embedded.keys() - {spaces.serving, spaces.filling}:
                 del user.embedded[space]
@@ -317,7 +319,7 @@ class Whole:
     def fill(self) -> None:
         for user in self.data.values():
             user.work = [work for work in user.work if work.batch.stage != "embed"]
-            have = user.embedded.get(self.held.target, {}) if self.held.target else {}
+            have = user.embedded.get(self.vector_spaces.target, {}) if self.vector_spaces.target else {}
             user.pending["embed"] = user.units.keys() - have.keys()
 
     def is_filled(self) -> bool:
@@ -339,7 +341,7 @@ class Whole:
             states[state][job.batch.stage] += len(job.items)
         for stage in STAGES:
             states["pending"][stage] += sum(len(data.pending[stage]) for data in counted)
-        serving = self.held.serving
+        serving = self.vector_spaces.serving
         return Stats(
             users=sum(bool(data.rows or data.versions) for data in counted),
             turns=kinds[Turn], observations=kinds[Observation], insights=kinds[Insight],
@@ -356,7 +358,7 @@ class InMemoryStore(LocalStore):
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
         super().__init__(clock=clock, index_cache_mb=index_cache_mb)
-        self._whole = Whole(lambda: self._now)
+        self._all_users = AllUsers(lambda: self._now)
         self._closed = False
 
     @property
@@ -372,7 +374,7 @@ class InMemoryStore(LocalStore):
     async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
         if self._closed:
             raise ClosedError("the store is closed")
-        return task(self._whole)
+        return task(self._all_users)
 
     async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None) -> T:
         return await self._read(task)

@@ -123,15 +123,15 @@ class Applied:
 class PendingChanges:
     """The memories that a change set touches: ``apply`` decides, then the store writes the states of ``changed``.
 
-    The store loads the records of ``ids_of`` and ``names_of``. ``turns``: keys of stored turns; ``buried``: forgotten
-    ids among the new ones.
+    The store loads the records of ``ids_of`` and ``names_of``. ``turns``: keys of stored turns; ``forgotten``: those of
+    the new ids that have a tombstone.
     """
 
     def __init__(
-        self, states: Iterable[MemoryState] = (), turns: Collection[str] = (), buried: Collection[str] = ()
+        self, states: Iterable[MemoryState] = (), turns: Collection[str] = (), forgotten: Collection[str] = ()
     ) -> None:
         self.states = {state.record.id: state for state in states}
-        self.turns, self.buried = turns, buried
+        self.turns, self.forgotten = turns, forgotten
 
     def changed(self) -> list[MemoryState]:
         """States to write, new memories first."""
@@ -166,7 +166,7 @@ class PendingChanges:
 
     def _create(self, memory: Memory) -> bool | None:
         """Add a new memory. Return False if it exists, None if one of its sources is not stored."""
-        if self.stored(memory.id) or memory.id in self.buried:
+        if self.stored(memory.id) or memory.id in self.forgotten:
             return False
         if not memory.sources or not all(map(self.stored, memory.sources)):
             return None

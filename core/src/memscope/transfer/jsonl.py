@@ -226,9 +226,9 @@ class ImportWriter:
     async def _write_blocks(self, written: list[ExportLine]) -> None:
         """Append versions newer than the stored one; skip a block whose stored version differs."""
         here = {block.key: block for block in await self._store.blocks(self._user)}
-        buried = frozenset(await self._store.tombstones(self._user))
+        forgotten = frozenset(await self._store.tombstones(self._user))
         for line in written:
-            history = without_sources([*line.versions, line.record], buried, line.record.recorded)
+            history = without_sources([*line.versions, line.record], forgotten, line.record.recorded)
             present = here.get(line.record.key)
             start = present.version if present is not None else 0
             if present is None or present in history[start - 1 : start]:

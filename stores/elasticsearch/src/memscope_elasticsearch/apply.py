@@ -61,7 +61,7 @@ class PendingWrites:
         """Load the records that a change set refers to, and the turns for their units."""
         self._names = names_of(change_set)
         self._holders = await self._holders_of(self._names)
-        self.changes.buried = await self.session.taken(self.user, [memory.id for memory in change_set.new])
+        self.changes.forgotten = await self.session.taken(self.user, [memory.id for memory in change_set.new])
         await self.load(ids_of(change_set) | set(self._holders.values()))
 
     async def load(self, record_ids: Iterable[str]) -> None:

@@ -39,11 +39,11 @@ async def read(session: Session, user: str, *, versions: bool = False) -> list[B
 
 async def put(session: Session, user: str, versions: Sequence[Block]) -> None:
     sources = {source for block in versions for source in block.sources}
-    buried = await _forgotten(session, user, sources)
+    forgotten = await _forgotten(session, user, sources)
 
     def step(stored: list[Block]) -> list[Block]:
         present = {block.key: block.version for block in block_rules.current(stored)}
-        block_rules.check_next(user, versions, present, buried)
+        block_rules.check_next(user, versions, present, forgotten)
         return [*stored, *versions]
 
     await _change(session, user, step)

@@ -160,9 +160,9 @@ class PostgresUser(SmallTables):
         self.mine("INSERT INTO history VALUES (%s, %s, %s, %s)", number, memory.version, encode(memory))
 
     def add_tombstones(self, ids: Iterable[str]) -> None:
-        buried = list(ids)
-        self.add("tombstone", [(id,) for id in buried])
-        self._known.update(dict.fromkeys(buried, 0))
+        forgotten = list(ids)
+        self.add("tombstone", [(id,) for id in forgotten])
+        self._known.update(dict.fromkeys(forgotten, 0))
 
     def tombstones(self) -> list[str]:
         return [id for (id,) in self.mine("SELECT id FROM tombstone WHERE user_id = %s ORDER BY id")]

@@ -178,11 +178,11 @@ def _rows(tx: UserTransaction, ids: Iterable[str]) -> dict[str, Row]:
     return {record_id(row.record): row for row in tx.find(ids).values()}
 
 
-def _loaded(rows: dict[str, Row], buried: Iterable[str] = (), fresh: Iterable[str] = ()) -> Loaded:
+def _loaded(rows: dict[str, Row], forgotten: Iterable[str] = (), fresh: Iterable[str] = ()) -> Loaded:
     memories = [(row, row.record) for row in rows.values() if not isinstance(row.record, Turn)]
     states = [MemoryState(memory, memory, row.valid_to) for row, memory in memories]
     turns = {id for id, row in rows.items() if isinstance(row.record, Turn)}
-    return Loaded(PendingChanges(states, turns.union(fresh), set(buried)), rows)
+    return Loaded(PendingChanges(states, turns.union(fresh), set(forgotten)), rows)
 
 
 def apply(tx: UserTransaction, change_set: ChangeSet) -> int:
