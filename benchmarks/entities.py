@@ -34,17 +34,17 @@ HALVES = ("development", "held_out")
 memscope_register_languages(languages.register)  # names are read before a memory is opened
 
 
-class Scored(NamedTuple):
+class SentenceScore(NamedTuple):
     sentence: str
     wanted: dict[str, str]
     found: dict[str, str]
 
 
-def sentences(path: Path, half: str) -> Iterator[Scored]:
+def sentences(path: Path, half: str) -> Iterator[SentenceScore]:
     for line in path.read_text(encoding="utf-8").splitlines()[HALVES.index(half) :: 2]:
         sentence = MARK.sub(r"\1", line)
         wanted = {name_form(name): KINDS[kind] for name, kind in MARK.findall(line)}
-        yield Scored(sentence, wanted, {name_form(one.text): one.kind for one in names(sentence) if one.weight})
+        yield SentenceScore(sentence, wanted, {name_form(one.text): one.kind for one in names(sentence) if one.weight})
 
 
 def score(path: Path, half: str) -> dict[str, float]:

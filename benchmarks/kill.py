@@ -32,7 +32,7 @@ import click
 from killing.blocks import BLOCK_MUTANTS, blocks_stage
 from killing.migrate import migrate_stage
 from killing.mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
-from killing.processes import PATIENCE_S, USERS, Found, Main, check_done, kill_at_random, say, start
+from killing.processes import PATIENCE_S, USERS, Faults, Main, check_done, kill_at_random, say, start
 from killing.reflect import REFLECT_MUTANTS, reflect_stage
 from killing.stores import STORES, Place, SQLitePlace
 from killing.upkeep import UPKEEP_MUTANTS, upkeep_stage
@@ -70,7 +70,7 @@ async def write(place: Place, mutant: Mutant, name: str, path: Path) -> None:
     await asyncio.gather(*map(line, USERS))
 
 
-def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Faults:
     logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
     run = [lambda number=number: write(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
     died = kill_at_random(place, run, kills, chance, begun=lambda: len(acknowledged(logs)) >= TURNS_TO_WARM_UP)
@@ -82,7 +82,7 @@ def acknowledged(logs: Sequence[Path]) -> list[str]:
     return [key for log in logs if log.exists() for key in log.read_text().split()]
 
 
-async def check_turns(place: Place, said: list[str]) -> Found:
+async def check_turns(place: Place, said: list[str]) -> Faults:
     texts: Counter[str] = Counter()
     corrupt = await place.damage()
     with suppress(MemscopeError):
@@ -92,7 +92,7 @@ async def check_turns(place: Place, said: list[str]) -> Found:
                 texts.update(record.text for record in page)
         await store.close()
     missing = sum(not texts[f"words of {key}"] for key in said)
-    return Found(lost=missing, doubled=texts.total() - len(texts), corrupt=corrupt, turns=len(texts))
+    return Faults(lost=missing, doubled=texts.total() - len(texts), corrupt=corrupt, turns=len(texts))
 
 
 # ---- workers
@@ -143,7 +143,7 @@ async def waiting(place: Place) -> int:
 
 def consolidate_stage(
     place: Place, kills: int, chance: random.Random, mutant: Mutant, movers: Sequence[Main] = ()
-) -> Found:
+) -> Faults:
     """Run two workers and the movers."""
     asyncio.run(say_more(place, 0))
     died = kill_at_random(
@@ -163,28 +163,28 @@ def wait_until_done(place: Place) -> None:
         time.sleep(0.05)
 
 
-async def check_place(place: Place) -> Found:
+async def check_place(place: Place) -> Faults:
     damage = await place.damage()
     store = await place.open()
-    found = replace(await check_facts(store), corrupt=damage)
+    faults = replace(await check_facts(store), corrupt=damage)
     await store.close()
-    return found
+    return faults
 
 
-async def check_facts(store: Store) -> Found:
+async def check_facts(store: Store) -> Faults:
     """Check that every turn has exactly one fact, or is pending."""
-    found = Found()
+    faults = Faults()
     for user in USERS:
         records = [record async for page in store.scan(Select(user)) for record in page]
         turns = {record.key for record in records if isinstance(record, Turn)}
         facts = Counter(memory.text for memory in records if isinstance(memory, Observation))
         pending = {record.key async for page in store.scan(Select(user, pending="consolidate")) for record in page}
-        found.turns += len(turns)
-        found.done += facts.total()
-        found.doubled += facts.total() - len(facts)
-        found.unconsolidated += len(pending)
-        found.lost += sum(not facts[f"fact of {key}"] and key not in pending for key in turns)
-    return found
+        faults.turns += len(turns)
+        faults.done += facts.total()
+        faults.doubled += facts.total() - len(facts)
+        faults.unconsolidated += len(pending)
+        faults.lost += sum(not facts[f"fact of {key}"] and key not in pending for key in turns)
+    return faults
 
 
 # ---- exports
@@ -204,27 +204,27 @@ async def read(store: Store, path: Path) -> None:
     await jsonl.import_(store, path, user=None, strict=True, progress=None, limits=jsonl.UNLIMITED)
 
 
-def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Faults:
     """Run two workers and two movers. At the end import the remaining exports into new stores."""
     copy = SQLitePlace(place.folder / "copy")
     copy.folder.mkdir()
     paths = [place.folder / f"{number}.jsonl" for number in range(MOVERS)]
     movers = [lambda path=path: move(place, copy, mutant, path) for path in paths]
-    found = consolidate_stage(place, kills, chance, mutant, movers)
+    faults = consolidate_stage(place, kills, chance, mutant, movers)
     os.waitpid(start(lambda: move(place, copy, mutant, place.folder / "last.jsonl", times=1)), 0)
-    return asyncio.run(check_copies(found, copy, paths))
+    return asyncio.run(check_copies(faults, copy, paths))
 
 
-async def check_copies(found: Found, copy: Place, paths: list[Path]) -> Found:
-    turns, exported = found.turns, 0
+async def check_copies(faults: Faults, copy: Place, paths: list[Path]) -> Faults:
+    turns, exported = faults.turns, 0
     for path in filter(Path.exists, paths):
         exported += 1
         alone = InMemoryStore()
         await read(alone, path)
-        found = found.plus(Found(lost=(await check_facts(alone)).lost))
+        faults = faults.plus(Faults(lost=(await check_facts(alone)).lost))
     copied = await check_place(copy)
-    both = found.plus(copied).plus(Found(lost=turns - copied.turns))
-    return replace(both, done=found.done and exported)
+    both = faults.plus(copied).plus(Faults(lost=turns - copied.turns))
+    return replace(both, done=faults.done and exported)
 
 
 # ---- running all stages
@@ -248,7 +248,7 @@ def mutants_of(store: str, stage: str) -> tuple[Mutant, ...]:
     return STAGES[stage][1]
 
 
-def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Found:
+def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Faults:
     run, _ = STAGES[stage]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = STORES[store](Path(folder))
@@ -260,7 +260,7 @@ def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Fo
 def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> bool:
     """Check that the harness catches the mutant within ``kills`` kills, in short rounds."""
     few = 1 if stage == "migrate" else 15
-    return any(measure(store, stage, few, seed + done, mutant).faults for done in range(0, kills, few))
+    return any(measure(store, stage, few, seed + done, mutant).total for done in range(0, kills, few))
 
 
 @click.command()
@@ -273,12 +273,12 @@ def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> boo
 )
 def main(kills: int, stage: str, store: str, seed: int, mutant_kills: int) -> None:
     begin = time.monotonic()
-    found = measure(store, stage, kills, seed, sound)
-    check_done(found.done)
+    faults = measure(store, stage, kills, seed, sound)
+    check_done(faults.done)
     seconds = time.monotonic() - begin
     limit = max(mutant_kills, kills) if mutant_kills else 0
     mutants = {mutant.name: caught(store, stage, limit, seed, mutant) for mutant in mutants_of(store, stage)}
-    result = asdict(found) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}
+    result = asdict(faults) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}
     print(
         json.dumps(
             result | {"missed": [name for name, known in mutants.items() if not known], "seconds": round(seconds, 1)}

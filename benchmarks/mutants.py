@@ -4,7 +4,7 @@
 
 A mutant is one change in a copy of the core: another constant, an inverted comparison, or a branch that is never taken.
 Kinds and rooms (``retrieval``, ``dates``, ``languages``, ``reconciliation``) alternate, the place is chosen at random
-by the seed. The tests of the room run until one fails; exceeding the time limit counts as caught too. Prints
+by the seed. The tests of the room run until one run_tests; exceeding the time limit counts as caught too. Prints
 one line per mutant and one JSON object: ``mutants``, ``caught`` (including ``timed_out``), ``share``, ``survivors``
 with file, line and change.
 """
@@ -62,14 +62,14 @@ class Mutant:
 
 def places(path: Path) -> Iterator[Mutant]:
     source = path.read_bytes()
-    begins = [0]
+    line_starts = [0]
     for line in source.splitlines(keepends=True):
-        begins.append(begins[-1] + len(line))
+        line_starts.append(line_starts[-1] + len(line))
     for node in expressions(ast.parse(source)):
         for kind, part, after in changes(node):
             assert part.end_lineno is not None and part.end_col_offset is not None
-            start = begins[part.lineno - 1] + part.col_offset
-            end = begins[part.end_lineno - 1] + part.end_col_offset
+            start = line_starts[part.lineno - 1] + part.col_offset
+            end = line_starts[part.end_lineno - 1] + part.end_col_offset
             before = source[start:end].decode()
             yield Mutant(str(path.relative_to(SOURCE)), part.lineno, kind, before, after, start, end)
 
@@ -100,24 +100,24 @@ def changed_number(number: float) -> float:
     return {0: 1, 1: 0}.get(number, number * 10)
 
 
-def drawn(seed: int, count: int, rooms: tuple[str, ...]) -> list[Mutant]:
-    chance, groups = random.Random(seed), list(product(rooms, KINDS))
-    found: dict[tuple[str, str], list[Mutant]] = {group: [] for group in groups}
+def choose_mutants(seed: int, count: int, rooms: tuple[str, ...]) -> list[Mutant]:
+    chooser, groups = random.Random(seed), list(product(rooms, KINDS))
+    by_group: dict[tuple[str, str], list[Mutant]] = {group: [] for group in groups}
     for room in rooms:
         for path in sorted((SOURCE / "memscope" / room).rglob("*.py")):
             for mutant in places(path):
-                found[room, mutant.kind].append(mutant)
-    for mutants in found.values():
-        chance.shuffle(mutants)
-    chance.shuffle(groups)
+                by_group[room, mutant.kind].append(mutant)
+    for mutants in by_group.values():
+        chooser.shuffle(mutants)
+    chooser.shuffle(groups)
     turns = cycle(groups)
-    return [found[next(turns)].pop() for _ in range(count)]
+    return [by_group[next(turns)].pop() for _ in range(count)]
 
 
 # ------------------------------------------------------------------------------------------------------------- running
 
 
-def fails(room: str, copy: Path, limit_s: float) -> str:
+def run_tests(room: str, copy: Path, limit_s: float) -> str:
     """Run the room's tests on a copy of the core. Return "caught" or "timed_out" if they fail, "" if they pass."""
     recorded = [*ROOT.glob(f"tests/{room}/test_recorded_*.py")]  # run first: fast, and they catch most mutants
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *map(str, recorded), *TESTS[room]]
@@ -131,12 +131,12 @@ def fails(room: str, copy: Path, limit_s: float) -> str:
     return "caught" if ended.returncode else ""
 
 
-def tried(mutant: Mutant, copy: Path, limit_s: float) -> str:
+def try_mutant(mutant: Mutant, copy: Path, limit_s: float) -> str:
     path = copy / mutant.file
     source = path.read_bytes()
     path.write_bytes(mutant.applied(source))
     try:
-        return fails(room_of(mutant), copy, limit_s)
+        return run_tests(room_of(mutant), copy, limit_s)
     finally:
         path.write_bytes(source)
 
@@ -151,15 +151,15 @@ def room_of(mutant: Mutant) -> str:
 @click.option("--limit-s", default=300.0, show_default=True, help="seconds for the tests of one mutant")
 @click.option("--room", "rooms", multiple=True, type=click.Choice(ROOMS), help="only these; by default all four")
 def main(seed: int, count: int, limit_s: float, rooms: tuple[str, ...]) -> None:
-    mutants, outcomes = drawn(seed, count, rooms or ROOMS), []
+    mutants, outcomes = choose_mutants(seed, count, rooms or ROOMS), []
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         shutil.copytree(SOURCE / "memscope", copy / "memscope")
         for room in sorted({room_of(mutant) for mutant in mutants}):
-            if outcome := fails(room, copy, limit_s):
+            if outcome := run_tests(room, copy, limit_s):
                 raise click.ClickException(f"the tests of {room} do not pass without a mutant: {outcome}")
         for mutant in mutants:
-            outcomes.append(tried(mutant, copy, limit_s))
+            outcomes.append(try_mutant(mutant, copy, limit_s))
             change = f"{mutant.before} -> {mutant.after}"
             print(f"{outcomes[-1] or 'survived':9} {mutant.file}:{mutant.line} {mutant.kind}: {change}", flush=True)
     caught = sum(map(bool, outcomes))

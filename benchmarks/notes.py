@@ -27,7 +27,7 @@ from typing import Any
 
 import click
 from measuring.datasets import ADVERSARIAL, Conversation, conversations, recall
-from measuring.recall import NOW, Asked, ask, figures, ingest, lines_shown, place, settings
+from measuring.recall import NOW, AskedQuestion, ask, figures, ingest, lines_shown, place, settings
 
 from memscope import AsyncMemoryScope
 from memscope.consolidation.known_facts import MAX_KNOWN_FACT_CHARS
@@ -39,11 +39,11 @@ MAX_QUOTED = 3  # turns attributed to an insight
 
 
 @dataclass(frozen=True)
-class Replayed:
+class Replay:
     """Recall before and after consolidation, the records it created, and its calls."""
 
-    before: list[Asked]
-    after: list[Asked]
+    before: list[AskedQuestion]
+    after: list[AskedQuestion]
     facts: Mapping[str, Observation]
     wrongly_closed: int
     calls: int
@@ -69,7 +69,7 @@ def recorded(conversation: Conversation, notes: Mapping[str, Any]) -> IdealChat:
     return IdealChat(turns, facts, relations)
 
 
-async def replayed(conversation: Conversation, notes: Mapping[str, Any], configured: Mapping[str, Any]) -> Replayed:
+async def replayed(conversation: Conversation, notes: Mapping[str, Any], configured: Mapping[str, Any]) -> Replay:
     chat = recorded(conversation, notes)
     with place(None) as location:
         async with AsyncMemoryScope(location, settings=configured, chat=chat, clock=lambda: NOW) as memory:
@@ -86,7 +86,7 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
             print(conversation.id, dict(done), "rejected", dict(report.rejected))
             turns = len(conversation.turns)
             shown = relations_shown(chat, conversation, notes, {one.text for one in facts.values()})
-            return Replayed(before, after, facts, wrong, report.calls, report.prompt_characters, turns, shown)
+            return Replay(before, after, facts, wrong, report.calls, report.prompt_characters, turns, shown)
 
 
 def relations_shown(
@@ -121,7 +121,7 @@ def wrongly_closed(facts: Iterable[Observation], relations: Sequence[Mapping[str
     return sum(1 for one in facts if one.closed and one.text not in over)
 
 
-def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
+def with_named_turns(asked: AskedQuestion, facts: Mapping[str, Observation]) -> AskedQuestion:
     """Attribute to each insight the turns of its facts that are closest to the question."""
     named = {}
     for insight in (hit.insight for hit in asked.hits if hit.insight):
@@ -131,7 +131,7 @@ def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
     return replace(asked, named=named)
 
 
-def recall_of_sources(asked: Sequence[Asked], k: int = 10) -> float:
+def recall_of_sources(asked: Sequence[AskedQuestion], k: int = 10) -> float:
     """Return recall if a hit covers its turn and up to ``MAX_QUOTED`` turns of each fact that it prints."""
     shares = []
     for one in asked:
@@ -143,7 +143,7 @@ def recall_of_sources(asked: Sequence[Asked], k: int = 10) -> float:
     return round(100 * statistics.mean(shares), 1)
 
 
-def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
+def summary(runs: Sequence[Replay]) -> Mapping[str, Any]:
     facts = [fact for run in runs for fact in run.facts.values()]
     before = figures([one for run in runs for one in run.before])
     asked = [with_named_turns(one, run.facts) for run in runs for one in run.after]
@@ -168,7 +168,7 @@ def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
     }
 
 
-async def measure(data: str, notes: str, configured: Mapping[str, Any]) -> list[Replayed]:
+async def measure(data: str, notes: str, configured: Mapping[str, Any]) -> list[Replay]:
     told = {one["id"]: one for line in Path(notes).read_text("utf-8").splitlines() if (one := json.loads(line))}
     chosen = [one for one in conversations(data) if one.id in told]
     return [await replayed(one, told[one.id], configured) for one in chosen]

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 from measuring.datasets import Conversation, conversations
-from measuring.recall import Asked, ask, figures, ingest, place, settings
+from measuring.recall import AskedQuestion, ask, figures, ingest, place, settings
 from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
@@ -59,7 +59,7 @@ def _fact(observation: Mapping[str, Any], lines: Mapping[str, Any]) -> Mapping[s
     }
 
 
-async def measure(path: str, configured: Mapping[str, Any]) -> dict[str, list[Asked]]:
+async def measure(path: str, configured: Mapping[str, Any]) -> dict[str, list[AskedQuestion]]:
     """Measure recall without observations and with them."""
     before, after = [], []
     for conversation in conversations(path):

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from killing.mutants import AnswersFirst, Mutant, NoTransaction, use
-from killing.processes import Found, kill_at_random
+from killing.processes import Faults, kill_at_random
 from killing.stores import Place
 
 from memscope.errors import Conflict, StoreBusy
@@ -48,7 +48,7 @@ async def _raise(store: Store, name: str) -> int:
     return int(counts[name])
 
 
-def blocks_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def blocks_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Faults:
     asyncio.run(_begin(place))
     logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
     run = [lambda number=number: count(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
@@ -63,14 +63,14 @@ async def _begin(place: Place) -> None:
     await store.close()
 
 
-async def _check(place: Place, noted: dict[str, list[str]]) -> Found:
+async def _check(place: Place, noted: dict[str, list[str]]) -> Faults:
     corrupt = await place.damage()
     store = await place.open()
     versions, present = await store.blocks(USER, versions=True), await store.blocks(USER)
     await store.close()
     final = json.loads(versions[-1].value)
     said = {name: [int(line) for line in lines] for name, lines in noted.items()}
-    return Found(
+    return Faults(
         lost=sum(max(0, max(counts, default=0) - final.get(name, 0)) for name, counts in said.items()),
         doubled=sum(len(counts) - len(set(counts)) for counts in said.values()),
         corrupt=corrupt + half_done(versions) + (present != versions[-1:]),

@@ -88,10 +88,10 @@ class ElasticsearchPlace:
     async def damage(self) -> int:
         """Count records with missing units, units without a record, and duplicate numbers, over plain HTTP."""
         post(f"/{self.options.prefix}-mem/_refresh", None)
-        found = units(f"{self.options.prefix}-mem")
-        records = {(unit["scope"], unit["rid"]): unit for unit in found if unit["part"] == 0}
+        unit_rows = units(f"{self.options.prefix}-mem")
+        records = {(unit["scope"], unit["rid"]): unit for unit in unit_rows if unit["part"] == 0}
         parts: dict[tuple[str, str], int] = defaultdict(int)
-        for unit in found:
+        for unit in unit_rows:
             parts[unit["scope"], unit["rid"]] += 1
         torn = sum(parts[key] != record["parts"] for key, record in records.items()) + len(
             parts.keys() - records.keys()
@@ -101,14 +101,14 @@ class ElasticsearchPlace:
 
 
 def units(index: str) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+    sources: list[Mapping[str, Any]] = []
     fields = ["scope", "rid", "part", "parts", "number"]
     body: dict[str, Any] = {"size": 5000, "sort": [{"scope": "asc"}, {"seq": "asc"}], "_source": fields}
     body["query"] = {"terms": {"kind": ["turn", "observation", "insight"]}}
     while hits := post(f"/{index}/_search", body)["hits"]["hits"]:
-        found += [hit["_source"] for hit in hits]
+        sources += [hit["_source"] for hit in hits]
         body["search_after"] = hits[-1]["sort"]
-    return found
+    return sources
 
 
 def post(path: str, body: Mapping[str, Any] | None) -> Any:

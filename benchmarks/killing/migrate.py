@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from killing.mutants import Mutant
-from killing.processes import USERS, Found, kill, say, start
+from killing.processes import USERS, Faults, kill, say, start
 from killing.stores import Place
 
 from memscope.errors import StoreBusy
@@ -58,8 +58,8 @@ async def age(place: Place, keys: list[str]) -> None:
 
 async def answers(store: Store, user: str, key: str) -> list[str]:
     """Return the keys of the turns that contain the word, without their neighbours."""
-    found = await store.search(Search(Scope(user), tuple(terms(word(f"{user}{key}")))))
-    handles = [found.handle[row] for row in found.tf.any(axis=1).nonzero()[0]]
+    candidates = await store.search(Search(Scope(user), tuple(terms(word(f"{user}{key}")))))
+    handles = [candidates.handle[row] for row in candidates.tf.any(axis=1).nonzero()[0]]
     return [record.key for record in (await store.fetch(user, handles)).records.values() if isinstance(record, Turn)]
 
 
@@ -72,15 +72,15 @@ async def migrate(place: Place, mutant: Mutant, name: str, keys: list[str], note
         for user in chance.choices(USERS, k=SEARCHES_PER_ADD) if number else USERS:
             key = chance.choice(keys)
             with suppress(StoreBusy):
-                found = await answers(store, user, key)
-                if found != [f"{user}-{key}"]:
+                keys_found = await answers(store, user, key)
+                if keys_found != [f"{user}-{key}"]:
                     os.write(log, f"wrong {user}-{key}\n".encode())
         key = f"{name}-{number}"
         await say(store, mutant, USERS[0], key)
         os.write(log, f"said {key}\n".encode())
 
 
-def migrate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def migrate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Faults:
     keys, notes, died = [str(number) for number in range(place.old_turns)], place.folder / "notes", 0
     for first in range(0, kills, AGED_EVERY):
         died += os.waitpid(start(lambda: age(place, keys)), 0)[1] != 0
@@ -95,7 +95,7 @@ def migrate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutan
     return replace(asyncio.run(_check(place, keys, notes)), died=died)
 
 
-async def _check(place: Place, keys: list[str], notes: Path) -> Found:
+async def _check(place: Place, keys: list[str], notes: Path) -> Faults:
     lines = [line.split(" ", 1) for line in notes.read_text().splitlines()] if notes.exists() else []
     said = {text for kind, text in lines if kind == "said"}
     wrong = sum(kind == "wrong" for kind, _ in lines)
@@ -113,4 +113,4 @@ async def _check(place: Place, keys: list[str], notes: Path) -> Found:
     wanted = {f"words of {key}" for key in said} | {word(f"{user}{key}") for user in USERS for key in keys}
     lost = len(wanted - known)
     damage = await place.damage()
-    return Found(lost=lost, doubled=doubled, corrupt=damage, wrong=wrong, turns=len(known), done=len(said))
+    return Faults(lost=lost, doubled=doubled, corrupt=damage, wrong=wrong, turns=len(known), done=len(said))

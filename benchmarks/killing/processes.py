@@ -26,7 +26,7 @@ PATIENCE_S = 300.0
 
 
 @dataclass
-class Found:
+class Faults:
     """Numbers of faults in a store after the kills."""
 
     lost: int = 0
@@ -41,11 +41,11 @@ class Found:
     died: int = 0  # processes that failed before they were killed
 
     @property
-    def faults(self) -> int:
+    def total(self) -> int:
         return sum(asdict(self).values()) - self.turns - self.done - self.died
 
-    def plus(self, other: Found) -> Found:
-        return Found(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
+    def plus(self, other: Faults) -> Faults:
+        return Faults(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
 
 
 def start(main: Main) -> int:

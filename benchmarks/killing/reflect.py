@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from killing.mutants import Mutant, done_then_memories, ignore_tokens, no_reply_kept
-from killing.processes import USERS, Found, kill_at_random
+from killing.processes import USERS, Faults, kill_at_random
 from killing.stores import Place
 
 from memscope.config.settings import Settings
@@ -97,7 +97,7 @@ def wait_until_done(place: Place) -> None:
         time.sleep(0.05)
 
 
-def reflect_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def reflect_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Faults:
     asyncio.run(say_more(place, 0))
     died = kill_at_random(
         place,
@@ -110,9 +110,9 @@ def reflect_stage(place: Place, kills: int, chance: random.Random, mutant: Mutan
     return replace(asyncio.run(check(place)), died=died)
 
 
-async def check(place: Place) -> Found:
+async def check(place: Place) -> Faults:
     """Count facts under no insight (lost), and subjects with two current insights (doubled)."""
-    found = Found(corrupt=await place.damage())
+    faults = Faults(corrupt=await place.damage())
     store = await place.open()
     for user in USERS:
         records = [record async for page in store.scan(Select(user)) for record in page]
@@ -120,13 +120,13 @@ async def check(place: Place) -> Found:
         insights = [record for record in records if isinstance(record, Insight)]
         current = [one for one in insights if one.current]
         pending = {record.id async for page in store.scan(Select(user, pending="reflect")) for record in page}
-        found.turns += len(facts)
-        found.done += len(insights)
-        found.doubled += max(0, len(current) - 1)
-        found.unconsolidated += len(pending)
-        found.lost += len(facts - pending - {source for one in current for source in one.sources})
+        faults.turns += len(facts)
+        faults.done += len(insights)
+        faults.doubled += max(0, len(current) - 1)
+        faults.unconsolidated += len(pending)
+        faults.lost += len(facts - pending - {source for one in current for source in one.sources})
     await store.close()
-    return found
+    return faults
 
 
 # ---- stores that break one promise. Normally ids are derived from the batch, so that repeating it is idempotent.

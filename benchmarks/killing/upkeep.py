@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from killing.mutants import AnswersFirst, Mutant, use
-from killing.processes import USERS, Found, kill_at_random, say
+from killing.processes import USERS, Faults, kill_at_random, say
 from killing.stores import Place, SQLitePlace
 
 from memscope.errors import MemscopeError, StoreBusy
@@ -69,7 +69,7 @@ async def keeper(place: Place, target: Place, mutant: Mutant) -> None:
         await asyncio.sleep(0.01)
 
 
-def upkeep_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def upkeep_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Faults:
     target = SQLitePlace(place.folder / "copy")
     target.folder.mkdir()
     log = os.open(place.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -80,23 +80,23 @@ def upkeep_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant
     return replace(asyncio.run(check(place)), died=died)
 
 
-async def check(place: Place) -> Found:
+async def check(place: Place) -> Faults:
     said: dict[str, set[str]] = {word: set() for word in ("added", "forgetting", "wiped", "pending", "none")}
     for line in (place.folder / "log").read_text().splitlines():
         word, _, key = line.partition(" ")
         said[word].add(key)
-    found = Found(leaked=sum(_in_bytes(place.folder, said["wiped"])), done=len(said["added"]))
+    faults = Faults(leaked=sum(_in_bytes(place.folder, said["wiped"])), done=len(said["added"]))
     with suppress(MemscopeError):
         store = await place.open()
         kept = await _texts(store)
-        found.turns, found.doubled = len(kept), kept.total() - len(kept)
-        found.lost = sum(not kept[f"words of {key}"] for key in said["added"] - said["forgetting"])
-        found.leaked += sum(kept[f"words of {key}"] for key in said["wiped"] | said["pending"])
+        faults.turns, faults.doubled = len(kept), kept.total() - len(kept)
+        faults.lost = sum(not kept[f"words of {key}"] for key in said["added"] - said["forgetting"])
+        faults.leaked += sum(kept[f"words of {key}"] for key in said["wiped"] | said["pending"])
         await store.compact()
         await store.close()
-    found.unfinished = len(list(place.folder.glob(f"*{part_files.PART_SUFFIX}*")))
-    found.corrupt = await place.damage() + sum([await _is_broken(path) for path in place.folder.glob("*.backup")])
-    return found
+    faults.unfinished = len(list(place.folder.glob(f"*{part_files.PART_SUFFIX}*")))
+    faults.corrupt = await place.damage() + sum([await _is_broken(path) for path in place.folder.glob("*.backup")])
+    return faults
 
 
 def _in_bytes(folder: Path, keys: set[str]) -> list[bool]:

@@ -26,7 +26,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question with its hits and context. ``named``: the turns attributed to each insight, by its id."""
 
     question: Query
@@ -56,7 +56,7 @@ async def ingest(memory: AsyncMemoryScope, conversation: Conversation, batch: in
         pass
 
 
-async def ask(memory: AsyncMemoryScope, conversation: Conversation, *, contexts: bool = False) -> list[Asked]:
+async def ask(memory: AsyncMemoryScope, conversation: Conversation, *, contexts: bool = False) -> list[AskedQuestion]:
     """Ask all questions. With ``contexts`` also get the context that a model would see."""
     asked = []
     for question in conversation.questions:
@@ -64,11 +64,11 @@ async def ask(memory: AsyncMemoryScope, conversation: Conversation, *, contexts:
         hits = await memory.retrieve(question.text, user=conversation.id, k=K)
         took = 1000 * (time.perf_counter() - start)
         lines = await memory.context(question.text, user=conversation.id) if contexts else ""
-        asked.append(Asked(question, hits, took, lines))
+        asked.append(AskedQuestion(question, hits, took, lines))
     return asked
 
 
-def figures(asked: list[Asked]) -> Mapping[str, Any]:
+def figures(asked: list[AskedQuestion]) -> Mapping[str, Any]:
     counting = [one for one in asked if one.question.category != ADVERSARIAL]
     groups: dict[str, list[float]] = defaultdict(list)
     for one in asked:
@@ -83,7 +83,7 @@ def figures(asked: list[Asked]) -> Mapping[str, Any]:
     }
 
 
-def lines_shown(asked: Sequence[Asked]) -> Mapping[str, float]:
+def lines_shown(asked: Sequence[AskedQuestion]) -> Mapping[str, float]:
     """Return the share of the gold answers' words in the contexts, and the contexts' tokens."""
     counting = [one for one in asked if one.question.category != ADVERSARIAL]
     return {
@@ -92,7 +92,7 @@ def lines_shown(asked: Sequence[Asked]) -> Mapping[str, float]:
     }
 
 
-def _recall(asked: Asked, k: int) -> float:
+def _recall(asked: AskedQuestion, k: int) -> float:
     items = [{hit.turn.key} if hit.turn else asked.named.get(hit.id, set()) for hit in asked.hits]
     return recall(items, asked.question.evidence, k)
 

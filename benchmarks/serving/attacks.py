@@ -22,7 +22,7 @@ TURNS = "POST /api/v1/users/alice/turns"
 
 
 @dataclass
-class Attacked:
+class Target:
     """A running server with its port, process and two tokens."""
 
     process: subprocess.Popen[str]
@@ -59,7 +59,7 @@ class Attacked:
 class Watch:
     """Polls /health on new connections during an attack, and records the longest wait and peak memory."""
 
-    server: Attacked
+    server: Target
     longest_s: float = 0.0
     most_mb: float = 0.0
     unanswered: int = 0
@@ -77,7 +77,7 @@ class Watch:
 
 
 @contextmanager
-def attacked() -> Iterator[Attacked]:
+def attacked() -> Iterator[Target]:
     """Start a server with a new store."""
     with tempfile.TemporaryDirectory() as home:
         environ = os.environ | {"XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home, "MEMSCOPE_STORE": f"{home}/memory.db"}
@@ -95,7 +95,7 @@ def attacked() -> Iterator[Attacked]:
             command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
             try:
-                yield Attacked(process, port_of(process), alice, operator)
+                yield Target(process, port_of(process), alice, operator)
             finally:
                 process.terminate()
 
@@ -111,7 +111,7 @@ def port_of(process: subprocess.Popen[str]) -> int:
 
 
 @contextmanager
-def watched(server: Attacked) -> Iterator[Watch]:
+def watched(server: Target) -> Iterator[Watch]:
     watch = Watch(server)
     thread = threading.Thread(target=watch.run)
     thread.start()
@@ -125,13 +125,13 @@ def watched(server: Attacked) -> Iterator[Watch]:
 # ----------------------------------------------------------------------------------------------------- unknown clients
 
 
-def fields(server: Attacked) -> None:
+def fields(server: Target) -> None:
     """Send a form of four million fields."""
     for head in ("POST /login", "POST /u/alice/forget"):
         server.ask(head, b"a&" * (4 * 2**20 - 1), FORM)
 
 
-def bodies(server: Attacked) -> None:
+def bodies(server: Target) -> None:
     """Send 60 incomplete bodies of 8 MB."""
     held = []
     for _ in range(60):
@@ -142,7 +142,7 @@ def bodies(server: Attacked) -> None:
     close(held)
 
 
-def chunks(server: Attacked) -> None:
+def chunks(server: Target) -> None:
     """Send a body of 400,000 chunks."""
     connection = server.opened("POST /login", "Transfer-Encoding: chunked")
     with suppress(OSError):
@@ -151,7 +151,7 @@ def chunks(server: Attacked) -> None:
     close([connection])
 
 
-def heads(server: Attacked) -> None:
+def heads(server: Target) -> None:
     """Send 1,500 requests with incomplete headers, and keep them open beyond the server's timeout."""
     held = []
     for _ in range(1500):
@@ -162,7 +162,7 @@ def heads(server: Attacked) -> None:
     close(held)
 
 
-def paths(server: Attacked) -> None:
+def paths(server: Target) -> None:
     """Send paths of 60 kB that match a route in many ways, and 60,000 headers."""
     for path in ("/api/v1/users/" + "/memories/x" * 5000, "/u/" + "/review/a" * 6000 + "/"):
         for method in ("GET", "POST"):
@@ -179,7 +179,7 @@ def close(connections: list[socket.socket]) -> None:
 # ------------------------------------------------------------------------------------------------------- a known client
 
 
-def numbers(server: Attacked) -> None:
+def numbers(server: Target) -> None:
     """Send 8 MB of JSON with a huge number of values."""
     for body in (
         b'{"query": "x", "exclude": [' + b"1," * 3_900_000 + b"1]}",
@@ -190,7 +190,7 @@ def numbers(server: Attacked) -> None:
         server.ask("POST /api/v1/users/alice/retrieve", body, "Content-Type: application/json", secret=server.alice)
 
 
-def history(server: Attacked) -> None:
+def history(server: Target) -> None:
     """Request the page of a block with 7 versions of 11,500 characters."""
     rng, words = random.Random(1), [f"word{number}" for number in range(400)]
     blocks, kind = "POST /api/v1/users/alice/blocks", "Content-Type: application/json"
