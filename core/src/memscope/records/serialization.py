@@ -1,7 +1,7 @@
 """Records as JSON and back, for the stores, the export and the command line; and the keys of turns.
 
 The JSON of a record is an object with ``"kind"`` and the record's fields by name, without fields at their default.
-Times are ISO 8601 with offset. Nothing is lost. ``FORMAT`` rises when an old reader could no longer read it; a reader
+Times are ISO 8601 with offset. Nothing is lost. ``RECORD_FORMAT`` rises when an old reader could no longer read it; a reader
 refuses unknown formats and kinds. Nothing is ever executed or unpickled.
 """
 
