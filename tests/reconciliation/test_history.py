@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from memscope.dates.iso import parse
-from memscope.reconciliation.supersession import Verdict, ended, past
+from memscope.reconciliation.supersession import Verdict, apply_ends, as_past
 from memscope.records import Observation, Supersession
 from memscope_testing.records import observation
 
@@ -21,7 +21,7 @@ def said(id: str, text: str, when: str, at: datetime) -> Observation:
 
 def outcome(old: Observation, new: Observation) -> str:
     """Return what a verdict that the new fact ends the old one comes to."""
-    result = ended(new, old, NOW)
+    result = apply_ends(new, old, NOW)
     if isinstance(result, Supersession):
         return f"ends {result.valid_to:%Y-%m-%d}"
     return " ".join(f"{one.id} until {one.valid_to:%Y-%m-%d}" if one.valid_to else one.id for one in result)
@@ -59,7 +59,7 @@ def test_what_ended_before_it_was_told_is_history_and_an_announced_end_is_not():
     )
     for day, result in ((datetime(2026, 4, 1, tzinfo=UTC), ""), (datetime(2026, 9, 1, tzinfo=UTC), "ends 2026-06-01")):
         over = (
-            past(lived, day)
+            as_past(lived, day)
             if day < MAY
             else observation("old", "t", text=lived.text, about="user", said=MAY, valid_to=day)
         )

@@ -10,7 +10,7 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.dates.iso import parse
 from memscope.reconciliation.settlement import FactRelation, Settlement, relation_of
-from memscope.reconciliation.supersession import ended, past, tentative
+from memscope.reconciliation.supersession import apply_ends, as_past, is_tentative
 from memscope.records import Observation, Scope, Supersession
 from memscope_testing.models import IdealChat
 
@@ -212,13 +212,13 @@ def test_where_a_verdict_gives_no_direction_what_was_said_later_holds():
 def test_of_two_dated_past_events_the_earlier_ends_nothing():
     berlin = replace(OLD, happened=parse("2024-05", UTC))
     rome = replace(NEW, happened=parse("2019", UTC))
-    (revised,) = ended(rome, berlin, day("2026-12-01"))
+    (revised,) = apply_ends(rome, berlin, day("2026-12-01"))
     assert (revised.id, revised.valid_to) == ("new", day("2020-01-01"))
 
 
 def test_a_fact_never_ends_before_it_began():
     berlin = replace(OLD, valid_from=day("2026-05-20"))
-    outcome = ended(replace(NEW, happened=parse("2026-05-10", UTC)), berlin, day("2026-12-01"))
+    outcome = apply_ends(replace(NEW, happened=parse("2026-05-10", UTC)), berlin, day("2026-12-01"))
     assert isinstance(outcome, Supersession)
     assert outcome.valid_to == berlin.valid_from
 
@@ -239,7 +239,7 @@ def test_a_fact_never_ends_before_it_began():
 def test_what_tells_of_a_time_that_was_over_ends_nothing_that_holds(old, new, when):
     about = next((name for name in ("Ann Lee", "张萍") if old.startswith(name)), "user")
     lives = observation("old", old, about=about)
-    outcome = ended(observation("new", new, said="2026-06-10", when=when, about=about), lives, day("2026-12-01"))
+    outcome = apply_ends(observation("new", new, said="2026-06-10", when=when, about=about), lives, day("2026-12-01"))
     assert not isinstance(outcome, Supersession)
     assert [(one.id, one.valid_to) for one in outcome] == [("new", parse(when, UTC).end if when else None)]
 
@@ -261,7 +261,7 @@ def test_what_tells_of_a_time_that_was_over_ends_nothing_that_holds(old, new, wh
 )
 def test_late_news_and_the_end_of_the_same_still_end(old, new, when):
     since = "2019" if "2019" in old else ""
-    outcome = ended(
+    outcome = apply_ends(
         observation("new", new, said="2026-06-10", when=when), observation("old", old, when=since), day("2026-12-01")
     )
     assert isinstance(outcome, Supersession)
@@ -270,10 +270,10 @@ def test_late_news_and_the_end_of_the_same_still_end(old, new, when):
 def test_a_plan_holds_until_another_was_said():
     lisbon = observation("old", "The user plans to move to Lisbon in September.", when="2026-09")
     rome = observation("new", "The user plans to move to Rome in December.", said="2026-06-10", when="2026-12")
-    outcome = ended(rome, replace(lisbon, happened=None), day("2026-12-01"))
+    outcome = apply_ends(rome, replace(lisbon, happened=None), day("2026-12-01"))
     assert isinstance(outcome, Supersession)
     assert outcome.valid_to == rome.said
-    early = ended(replace(rome, text="The user moved to Rome.", happened=parse("2026-06-05", UTC)), lisbon, NOW)
+    early = apply_ends(replace(rome, text="The user moved to Rome.", happened=parse("2026-06-05", UTC)), lisbon, NOW)
     assert isinstance(early, Supersession)
     assert early.valid_to == day("2026-06-05")
 
@@ -281,7 +281,7 @@ def test_a_plan_holds_until_another_was_said():
 def test_an_event_ends_the_dated_appointment_that_it_cancels():
     trip = observation("old", "The user flies to Rome on 20 June.", when="2026-06-20")
     cancelled = observation("new", "The user cancelled the flight to Rome.", said="2026-06-10", when="2026-06-09")
-    outcome = ended(cancelled, trip, NOW)
+    outcome = apply_ends(cancelled, trip, NOW)
     assert isinstance(outcome, Supersession) and outcome.id == "old"
 
 
@@ -294,7 +294,7 @@ def test_what_still_holds_of_an_ended_fact_is_known_from_then_on():
 
 
 def test_what_was_without_a_date_has_no_known_end():
-    assert past(NEW) == NEW
+    assert as_past(NEW) == NEW
 
 
 def test_a_merged_fact_ends_another_in_the_name_of_the_one_that_stays():
@@ -384,7 +384,7 @@ def test_a_recap_ends_nothing():
      "The user is thinking about a move.", "The user may change jobs."],
 )  # fmt: skip
 def test_plans_wishes_and_fears_are_known_by_their_words(text):
-    assert tentative(observation("one", text))
+    assert is_tentative(observation("one", text))
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_plans_wishes_and_fears_are_known_by_their_words(text):
      "The user is afraid of dogs.", "The user wants to be called Sam.", "The user no longer wants to move to Rome."],
 )  # fmt: skip
 def test_what_is_so_is_no_plan(text):
-    assert not tentative(observation("one", text))
+    assert not is_tentative(observation("one", text))
 
 
 def test_an_earlier_conversation_that_is_learned_of_later_takes_the_place():

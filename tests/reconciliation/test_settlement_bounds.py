@@ -9,7 +9,7 @@ import pytest
 
 from memscope.dates.iso import parse
 from memscope.reconciliation.settlement import FactRelation, Settlement, WorkBatch
-from memscope.reconciliation.supersession import joined, more_precise
+from memscope.reconciliation.supersession import join, more_precise
 from memscope.records import Interval, Observation
 from memscope_testing.records import insight, observation
 
@@ -152,12 +152,10 @@ def test_a_merged_fact_has_the_best_of_both():
     one = noted("one", "It rained.", level=1, fiction=True, quotes=("a",), keywords=("x",), **NOTE)
     other = noted("other", "It rained.", level=3, quotes=("b",), keywords=("y",), happened=parse("2026-06-12", UTC))
     other = replace(other, valid_from=JUNE)
-    whole = joined(one, other)
+    whole = join(one, other)
     assert (whole.level, whole.fiction, whole.by_machine, whole.valid_from) == (3, False, False, JUNE)
     assert (whole.quotes, whole.keywords, whole.said) == (("a", "b"), ("x", "y"), one.said)
-    assert (
-        joined(replace(one, valid_from=NOW, happened=other.happened), replace(other, happened=None)).valid_from == NOW
-    )
+    assert join(replace(one, valid_from=NOW, happened=other.happened), replace(other, happened=None)).valid_from == NOW
 
 
 # ---- the report

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memscope.reconciliation.settlement import with_details
-from memscope.reconciliation.supersession import ended
+from memscope.reconciliation.supersession import apply_ends
 from memscope.reconciliation.vetoes import RECURS, allowed_verdict
 from memscope.records import Interval, Observation, Scope, Supersession
 
@@ -22,7 +22,7 @@ def noted(text, *keywords, about="user", said=LATER, when=None, **more):
 
 def closes(new, old):
     """Return whether a model that says "ends" closes the old fact."""
-    return allowed_verdict("ends", new, old) == "ends" and isinstance(ended(new, old, LATER), Supersession)
+    return allowed_verdict("ends", new, old) == "ends" and isinstance(apply_ends(new, old, LATER), Supersession)
 
 
 YEAR = Interval(datetime(2010, 1, 1, tzinfo=UTC), datetime(2011, 1, 1, tzinfo=UTC))

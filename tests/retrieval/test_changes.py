@@ -10,7 +10,15 @@ import pytest
 
 from memscope.records import Hit, Scope, Turn
 from memscope.records.stored import CORRECTED
-from memscope.retrieval.changes import changed, closed, corrected, is_current, is_visible, mark_restatements, restates
+from memscope.retrieval.changes import (
+    changed_at,
+    closed_at,
+    is_corrected,
+    is_current,
+    is_visible,
+    mark_restated,
+    restates,
+)
 from memscope.text.terms import terms
 from memscope_testing.records import observation
 
@@ -43,7 +51,7 @@ ENDED = {"closed": JUNE, "closed_said": JUNE, "superseded_by": "other"}
 )
 def test_a_fact_is_over_from_the_day_that_it_was_said_to_be(more, as_of, when):
     query = asked(as_of=as_of)
-    assert closed(fact(**more), query) == when
+    assert closed_at(fact(**more), query) == when
     assert is_current(fact(**more), query) is (when is None)
 
 
@@ -77,7 +85,7 @@ BY_HAND = fact(text="The user lives in Bonn.", origin=CORRECTED, recorded=JULY)
 
 
 @pytest.mark.parametrize(
-    ("memory", "as_of", "is_corrected"),
+    ("memory", "as_of", "by_hand"),
     [
         (BY_HAND, None, True),
         (BY_HAND, JUNE, False),
@@ -86,8 +94,8 @@ BY_HAND = fact(text="The user lives in Bonn.", origin=CORRECTED, recorded=JULY)
         (replace(BY_HAND, text="Berlin."), None, False),  # in words of the turn
     ],
 )
-def test_what_a_person_wrote_anew_in_other_words_is_corrected(memory, as_of, is_corrected):
-    assert corrected(asked(as_of=as_of), turn(), memory) is is_corrected
+def test_what_a_person_wrote_anew_in_other_words_is_corrected(memory, as_of, by_hand):
+    assert is_corrected(asked(as_of=as_of), turn(), memory) is by_hand
 
 
 HOME, CAT = fact(**ENDED), fact("cat", "The user has a cat.")
@@ -108,7 +116,7 @@ HOME, CAT = fact(**ENDED), fact("cat", "The user has a cat.")
     ],
 )
 def test_a_turn_is_marked_where_what_is_asked_of_it_has_changed(query, memories, when):
-    assert changed(query, turn(), memories) == when
+    assert changed_at(query, turn(), memories) == when
 
 
 @pytest.mark.parametrize(
@@ -141,8 +149,8 @@ def test_what_says_an_old_fact_again(text, memory, same):
 def test_an_assistants_turn_that_repeats_what_has_changed_is_marked(told, query, marked):
     old = Hit(turn=turn(), insight=None, score=1.0, found_by=("text",), superseded=(HOME,))
     said_again = Hit(turn=told, insight=None, score=1.0, found_by=("text",))
-    first, second = mark_restatements(query, [old, said_again])
+    first, second = mark_restated(query, [old, said_again])
     assert (first.changed, second.changed) == (None, JUNE if marked else None)
-    assert mark_restatements(query, [said_again]) == [said_again]
+    assert mark_restated(query, [said_again]) == [said_again]
     with_fact = replace(said_again, matched=(CAT,))
-    assert mark_restatements(query, [old, with_fact])[1] == with_fact
+    assert mark_restated(query, [old, with_fact])[1] == with_fact

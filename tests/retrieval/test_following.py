@@ -78,3 +78,14 @@ def test_a_question_that_names_whom_it_is_about_does_not_refer_back():
         memory.add_turns([{"role": "user", "content": "Who is my apprentice?"}], user="alice")
         memory.add_turns([{"role": "assistant", "content": "Bilal."}], user="alice")
         assert "nineteen" not in memory.context("How old is he, that Beethoven?", user="alice")
+
+
+@pytest.mark.parametrize(("words", "is_read"), [(20, True), (80, False)])
+def test_only_the_beginning_of_a_long_turn_is_read_for_what_a_question_refers_back_to(words, is_read):
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "Bilal is nineteen."}], user="alice", session="s")
+        memory.add_turns([{"role": "user", "content": text} for text in remarks("x")[:60]], user="alice", session="r")
+        answer = f"{'well, ' * words}that would be Bilal."
+        memory.add_turns([{"role": "user", "content": "Who is my apprentice?"}], user="alice")
+        memory.add_turns([{"role": "assistant", "content": answer}], user="alice")
+        assert ("nineteen" in memory.context("How old is he?", user="alice")) is is_read

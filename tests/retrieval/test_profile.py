@@ -242,3 +242,9 @@ async def test_what_is_longer_than_the_profile_is_left_out_before_its_dates_are_
         await memory.add_turns([{"role": "user", "content": text} for text in (long, "I work in Leeds.")], user="a")
         assert "Leeds" in await memory.profile(user="a", tokens=300)
     assert read and max(read) < 1200
+
+
+async def test_a_question_for_the_profile_leaves_out_nothing_for_its_words(memory: AsyncMemoryScope) -> None:
+    await say(memory, "I am a nurse and I live in Graz")
+    found = await memory.retrieve("What do you know about me?", user="u", explain=True)
+    assert found.explanation and "(unlike)" not in found.explanation

@@ -110,12 +110,6 @@ async def test_explain_says_why_a_memory_was_left_out(memory: AsyncMemoryScope) 
         assert f"left out: {why}" in found.explanation
 
 
-async def test_a_question_for_the_profile_leaves_out_nothing_for_its_words(memory: AsyncMemoryScope) -> None:
-    await say(memory, "I am a nurse and I live in Graz")
-    found = await memory.retrieve("What do you know about me?", user="u", explain=True)
-    assert found.explanation and "(unlike)" not in found.explanation
-
-
 async def test_the_newer_words_of_the_user_beat_the_assistants_old_answers(memory: AsyncMemoryScope) -> None:
     for day in range(6):
         await say(memory, f"Your locker is number 1{day}, I have it noted.", "assistant", day=day)

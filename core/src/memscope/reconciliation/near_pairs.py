@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memscope.languages.similarity import closeness
 from memscope.reconciliation.audit import may_contradict
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, may_meet, share_thing
-from memscope.reconciliation.supersession import by_saying
+from memscope.reconciliation.supersession import in_order
 from memscope.reconciliation.vetoes import are_other_events, keywords
 from memscope.records import Observation
 from memscope.text.vectors import sentence_vector
@@ -46,7 +46,7 @@ def near_pairs(
 
 
 def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
-    old, new = by_saying(one, other)
+    old, new = in_order(one, other)
     shared = closeness(
         one.text, other.text, without=f"{one.about} {other.about}", topics=bool(keywords(one) & keywords(other))
     )

@@ -16,7 +16,7 @@ from typing import Self
 from memscope.dates import mentions
 from memscope.languages.similarity import closeness, form
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
-from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, by_saying, ended, joined, past, replaced
+from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, apply_ends, as_past, in_order, join, supersede
 from memscope.reconciliation.vetoes import allowed_verdict, missing
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
@@ -98,7 +98,7 @@ class Settlement:
         """
         if gone.by_machine != survivor.by_machine:
             return self._give_way(*((survivor, gone) if survivor.by_machine else (gone, survivor)))
-        whole = survivor if recap else joined(survivor, gone)
+        whole = survivor if recap else join(survivor, gone)
         if gone.said < survivor.said:
             whole = replace(whole, sources=tuple(dict.fromkeys((*gone.sources, *whole.sources))))
         if len(survivor.sources) >= MAX_SOURCES:
@@ -120,8 +120,8 @@ class Settlement:
         recap = relation.new.id in self.recaps
         if relation.verdict == "ends" and not recap:
             self._end(new if new.id == relation.new.id else relation.new, new.id, old, relation)
-        elif relation.verdict == "was" and past(new) != new:
-            self._revise(past(new))
+        elif relation.verdict == "was" and as_past(new) != new:
+            self._revise(as_past(new))
         elif new.id in self.closed or (new.id, old.id) != (relation.new.id, relation.old.id):
             return
         elif relation.verdict == "refines":
@@ -142,7 +142,7 @@ class Settlement:
         if text is None:
             return
         stored = part.id not in self.fresh
-        self._take_over(part, replace(joined(whole, part), text=text), changed=True)
+        self._take_over(part, replace(join(whole, part), text=text), changed=True)
         name, key = ("superseded", "by") if stored else ("merged", "into")
         self.actions.append(action(name, part, **{key: whole.id}))
 
@@ -154,7 +154,7 @@ class Settlement:
 
     def _end(self, new: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``new`` itself, or the fact it was merged into."""
-        outcome = ended(new, old, self.now, self.own_names, self.aliases)
+        outcome = apply_ends(new, old, self.now, self.own_names, self.aliases)
         if not outcome:
             self.refused.append(relation)
         if isinstance(outcome, Supersession):
@@ -177,7 +177,7 @@ class Settlement:
             del self.fresh[gone.id]
             self._transfer_supersessions(gone.id, survivor.id)
         else:
-            self._close(replaced(gone, survivor, self.now))
+            self._close(supersede(gone, survivor, self.now))
         if changed:
             self._revise(survivor)
         self._survivors[gone.id] = survivor
@@ -203,7 +203,7 @@ class Settlement:
 
 def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactRelation:
     """Build the relation with the later fact as the new one."""
-    old, new = by_saying(one, other)
+    old, new = in_order(one, other)
     return FactRelation(new, old, verdict)
 
 

@@ -26,12 +26,12 @@ Verdict = Annotated[
 ]
 
 
-def event(memory: Observation) -> datetime:
+def event_start(memory: Observation) -> datetime:
     """Return the start of the period that the fact is about, else the time it was said."""
     return memory.happened.start if memory.happened else memory.said
 
 
-def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observation]:
+def in_order(one: Observation, other: Observation) -> tuple[Observation, Observation]:
     """Order the pair by when each was said; ``one`` counts as later if both were said at once."""
     return (one, other) if one.said < other.said else (other, one)
 
@@ -39,12 +39,12 @@ def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observ
 # --------------------------------------------------------------------------------------------- ends and was
 
 
-def tentative(memory: Observation) -> bool:
+def is_tentative(memory: Observation) -> bool:
     """Recognise plans, wishes, fears and possibilities, which end no current fact."""
     return worded("plan", memory.text)
 
 
-def ended(
+def apply_ends(
     new: Observation, old: Observation, now: datetime, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
 ) -> Supersession | tuple[Observation, ...]:
     """Apply "``new`` ends ``old``": return ``old`` closed, or the facts to revise; none if nothing changes.
@@ -56,11 +56,11 @@ def ended(
     if not covers(new, old, own_names, aliases) or (_is_open(new) and not _is_open(old)) or _is_history(old, new):
         return ()
     if _happened_before(new, old) or _happened_long_before(new, old):
-        return (past(new, event(old)),)
+        return (as_past(new, event_start(old)),)
     if _tells_of_another_time(new, old, own_names):
-        return (past(new),)
-    start = event(new)
-    if start > new.said and event(old) <= new.said and not _is_open(old):
+        return (as_past(new),)
+    start = event_start(new)
+    if start > new.said and event_start(old) <= new.said and not _is_open(old):
         return (replace(old, valid_to=start),)
     until = min(start, new.said)
     return Supersession(old.id, new.id, now, max(new.said, old.said), max(until, old.valid_from or until))
@@ -102,7 +102,7 @@ def _content(memory: Observation, own_names: frozenset[str]) -> frozenset[str]:
     return form(text).topics
 
 
-def past(new: Observation, until: datetime | None = None) -> Observation:
+def as_past(new: Observation, until: datetime | None = None) -> Observation:
     """Limit ``new`` to the past: valid until the end of the period it names, and at most to ``until``."""
     ends = [when for when in (new.happened and new.happened.end, until) if when and when <= new.said]
     return replace(new, valid_to=min(ends)) if ends else new
@@ -110,7 +110,7 @@ def past(new: Observation, until: datetime | None = None) -> Observation:
 
 def _is_open(memory: Observation) -> bool:
     """Return whether the fact has not come true and has no known day: a plan, or an undated future."""
-    return tentative(memory) or (memory.happened is None and worded("future", memory.text))
+    return is_tentative(memory) or (memory.happened is None and worded("future", memory.text))
 
 
 def _happened_before(new: Observation, old: Observation) -> bool:
@@ -131,12 +131,12 @@ def _happened_long_before(new: Observation, old: Observation) -> bool:
 # --------------------------------------------------------------------------------------------- repeats and refines
 
 
-def replaced(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Supersession:
+def supersede(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Supersession:
     """Supersede ``old`` by ``by``, which says the same and more; ``old`` keeps its validity."""
     return Supersession(old.id, by.id, now, by.said)
 
 
-def joined(one: Observation, other: Observation) -> Observation:
+def join(one: Observation, other: Observation) -> Observation:
     """Return ``one`` with the sources of both and the more precise date; ``said`` stays.
 
     A note of a machine that a person confirms gets that person's role as its origin.

@@ -1,8 +1,8 @@
 """Records as JSON and back, for the stores, the export and the command line; and the keys of turns.
 
 The JSON of a record is an object with ``"kind"`` and the record's fields by name, without fields at their default.
-Times are ISO 8601 with offset. Nothing is lost. ``RECORD_FORMAT`` rises when an old reader could no longer read it; a reader
-refuses unknown formats and kinds. Nothing is ever executed or unpickled.
+Times are ISO 8601 with offset. Nothing is lost. ``RECORD_FORMAT`` rises when old readers could no longer read the new
+JSON; a reader refuses unknown formats and kinds. Nothing is ever executed or unpickled.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memscope.languages.insight_text import composed, headed
 from memscope.reconciliation.insight_sentences import attributed, corrected
-from memscope.reconciliation.supersession import replaced
+from memscope.reconciliation.supersession import supersede
 from memscope.records import ChangeSet, Insight, Observation, Revision, Select, Sentence, Supersession
 from memscope.records.identity import memory_id
 from memscope.reflection.batch import Topic, TopicBatch
@@ -93,7 +93,7 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
     batch = replace(batch, new=(*batch.new, insight))
     if old is None:
         return batch
-    closing = replace(replaced(old, insight, now), valid_to=insight.said)
+    closing = replace(supersede(old, insight, now), valid_to=insight.said)
     return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
 
 
@@ -119,5 +119,5 @@ async def stated_insight(store: Store, fact: Observation, subject: str) -> Chang
         said=fact.said, recorded=fact.recorded, origin=fact.origin, subject=subject, name=fact.name,
         namespace=fact.namespace, data=fact.data, expires=fact.expires,
     )  # fmt: skip
-    closed = [replace(replaced(one, insight, fact.recorded), valid_to=fact.said) for one in old]
+    closed = [replace(supersede(one, insight, fact.recorded), valid_to=fact.said) for one in old]
     return ChangeSet((replace(fact, name=None, namespace=None, data={}), insight), tuple(closed))

@@ -45,10 +45,10 @@ class ShownFacts:
 def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     new, nearness = batch.observations, _Nearness()
     share = max(1.0, len(new) / FEW_FACTS)
-    lost = [insight for insight in batch.insights if ended(batch, insight, now)]
+    lost = [insight for insight in batch.insights if ended_facts(batch, insight, now)]
     ranked = interleave(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
     insights = [*{one.id: one for one in (*lost, *ranked)}.values()][:MAX_NAMED_INSIGHTS]
-    over = {fact.id: fact for one in lost for fact in ended(batch, one, now)}
+    over = {fact.id: fact for one in lost for fact in ended_facts(batch, one, now)}
     near = interleave(new, batch.near, nearness, MIN_NEARNESS)[: int(share * MAX_EARLIER_FACTS)]
     facts = (*new, *over.values(), *near)
     nearest = insights[: max(int(share * MAX_OPEN_INSIGHTS), len(lost))]
@@ -56,7 +56,7 @@ def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     return ShownFacts(facts, insights, sentences, _data(len(new), facts, insights, sentences, now))
 
 
-def ended(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observation]:
+def ended_facts(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observation]:
     """Return the insight's facts that the batch has ended, and those that ended since it was written.
 
     Merged repeats did not end.

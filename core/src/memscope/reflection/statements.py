@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from memscope import validation
 from memscope.errors import Conflict, NotFound
 from memscope.languages.statements import content_words
-from memscope.reconciliation.supersession import MAX_SOURCES, joined
+from memscope.reconciliation.supersession import MAX_SOURCES, join
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Search, Select, Turn, TurnInsert
 from memscope.records.filters import matches
 from memscope.records.identity import statement
@@ -169,7 +169,7 @@ async def _further_source(store: Store, known: Observation, new: Observation) ->
     """Revise the memory with a further source, earliest first; no change beyond ``MAX_SOURCES``."""
     if len(known.sources) >= MAX_SOURCES or set(new.sources) <= set(known.sources):
         return ChangeSet()
-    whole = joined(known, new)
+    whole = join(known, new)
     first = (await store.fetch(new.scope.user, [known.sources[0]])).records.get(known.sources[0])
     if isinstance(first, Turn) and new.said < first.time:
         whole = replace(whole, sources=tuple(dict.fromkeys((*new.sources, *whole.sources))))

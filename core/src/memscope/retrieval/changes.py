@@ -30,50 +30,50 @@ def is_visible(memory: Memory, query: Query) -> bool:
 
 
 def is_current(memory: Memory, query: Query) -> bool:
-    return not expired(memory, query) and closed(memory, query) is None
+    return not expired(memory, query) and closed_at(memory, query) is None
 
 
 def expired(memory: Memory, query: Query) -> bool:
     return memory.expires is not None and memory.expires <= query.now
 
 
-def closed(memory: Memory, query: Query) -> datetime | None:
+def closed_at(memory: Memory, query: Query) -> datetime | None:
     """Return when a memory ended or was closed, in the time of what was said; None if that is after ``as_of``."""
     when = memory.valid_to if memory.ended(query.as_of or query.now) else memory.closed_said
     return when if when is not None and (query.as_of is None or when <= query.as_of) else None
 
 
-def share(query: Query, text: str) -> float:
+def weigh(query: Query, text: str) -> float:
     """Return the total weight of the query's terms that occur in a text."""
     present = frozenset(terms(text))
     return sum(weight for one, weight in zip(query.terms, query.weights, strict=True) if one in present)
 
 
-def changed(query: Query, turn: Turn, observations: Sequence[Observation]) -> datetime | None:
+def changed_at(query: Query, turn: Turn, observations: Sequence[Observation]) -> datetime | None:
     """Return when the turn's content was last superseded or corrected; None while the matching memory still holds."""
     ids = {memory.id for memory in observations}
-    ended = [(memory, when) for memory in observations if (when := _ended(query, turn, memory, ids))]
+    ended = [(memory, when) for memory in observations if (when := _ended_at(query, turn, memory, ids))]
     over = {memory.id for memory, _ in ended}
-    holding = [share(query, memory.text) for memory in observations if memory.id not in over]
+    holding = [weigh(query, memory.text) for memory in observations if memory.id not in over]
     best = max(holding, default=0.0)
-    unmet = best == 0 or share(query, turn.text) > best  # the query may match words from before a correction
+    unmet = best == 0 or weigh(query, turn.text) > best  # the query may match words from before a correction
     marked = (
         when
         for memory, when in ended
         if not holding
-        or (unmet and corrected(query, turn, memory))
-        or ((part := share(query, memory.text)) and part >= best)
+        or (unmet and is_corrected(query, turn, memory))
+        or ((part := weigh(query, memory.text)) and part >= best)
     )
     return max(marked, default=None)
 
 
-def _ended(query: Query, turn: Turn, memory: Observation, ids: set[str]) -> datetime | None:
+def _ended_at(query: Query, turn: Turn, memory: Observation, ids: set[str]) -> datetime | None:
     """Return when a memory was superseded by one from another turn, or corrected by hand."""
-    when = closed(memory, query) if memory.superseded_by not in ids else None
-    return when or (memory.recorded if corrected(query, turn, memory) else None)
+    when = closed_at(memory, query) if memory.superseded_by not in ids else None
+    return when or (memory.recorded if is_corrected(query, turn, memory) else None)
 
 
-def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
+def is_corrected(query: Query, turn: Turn, memory: Memory) -> bool:
     """Return whether a person rewrote a memory in words that its turn does not have."""
     seen = query.as_of is None or memory.recorded <= query.as_of
     return memory.origin == CORRECTED and seen and not set(terms(memory.text)) <= set(terms(turn.text))
@@ -82,11 +82,11 @@ def corrected(query: Query, turn: Turn, memory: Memory) -> bool:
 # ------------------------------------------------------------------------------------------------------- restatements
 
 
-def mark_restatements(query: Query, hits: Sequence[Hit]) -> list[Hit]:
+def mark_restated(query: Query, hits: Sequence[Hit]) -> list[Hit]:
     """Mark assistants' turns that repeat content which was superseded after them."""
     old = [pair for hit in hits for pair in _superseded(query, hit)]
     return [
-        replace(hit, changed=_restates(hit, old))
+        replace(hit, changed=_restated_at(hit, old))
         if old and hit.turn and hit.turn.role == "assistant" and hit.changed is None and not hit.matched
         else hit
         for hit in hits
@@ -95,12 +95,12 @@ def mark_restatements(query: Query, hits: Sequence[Hit]) -> list[Hit]:
 
 def _superseded(query: Query, hit: Hit) -> Iterator[tuple[Observation, datetime]]:
     for memory in hit.superseded:
-        when = closed(memory, query)
-        if when is not None and share(query, memory.text) > 0:
+        when = closed_at(memory, query)
+        if when is not None and weigh(query, memory.text) > 0:
             yield memory, when
 
 
-def _restates(hit: Hit, old: Sequence[tuple[Observation, datetime]]) -> datetime | None:
+def _restated_at(hit: Hit, old: Sequence[tuple[Observation, datetime]]) -> datetime | None:
     assert hit.turn is not None
     time = hit.turn.time
     return max((when for memory, when in old if time < when and restates(hit.turn.text, memory.text)), default=None)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memscope.records import FoundBy, Hit, Observation, Record, Turn
-from memscope.retrieval.changes import corrected, is_current, is_visible
+from memscope.retrieval.changes import is_corrected, is_current, is_visible
 from memscope.retrieval.deduplicate import visible
 from memscope.retrieval.query import Query
 from memscope.services import Services
@@ -44,7 +44,7 @@ def _rewritten(query: Query, hit: Hit) -> list[Hit]:
     """Return the hit again with the corrected text of its memories, if it shows the turn's own words."""
     if hit.turn is None or not hit.changed or hit.matched:
         return []
-    new = tuple(memory for memory in hit.observations if corrected(query, hit.turn, memory))
+    new = tuple(memory for memory in hit.observations if is_corrected(query, hit.turn, memory))
     words = " ".join(memory.text for memory in new)
     return [replace(hit, found_by=FOUND_BY, matched=new, changed=None, words=words)] if new else []
 

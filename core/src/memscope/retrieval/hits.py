@@ -21,7 +21,7 @@ from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import asks, is_filling, sentences
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
-from memscope.retrieval.changes import changed, corrected, expired, is_current, is_visible, mark_restatements, share
+from memscope.retrieval.changes import changed_at, expired, is_corrected, is_current, is_visible, mark_restated, weigh
 from memscope.retrieval.deduplicate import at_first_source, deduplicate, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
 from memscope.retrieval.insights_as_of import insights_as_read
@@ -64,7 +64,7 @@ async def build_hits(query: Query, ctx: Services) -> Query:
         hits, second = without_second_lines(query, hits)
         equal += second
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
-    hits = mark_restatements(query, at_first_source(hits, await repeats(query, hits, ctx)))
+    hits = mark_restated(query, at_first_source(hits, await repeats(query, hits, ctx)))
     hits = await with_successors(query, hits, ctx)
     return altered(query, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
@@ -117,7 +117,7 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
         observations=current,
         matched=facts,
         superseded=tuple(memory for memory in observations if memory not in current),
-        changed=changed(query, record, observations) if observations and isinstance(record, Turn) else None,
+        changed=changed_at(query, record, observations) if observations and isinstance(record, Turn) else None,
         part=int(candidates.part[row]),
         features=lines(query, row),
         zone=query.now.tzinfo,
@@ -188,7 +188,7 @@ def choose_facts(
     met = [fact for fact in facts if fact in answers or _matches(fact, query, attributed)]
     if not met:
         return (), False
-    if asking or any(corrected(query, turn, one) for one in met) or covers(met, turn):
+    if asking or any(is_corrected(query, turn, one) for one in met) or covers(met, turn):
         return tuple(met), False
     return tuple(_facts_that_add(query, turn, met, answers)), True
 
@@ -197,7 +197,7 @@ def _answers(query: Query, fact: Observation) -> bool:
     """Return whether the fact quotes a question, of this turn or the one before, that shares words with the query."""
     quotes = (quote.text for quote in fact.quotes)
     past = past_plan(fact, query.as_of or query.now)
-    return not past and any(share(query, text) > 0 and asks(text) for text in quotes)
+    return not past and any(weigh(query, text) > 0 and asks(text) for text in quotes)
 
 
 def _matches(memory: Observation, query: Query, attributed: bool) -> bool:
@@ -208,7 +208,7 @@ def _matches(memory: Observation, query: Query, attributed: bool) -> bool:
     happened = memory.happened
     if happened and happened.end - happened.start <= MAX_SHOWN_EVENT and any(map(happened.overlaps, query.periods)):
         return True
-    part = share(query, " ".join((memory.text, *memory.keywords))) if attributed else 0.0
+    part = weigh(query, " ".join((memory.text, *memory.keywords))) if attributed else 0.0
     return part > 0 and not past_plan(memory, query.as_of or query.now)
 
 
@@ -221,13 +221,13 @@ def _facts_that_add(
     text, adding = f"{turn.speaker} {turn.text}", []
     cjk = has_cjk(turn.text)
     short = len(turn.text) <= MAX_SHORT_TURN_CHARS if cjk else len(words(turn.text)) <= MAX_SHORT_TURN_WORDS
-    bare = short and not share(query, turn.text)
-    for fact in sorted(facts, key=lambda one: -share(query, one.text)):
+    bare = short and not weigh(query, turn.text)
+    for fact in sorted(facts, key=lambda one: -weigh(query, one.text)):
         content = set(terms(fact.text))
         new = len(content.difference(terms(text))) > MIN_NEW_SHARE * len(content)
         details = " ".join(NAME_OR_NUMBER.findall(f" {fact.text}"))
-        named = share(query, f"{text} {details}") > share(query, text)
-        worded = bare and share(query, f"{text} {fact.text}") > share(query, text)
+        named = weigh(query, f"{text} {details}") > weigh(query, text)
+        worded = bare and weigh(query, f"{text} {fact.text}") > weigh(query, text)
         if (short and fact in answers) or new or named or worded:
             adding.append(fact)
             text = f"{text} {fact.text}"
