@@ -306,3 +306,13 @@ async def test_words_of_asking_do_not_hide_a_name() -> None:
             await memory.add_turns([{"role": "user", "content": text}], user="alice")
         found = await memory.retrieve("关于周岩你知道什么？", user="alice")
     assert found[0].text == said[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "query", "is_noted"), [("Το σκυλί μου είναι μαύρο.", "σκυλί", True), ("My dog is black.", "dog", False)]
+)
+async def test_hits_in_a_language_that_is_not_registered_come_with_a_note(said, query, is_noted):
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        await memory.add_turns([{"role": "user", "content": said}], user="alice")
+        found = await memory.retrieve(query, user="alice")
+        assert len(found) == 1 and found.why is None and bool(found.reason) is is_noted
