@@ -77,7 +77,7 @@ class ElasticsearchPlace:
 
     def older(self) -> None:
         for module in (documents, mapping, migrate):
-            module.DERIVED = "older"  # type: ignore[attr-defined]
+            module.DERIVED_VERSION = "older"  # type: ignore[attr-defined]
 
     def trouble(self, number: int) -> None:
         """Kill and restart the node after every ``NODE_EVERY`` kills of processes."""

@@ -65,9 +65,9 @@ def refused(status: int, kind: str, reason: str = "") -> Answer:
     return status, {"error": {"type": kind, "reason": reason}, "status": status}
 
 
-def described(fields: Any = mapping.WORK, **changed: Any) -> dict[str, Any]:
+def described(fields: Any = mapping.WORK_FIELDS, **changed: Any) -> dict[str, Any]:
     """A server's description of an index that memscope made, with changes."""
-    about = {"version": mapping.MAPPING_VERSION, "terms": mapping.DERIVED}
+    about = {"version": mapping.MAPPING_VERSION, "terms": mapping.DERIVED_VERSION}
     mappings = {"dynamic": "false", "_routing": {"required": True}, "_meta": {mapping.META: about},
                 "properties": {name: dict(field) for name, field in fields.items()}}  # fmt: skip
     mappings |= changed.pop("mappings", {})
@@ -80,14 +80,14 @@ def opened(script: Script) -> Script:
 
     def answer(method: str, path: str, body: bytes) -> Answer:
         if path in ("/stub-mem", "/stub-work") and method == "GET":
-            return 200, described(mapping.MEMORY if path.endswith("mem") else mapping.WORK)
+            return 200, described(mapping.MEMORY_FIELDS if path.endswith("mem") else mapping.WORK_FIELDS)
         if path.endswith("/_settings/index.uuid"):
             return 200, {}
         if path.endswith(f"/_create/{mapping.META_ID}"):
             return refused(409, "version_conflict_engine_exception")
         if path == "/_mget" and json.loads(body)["docs"][0]["_id"] == mapping.META_ID:
             return 200, {"docs": [{"found": True, "_source": {"state": meta}, "_seq_no": 1, "_primary_term": 1}]}
-        if path == "/stub-mem/_search" and mapping.DERIVED.encode() in body:  # asks for units of other versions
+        if path == "/stub-mem/_search" and mapping.DERIVED_VERSION.encode() in body:  # asks for units of other versions
             return 200, {"hits": {"hits": []}}
         return script(method, path, body)
 

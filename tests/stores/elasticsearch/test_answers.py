@@ -280,17 +280,19 @@ def server(indices: dict[str, Any]) -> Script:
     return script
 
 
-MINE = {"stub-work": described(mapping.WORK)}
+MINE = {"stub-work": described(mapping.WORK_FIELDS)}
 FOREIGN = {
     "an index of the alias's name": {
         "stub-mem": described({"title": {"type": "text"}}, index="stub-mem", mappings={"_meta": {}})
     },
     "somebody else's behind the alias": {"stub-mem": {"theirs": {"mappings": {}, "settings": {"index": {}}}}},
-    "notes of another kind": {"stub-mem": described(mapping.MEMORY, mappings={"_meta": {"memscope": "mine"}})},
-    "no map of notes": {"stub-mem": described(mapping.MEMORY, mappings={"_meta": []})},
-    "two indices behind the alias": {"stub-mem": {**described(mapping.MEMORY), **described(mapping.MEMORY, index="b")}},
+    "notes of another kind": {"stub-mem": described(mapping.MEMORY_FIELDS, mappings={"_meta": {"memscope": "mine"}})},
+    "no map of notes": {"stub-mem": described(mapping.MEMORY_FIELDS, mappings={"_meta": []})},
+    "two indices behind the alias": {
+        "stub-mem": {**described(mapping.MEMORY_FIELDS), **described(mapping.MEMORY_FIELDS, index="b")}
+    },
     "the index without its alias": {},
-    "a field of another type": {"stub-mem": described({**mapping.MEMORY, "words": {"type": "keyword"}})},
+    "a field of another type": {"stub-mem": described({**mapping.MEMORY_FIELDS, "words": {"type": "keyword"}})},
 }
 
 

@@ -215,7 +215,7 @@ def test_a_wrong_address_is_a_configuration_error(location: str) -> None:
 
 
 def test_an_index_as_it_was_made_passes() -> None:
-    mapping.check("x-work", mapping.WORK, *described().items())
+    mapping.check("x-work", mapping.WORK_FIELDS, *described().items())
 
 
 @pytest.mark.parametrize(
@@ -232,4 +232,4 @@ def test_an_index_as_it_was_made_passes() -> None:
 )
 def test_an_index_that_was_changed_is_refused(answer: dict[str, Any], expected: type[StoreError]) -> None:
     with pytest.raises(expected):
-        mapping.check("x-work", mapping.WORK, *answer.items())
+        mapping.check("x-work", mapping.WORK_FIELDS, *answer.items())

@@ -116,7 +116,7 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
         before = await everything(store)
         assert await texts(store, "zebras")
     for module in (mapping, migrate, made_of):
-        monkeypatch.setattr(module, "DERIVED", "other")
+        monkeypatch.setattr(module, "DERIVED_VERSION", "other")
     usual = usual_rules("latin")
     add_rules(replace(usual, stem=lambda word: word[::-1]))
     try:
@@ -142,12 +142,12 @@ def first_format() -> Iterator[None]:
             for id, body in made.items()
         }
 
-    fields = {name: field for name, field in mapping.MEMORY.items() if name not in NEW}
+    fields = {name: field for name, field in mapping.MEMORY_FIELDS.items() if name not in NEW}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(mapping, "MAPPING_VERSION", 1)
-        patched.setattr(mapping, "MEMORY", fields)
+        patched.setattr(mapping, "MEMORY_FIELDS", fields)
         for module in (mapping, migrate, made_of):
-            patched.setattr(module, "DERIVED", "older")
+            patched.setattr(module, "DERIVED_VERSION", "older")
         for module in (append, apply):
             patched.setattr(module, "documents", older)
         yield

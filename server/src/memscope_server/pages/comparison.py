@@ -10,13 +10,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-MAX_SPLITS = 16  # depth of the recursion between anchors
+MAX_RECURSION_DEPTH = 16  # depth of the recursion between anchors
 Lines = Sequence[str]
 
 
 def compare(old: Lines, new: Lines) -> list[tuple[str, str]]:
     """Return the lines of both texts in order, marked "-" (removed), "+" (added) or " " (unchanged)."""
-    return list(_compare(old, new, MAX_SPLITS))
+    return list(_compare(old, new, MAX_RECURSION_DEPTH))
 
 
 def _compare(old: Lines, new: Lines, depth: int) -> Iterator[tuple[str, str]]:

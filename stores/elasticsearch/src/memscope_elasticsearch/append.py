@@ -27,7 +27,7 @@ MAX_TURNS_PER_CALL = 1000  # turns per deadline; larger calls are split
 MAX_TURNS_PER_BULK = 250
 CONCURRENT_GROUPS = 2  # computes the units of one while the server writes the other
 MIN_THREADED_CHARS = 8_000  # units of longer texts are computed in a thread, not in the event loop
-ROUNDS = 100
+MAX_APPEND_ROUNDS = 100
 Id: TypeAlias = tuple[str, str]  # user, key
 
 
@@ -147,7 +147,7 @@ class _Group:
         self._known: dict[Id, str | None] = {}
 
     async def write(self) -> None:
-        for _ in range(ROUNDS):
+        for _ in range(MAX_APPEND_ROUNDS):
             entries = await self._resolve()
             if not entries:
                 return

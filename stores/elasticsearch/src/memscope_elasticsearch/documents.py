@@ -29,7 +29,7 @@ from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 
-DERIVED = f"{units_version}.es3"  # version of the derived fields; units of any other version are renewed
+DERIVED_VERSION = f"{units_version}.es3"  # version of the derived fields; units of any other version are renewed
 DOCUMENT_KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
 BULKY_FIELDS = "words,header,facts,columns,packed"  # fields used only by searches
@@ -165,7 +165,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
     header = column["n_header"] * 4
     body = {
         "scope": scope, "kind": kind_of(record), "rid": id_of(record), "part": part,
-        "number": column["number"], "seq": column["seq"], "terms": DERIVED,
+        "number": column["number"], "seq": column["seq"], "terms": DERIVED_VERSION,
         "target": names.get(column["target"], id_of(record)),
         "agent": str(column["agent"]), "session": str(column["session"]),
         "role": str(column["role"]), "speaker": column["speaker"], "time": column["time"],

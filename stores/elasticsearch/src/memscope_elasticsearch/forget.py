@@ -34,7 +34,7 @@ from memscope_elasticsearch.documents import (
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
-PENDING = "deleted documents stay in their segments until these are merged; run 'memscope compact'"
+PENDING_REASON = "deleted documents stay in their segments until these are merged; run 'memscope compact'"
 MERGE_TIMEOUT_S = 3600.0  # timeout of one merge
 MAX_MERGES, MERGE_PAUSE_S = 60, 0.7
 RECORDS_PER_INTENT = 5000
@@ -48,7 +48,7 @@ async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) 
     if dry_run or not removal.changes:
         return removal.report(dry_run=dry_run)
     done = await asyncio.shield(session.cluster.local().start(_forget(session, select, redo), "memscope-forget"))
-    return done.report(dry_run=False, physical="pending", reason=PENDING)
+    return done.report(dry_run=False, physical="pending", reason=PENDING_REASON)
 
 
 async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored, str]:

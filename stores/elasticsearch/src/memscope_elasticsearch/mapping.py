@@ -13,7 +13,7 @@ from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
 from memscope.search.bm25 import BM25_K1
 from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch.client import Body, Cluster
-from memscope_elasticsearch.documents import DERIVED
+from memscope_elasticsearch.documents import DERIVED_VERSION
 
 MAPPING_VERSION = 3
 LAST_COPIED_VERSION = 0  # indices up to this format are copied; later ones get their missing fields
@@ -38,7 +38,7 @@ _MEANING_FIELD = {
 SIMILARITY = {"count": {"type": "BM25", "k1": BM25_K1, "b": 0.0}}
 
 # One document per unit; the first unit of a record contains the record.
-MEMORY: Mapping[str, Body] = {
+MEMORY_FIELDS: Mapping[str, Body] = {
     "scope": _KEYWORD_FIELD,  # hashed user: first sort key, in every filter, and the routing
     "kind": _KEYWORD_FIELD,  # turn, observation, insight; gone (a tombstone), blank (its other units)
     "rid": _KEYWORD_FIELD,  # the record's key or id
@@ -58,7 +58,7 @@ MEMORY: Mapping[str, Body] = {
     "named": {"type": "long_range"},  # intervals that it mentions
     "facts": _KEYWORD_FIELD,  # tokens of metadata or data, see metadata_tokens.py
     "space": {"type": "integer"},  # vector space of its latest vector
-    "terms": _KEYWORD_FIELD,  # documents.DERIVED
+    "terms": _KEYWORD_FIELD,  # documents.DERIVED_VERSION
     "columns": _STORED_FIELD,  # base64 of the columns of search.units, without the built-in vector
     "packed": _STORED_FIELD,  # the built-in vector, for unrefreshed units
     "sessions": _KEYWORD_FIELD, "start": _LONG_FIELD, "end": _LONG_FIELD, "current": _FLAG_FIELD,
@@ -68,7 +68,7 @@ MEMORY: Mapping[str, Body] = {
     "places": _LONG_FIELD,  # of the units of a turn, or of the turns of a memory
     "body": _STORED_FIELD, "older": _STORED_FIELD, "at": _LONG_FIELD,
 }  # fmt: skip
-WORK: Mapping[str, Body] = {
+WORK_FIELDS: Mapping[str, Body] = {
     "scope": _KEYWORD_FIELD, "kind": _KEYWORD_FIELD, "user": _KEYWORD_FIELD,
     "due": _LONG_FIELD,  # when others may replay the open intent
     "troubled": _FLAG_FIELD,  # has failed or parked batches
@@ -97,8 +97,8 @@ def definition(alias: str, names: IndexNames, *, shards: int, replicas: int | No
         index |= {"similarity": SIMILARITY, "refresh_interval": "1s", "sort.field": ["scope"], "sort.order": ["asc"]}
     else:
         index |= {"refresh_interval": "200ms"}
-    fields = MEMORY if alias == names.memory else WORK
-    about = {META: {"version": MAPPING_VERSION, "terms": DERIVED}}
+    fields = MEMORY_FIELDS if alias == names.memory else WORK_FIELDS
+    about = {META: {"version": MAPPING_VERSION, "terms": DERIVED_VERSION}}
     mappings = {"dynamic": False, "_routing": {"required": True}, "_meta": about, "properties": dict(fields)}
     return {"settings": {"index": index}, "mappings": mappings, "aliases": {alias: {"is_write_index": True}}}
 
@@ -112,7 +112,7 @@ async def prepare(cluster: Cluster, names: IndexNames) -> None:
 
 async def examine(cluster: Cluster, names: IndexNames) -> None:
     """Check existing indices; raise ``StoreTooNew`` or ``StoreCorrupt``."""
-    for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
+    for alias, fields in ((names.memory, MEMORY_FIELDS), (names.work, WORK_FIELDS)):
         check(alias, fields, await described(cluster, alias))
 
 
@@ -223,7 +223,7 @@ def _covers(have: Any, wanted: Any) -> bool:
 async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
     """Read the state of indices and cluster: versions, mappings, refresh, durability, disk space."""
     indices: dict[str, Any] = {}
-    for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
+    for alias, fields in ((names.memory, MEMORY_FIELDS), (names.work, WORK_FIELDS)):
         index, about = await described(cluster, alias)
         settings = about["settings"]["index"]
         indices[alias] = {
@@ -256,10 +256,10 @@ async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
 
 __all__ = [
     "MAPPING_VERSION",
-    "MEMORY",
+    "MEMORY_FIELDS",
     "META_ID",
     "META_ROUTING",
-    "WORK",
+    "WORK_FIELDS",
     "IndexNames",
     "check",
     "differences",

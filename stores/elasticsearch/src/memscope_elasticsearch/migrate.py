@@ -1,7 +1,7 @@
 """Upgrade indices of older formats and outdated derived fields; both resume after an interruption.
 
 An index of an old format is write-blocked and copied into a new one; then the alias is switched atomically. Units of
-another ``DERIVED`` version are renewed from their records, in place.
+another ``DERIVED_VERSION`` are renewed from their records, in place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memscope.errors import StoreGone
 from memscope.records import Turn
 from memscope_elasticsearch import mapping
 from memscope_elasticsearch.client import Body, BulkOperation, Cluster
-from memscope_elasticsearch.documents import DERIVED, DOCUMENT_KINDS, Place, Stored, documents, stored
+from memscope_elasticsearch.documents import DERIVED_VERSION, DOCUMENT_KINDS, Place, Stored, documents, stored
 from memscope_elasticsearch.mapping import META, IndexNames
 from memscope_elasticsearch.session import Session
 
@@ -52,7 +52,7 @@ async def upgrade(cluster: Cluster, names: IndexNames) -> None:
 
 async def _extend(cluster: Cluster, names: IndexNames, alias: str, index: str, about: Mapping[str, Any]) -> None:
     """Add the missing fields of an older index; processes of the older version can no longer open it."""
-    wanted = mapping.MEMORY if alias == names.memory else mapping.WORK
+    wanted = mapping.MEMORY_FIELDS if alias == names.memory else mapping.WORK_FIELDS
     have, meta = about["mappings"].get("properties", {}), about["mappings"]["_meta"]
     lacking = {name: field for name, field in wanted.items() if name not in have}
     changed = {**meta, META: {**meta[META], "version": mapping.MAPPING_VERSION}}
@@ -107,10 +107,10 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
 
 
 async def renew(session: Session) -> int:
-    """Renew units of another ``DERIVED`` version while the store is in use; return the number of records."""
+    """Renew units of another ``DERIVED_VERSION`` while the store is in use; return the number of records."""
     index, about = await mapping.described(session.cluster, session.names.memory)
     meta, count = about["mappings"]["_meta"], 0
-    outdated = meta[META].get("terms") != DERIVED
+    outdated = meta[META].get("terms") != DERIVED_VERSION
     if outdated:
         await session.refresh()
     while hits := await _outdated(session):
@@ -119,14 +119,17 @@ async def renew(session: Session) -> int:
             count += await _again(session, scope, of_scope)
         await session.refresh()
     if outdated:
-        meta[META] = {**meta[META], "terms": DERIVED}
+        meta[META] = {**meta[META], "terms": DERIVED_VERSION}
         await session.cluster.request("PUT", f"/{index}/_mapping", body={"_meta": meta})
     return count
 
 
 async def _outdated(session: Session) -> list[Mapping[str, Any]]:
     clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(DOCUMENT_KINDS)}}]}
-    body = {"size": DOCUMENTS_PER_PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": DERIVED}}]}}}
+    body = {
+        "size": DOCUMENTS_PER_PAGE,
+        "query": {"bool": {**clauses, "must_not": [{"term": {"terms": DERIVED_VERSION}}]}},
+    }
     answer = await session.cluster.search(
         session.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits"
     )
