@@ -38,6 +38,7 @@ from memscope.text.terms import terms
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SPACE = VectorSpace("test", 4)
 NONE = np.zeros(0, np.int64)
+NO_VECTORS, NO_SCALE = np.zeros((0, 0), np.int8), np.zeros(0, np.float32)
 WORDS = "berlin paris rome tokyo lima oslo cairo delhi".split()
 
 
@@ -372,14 +373,14 @@ def test_the_cache_keeps_the_latest_within_its_bytes() -> None:
 def snapshot_of(*said: Turn) -> Snapshot:
     made = [unit for n, one in enumerate(said, 1) for unit in make_units(one, number=n, seq=n)]
     columns, words = b"".join(unit.columns for unit in made), b"".join(unit.terms for unit in made)
-    return ScopeIndex().extend(Changes(1, [(columns, words)], NONE, NONE, np.zeros((0, 0), np.float16), None, True))
+    return ScopeIndex().extend(Changes(1, [(columns, words)], NONE, NONE, NO_VECTORS, NO_SCALE, None, True))
 
 
 def test_an_observation_may_come_before_its_turn() -> None:
     """A searching server gives units in any order."""
     said = turn("t", "I moved.")
     (unit,) = make_units(observation("o", "Ada lives in Berlin.", ["t"]), number=2, seq=2, turns=[(1, said)])
-    alone = Changes(1, [(unit.columns, unit.terms)], NONE, NONE, np.zeros((0, 0), np.float16), None, True)
+    alone = Changes(1, [(unit.columns, unit.terms)], NONE, NONE, NO_VECTORS, NO_SCALE, None, True)
     index = ScopeIndex()
     before = index.extend(alone)
     assert before.links.credited_row.tolist() == [-1]

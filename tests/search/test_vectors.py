@@ -1,4 +1,4 @@
-"""Vectors as bytes, where simsimd is installed, tell nearly what float32 does; without it nothing else changes."""
+"""Vectors as bytes tell nearly what float32 does, with and without simsimd."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from memscope import AsyncMemoryScope
 from memscope.records import VectorSpace
 from memscope.search import vectors as module
-from memscope.search.vectors import VectorMatrix, pack
+from memscope.search.vectors import VectorMatrix, pack, stored_rows, unpack
 
 NUMBERS = some.floats(-1, 1, width=16)
 
@@ -43,6 +43,23 @@ def test_cosines_of_bytes_are_those_of_floats_but_for_the_rounding(seed: int, ro
     assert found.dtype == np.float32
     assert (np.abs(found - exact) <= rounding + 1e-6).all()
     assert dims < 384 or np.abs(found - exact).max() < 0.005
+
+
+def test_stored_vectors_are_read_beside_older_ones_of_float16() -> None:
+    vectors = unit_rows(0, 4, 6)
+    packed, scale = pack(vectors)
+    new, old = stored_rows(vectors), [row.astype("<f2").tobytes() for row in vectors]
+    for rows in (new, old, [*new[:1], *old[1:3], *new[3:]]):
+        numbers, scales = unpack(rows, 6)
+        np.testing.assert_allclose(scales, scale, rtol=1e-3)
+        assert np.abs(numbers.astype(int) - packed).max() <= 1
+    np.testing.assert_array_equal(unpack(new, 6)[0], packed)
+
+
+@pytest.mark.parametrize("length", [0, 5, 9, 11, 24])
+def test_a_stored_vector_of_another_length_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="bytes"):
+        unpack([*stored_rows(unit_rows(0, 1, 6)), bytes(length)], 6)
 
 
 class Planets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memscope.records import Record, VectorSpace
 
@@ -19,17 +19,17 @@ class Changes:
 
     ``units``: units written since, by ``seq``, as pairs of columns and terms (``search.units``) of several units each.
     ``gone``: ``seq`` of units removed since, including the old units of a changed record. ``whole``: the index must be
-    rebuilt. ``vectors``: rows for ``vector_units`` in the active ``space``, as float16, or as int8 with ``scale``.
+    rebuilt. ``vectors``: rows for ``vector_units`` in the active ``space``, as int8 with one ``scale`` each.
     """
 
     revision: int
     units: Sequence[tuple[bytes, bytes]]
     gone: NDArray[np.int64]
     vector_units: NDArray[np.int64]
-    vectors: NDArray[Any]
+    vectors: NDArray[np.int8]
+    scale: NDArray[np.float32]
     space: VectorSpace | None
     whole: bool = False
-    scale: NDArray[np.float32] | None = None
 
     @property
     def columns(self) -> bytes:

@@ -149,9 +149,9 @@ class LocalSearch:
     def _sort_when_asked_again(self, user: str, snapshot: Snapshot) -> Snapshot:
         snapshot.asked[0] += 1
         many = snapshot.unsorted > max(MAX_UNSORTED_TERMS, len(snapshot.terms) // 8)
-        if snapshot.asked[0] < 2 or not (many or snapshot.vectors.is_half):
+        if snapshot.asked[0] < 2 or not (many or snapshot.vectors.is_narrow):
             return snapshot
-        if len(snapshot.terms) <= SORT_AT_ONCE and not snapshot.vectors.is_half:
+        if len(snapshot.terms) <= SORT_AT_ONCE and not snapshot.vectors.is_narrow:
             return self._adopt(user, snapshot.sorted())
         if user not in self._sorting:
             task = asyncio.create_task(self._sort(user, snapshot), name="memscope-sort")

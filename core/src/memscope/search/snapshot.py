@@ -326,7 +326,7 @@ class ScopeIndex:
         known = rows >= 0
         vectors, scale = changes.vectors, changes.scale
         if not known.all():
-            vectors, scale, rows = vectors[known], scale[known] if scale is not None else None, rows[known]
+            vectors, scale, rows = vectors[known], scale[known], rows[known]
         self._vectors.extend(vectors, scale)
         self._vector_row.extend(rows)
 

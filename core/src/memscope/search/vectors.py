@@ -1,13 +1,13 @@
-"""Vectors of a scope's units and their cosines with a query: float32, or int8 if simsimd is installed.
+"""Vectors of a scope's units and their cosines with a query: int8 with a scale each, or float32 without simsimd.
 
-A query reads every vector of the scope, so memory bandwidth limits it; int8 needs a quarter of it. With a scale per
-vector, int8 cosines are off by about 0.0001, like the float16 of stores. Without simsimd, many rows stay float16 until
-the second query, because allocating memory dominates the cost of the first.
+A query reads every vector of the scope, so memory bandwidth limits it, and a first query reads them from the file too:
+int8 needs a quarter of the bytes. Its cosines are off by about 0.0001, like those of float16. Without simsimd, many
+rows stay int8 until the second query, because allocating memory dominates the cost of the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -22,9 +22,6 @@ from memscope.search.growing_array import GrowingArray
 MAX_INT8 = 127
 NUMBERS_PER_BLOCK = 1 << 17  # numbers cast at once, to fit the processor's cache
 WIDE_AT_ONCE = 1 << 20  # numbers up to which the first vectors are widened at once
-_EXPONENT_OFFSET = np.int32(-0x7000_2000)  # mask of a float16's shifted bits, without the copies of its sign
-_MAGNITUDE = np.int32(0x7FFF_FFFF)  # all bits of a float32 but the sign
-_EXPONENT = np.float32(2.0**112)  # ratio of the exponent biases of float32 and float16
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +35,7 @@ def simsimd() -> ModuleType | None:
 
 @dataclass(frozen=True, slots=True)
 class VectorMatrix:
-    """``rows`` [n, dims]: unit vectors as float32 or float16, or as int8 to be multiplied by ``scale``."""
+    """``rows`` [n, dims]: unit vectors as float32, or as int8 to be multiplied by ``scale``."""
 
     rows: NDArray[Any]
     scale: NDArray[np.float32] | None
@@ -51,94 +48,111 @@ class VectorMatrix:
         return self.rows.nbytes + (self.scale.nbytes if self.scale is not None else 0)
 
     @property
-    def is_half(self) -> bool:
-        return self.rows.dtype == np.float16
+    def is_narrow(self) -> bool:
+        """True for int8 that are compared faster as float32."""
+        return self.scale is not None and simsimd() is None
 
     def widened(self) -> VectorMatrix:
-        return VectorMatrix(widened(self.rows), None) if self.is_half else self
+        if self.scale is None or not self.is_narrow:
+            return self
+        wide = np.empty(self.rows.shape, np.float32)
+        for part in _blocks(self.rows):
+            np.multiply(self.rows[part], self.scale[part, None], out=wide[part])
+        return VectorMatrix(wide, None)
 
     def cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosines with a unit vector."""
-        library = simsimd()
-        if self.is_half:
-            return _cosines_of_half(self.rows, vector)
-        if self.scale is None or library is None:
+        if self.scale is None:
             cosine: NDArray[np.float32] = self.rows @ vector
             return cosine
+        library = simsimd()
+        if library is None:
+            return _products(self.rows, vector) * self.scale
         packed, scale = pack(vector[None])
         products: NDArray[np.float32] = np.asarray(library.cdist(self.rows, packed, "dot"), np.float32)[:, 0]
         return products * (self.scale * scale)
 
 
 class GrowingVectors:
-    """The growing vectors of an index, either all int8 or all floats."""
+    """The growing vectors of an index, either all int8 or all float32."""
 
     def __init__(self) -> None:
-        self._rows = GrowingArray(np.zeros((0, 0), np.float32))
-        self._scale: GrowingArray | None = None  # for int8 vectors
+        self._start(VectorMatrix(np.zeros((0, 0), np.float32), None))
+
+    def _start(self, matrix: VectorMatrix) -> None:
+        self._rows = GrowingArray(matrix.rows)
+        self._scale = GrowingArray(matrix.scale) if matrix.scale is not None else None
 
     @property
     def matrix(self) -> VectorMatrix:
         return VectorMatrix(self._rows.view, self._scale.view if self._scale is not None else None)
 
-    def extend(self, vectors: NDArray[Any], scale: NDArray[np.float32] | None) -> None:
-        """Append float16 vectors, or int8 vectors with one scale each."""
+    def extend(self, vectors: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
+        added = VectorMatrix(vectors, scale)
         if not len(self._rows.view):
-            few = scale is None and vectors.size <= WIDE_AT_ONCE
-            self._rows = GrowingArray(widened(vectors) if few else vectors)
-            self._scale = GrowingArray(scale) if scale is not None else None
+            self._start(added.widened() if vectors.size <= WIDE_AT_ONCE else added)
             return
         self.adopt(self.matrix.widened())
-        self._rows.extend(vectors)
-        if self._scale is not None and scale is not None:
-            self._scale.extend(scale)
+        added = added.widened()
+        self._rows.extend(added.rows)
+        if self._scale is not None and added.scale is not None:
+            self._scale.extend(added.scale)
 
     def adopt(self, wide: VectorMatrix) -> None:
-        """Replace float16 rows by the same rows as float32, unless rows were added meanwhile."""
-        if self.matrix.is_half and len(wide) == len(self.matrix):
-            self._rows = GrowingArray(wide.rows)
+        """Replace int8 rows by the same rows as float32, unless rows were added meanwhile."""
+        if self.matrix.is_narrow and len(wide) == len(self.matrix):
+            self._start(wide)
 
 
 def pack(vectors: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Quantise vectors to int8, with one scale per vector."""
     packed, scale = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
-    shape = (_step(vectors), vectors.shape[1])
-    room, magnitudes = np.empty(shape, np.float32), np.empty(shape, np.int32)
+    room = np.empty((_step(vectors), vectors.shape[1]), np.float32)
     for part in _blocks(vectors):
         block = room[: len(scale[part])]
-        if vectors.dtype == np.float16:
-            _widen(vectors[part], block)
-        else:
-            block[...] = vectors[part]
-        sizes = np.bitwise_and(block.view(np.int32), _MAGNITUDE, out=magnitudes[: len(block)])
-        scale[part] = sizes.max(axis=1).view(np.float32) / MAX_INT8  # compare as integers: same order, but faster
+        block[...] = vectors[part]
+        scale[part] = np.abs(block).max(axis=1) / MAX_INT8
         block /= np.where(scale[part] > 0, scale[part], 1)[:, None]
         packed[part] = np.rint(block, out=block)
     return packed, scale
 
 
-def widened(vectors: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Cast finite float16 to float32, several times faster than numpy does."""
-    wide = np.empty(vectors.shape, np.float32)
+def stored_rows(vectors: NDArray[Any]) -> list[bytes]:
+    """Encode vectors for a store: the scale of each, then its numbers as int8."""
+    table = np.empty(len(vectors), _row_type(vectors.shape[1]))
+    table["numbers"], table["scale"] = pack(vectors)
+    return [row.tobytes() for row in table]
+
+
+def unpack(rows: Sequence[bytes], dims: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Decode ``stored_rows``; those of development versions are float16 without a scale.
+
+    Raises:
+        ValueError: a row has another length.
+    """
+    row_type = _row_type(dims)
+    lengths, size, old_size = set(map(len, rows)), row_type.itemsize, 2 * dims
+    if lengths != {size}:
+        if not lengths <= {size, old_size}:
+            raise ValueError(f"vectors of {lengths} bytes")
+        old = b"".join(row for row in rows if len(row) != size)
+        packed = iter(stored_rows(np.frombuffer(old, "<f2").reshape(-1, dims)))
+        rows = [row if len(row) == size else next(packed) for row in rows]
+    table = np.frombuffer(b"".join(rows), row_type)
+    return table["numbers"], table["scale"]
+
+
+def _row_type(dims: int) -> np.dtype[np.void]:
+    return np.dtype([("scale", "<f4"), ("numbers", np.int8, dims)])
+
+
+def _products(vectors: NDArray[np.int8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    products, room = np.empty(len(vectors), np.float32), np.empty((_step(vectors), vectors.shape[1]), np.float32)
     for part in _blocks(vectors):
-        _widen(vectors[part], wide[part])
-    return wide
-
-
-def _cosines_of_half(vectors: NDArray[np.float16], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    cosines, room = np.empty(len(vectors), np.float32), np.empty((_step(vectors), vectors.shape[1]), np.float32)
-    for part in _blocks(vectors):
-        np.matmul(_widen(vectors[part], room[: len(cosines[part])]), vector, out=cosines[part])
-    return cosines
-
-
-def _widen(vectors: NDArray[np.float16], out: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Shift the bits to their float32 positions; the multiplication is exact, also for subnormal numbers."""
-    bits = out.view(np.int32)
-    bits[...] = vectors.view(np.int16)
-    np.left_shift(bits, 13, out=bits)
-    np.bitwise_and(bits, _EXPONENT_OFFSET, out=bits)
-    return np.multiply(out, _EXPONENT, out=out)
+        block = room[: len(products[part])]
+        block[...] = vectors[part]
+        np.matmul(block, vector, out=products[part])
+    return products
 
 
 def _blocks(vectors: NDArray[Any]) -> Iterator[slice]:

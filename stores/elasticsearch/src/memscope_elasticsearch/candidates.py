@@ -202,7 +202,8 @@ class CandidateSet:
             units=[(columns.tobytes(), self._terms(ordered, columns))],
             gone=nothing,
             vector_units=nothing,
-            vectors=np.zeros((0, 0), np.float16),
+            vectors=np.zeros((0, 0), np.int8),
+            scale=np.zeros(0, np.float32),
             space=None,
             whole=True,
         )

@@ -169,7 +169,7 @@ class Vectors(Chapter):
         await fill(store, SMALL_SPACE)
         after = await store.changes("alice", before.revision)
         assert (after.columns, len(after.vector_units), after.space) == (b"", 2, SMALL_SPACE)
-        vectors = after.vectors if after.scale is None else after.vectors * after.scale[:, None]
+        vectors = after.vectors * after.scale[:, None]
         rows = {int(unit): list(row) for unit, row in zip(after.vector_units, vectors, strict=True)}
         assert rows == {unit: pytest.approx([number(unit)] * 4) for unit in rows}
         assert len((await store.changes("alice", after.revision)).vector_units) == 0

@@ -51,25 +51,23 @@ def _changes(
     import numpy as np
 
     from memscope.search.growing_array import GrowingArray
-    from memscope.search.vectors import pack, simsimd
+    from memscope.search.vectors import unpack
 
     pages = [(b"".join(columns), b"".join(terms)) for columns, terms in _pages(units)]
     dims, most = space.dims if space is not None else 0, 0
     if whole:
         most = sum(len(columns) for columns, _ in pages) // UNIT_STRUCT.size
-    numbers, scale = list[int](), None
-    growing = GrowingArray(np.empty((most, dims), np.float16), used=0)
+    numbers = list[int]()
+    growing = GrowingArray(np.empty((most, dims), np.int8), used=0)
+    scale = GrowingArray(np.empty(most, np.float32), used=0)
     for seqs, rows in _pages(vectors):
-        if set(map(len, rows)) != {2 * dims}:
-            raise StoreCorrupt("a stored vector has the wrong length", hint="run 'memscope reembed' to make all again")
-        page = np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims)
-        if not numbers and simsimd() is not None:
-            growing = GrowingArray(np.empty((most, dims), np.int8), used=0)
-            scale = GrowingArray(np.empty(most, np.float32), used=0)
-        if scale is not None:
-            page, sizes = pack(page)
-            scale.extend(sizes)
+        try:
+            page, scales = unpack(rows, dims)
+        except ValueError:
+            hint = "run 'memscope reembed' to make all again"
+            raise StoreCorrupt("a stored vector has the wrong length", hint=hint) from None
         growing.extend(page)
+        scale.extend(scales)
         numbers += seqs
     return Changes(
         revision,
@@ -79,7 +77,7 @@ def _changes(
         vectors=growing.view,
         space=space,
         whole=whole,
-        scale=scale.view if scale is not None else None,
+        scale=scale.view,
     )
 
 

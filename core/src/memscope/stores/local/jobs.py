@@ -115,9 +115,14 @@ def complete(
 
 
 def _complete_embed(tx: UserTransaction, change_set: ChangeSet) -> list[int]:
-    for id, vector in checked_vectors(change_set.vectors, tx.space).items():
-        if tx.space is not None:
-            records.put_vector(tx, tx.space, int(id), vector.astype("<f2").tobytes())
+    vectors = checked_vectors(change_set.vectors, tx.space)
+    if tx.space is not None and vectors:
+        import numpy as np
+
+        from memscope.search.vectors import stored_rows
+
+        for id, row in zip(vectors, stored_rows(np.stack([*vectors.values()])), strict=True):
+            records.put_vector(tx, tx.space, int(id), row)
     return [int(item) for item in change_set.done if item.isdecimal()]
 
 

@@ -121,7 +121,7 @@ class UserTransaction(RecordRows, Protocol):
         """Return the records of these units."""
 
     def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
-        """Return space, unit and float16 bytes of a record's vectors."""
+        """Return space, unit and bytes of a record's vectors."""
 
     def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
         """Store a vector at ``revision``, unless its unit was removed."""

@@ -2,7 +2,7 @@
 
     users ─┬─ record ── source          texts, and the links of memories to sources
            │     └───── history         earlier versions of memories that were revised
-           ├─ unit ──── vector          search index: columns and terms; float16 rows
+           ├─ unit ──── vector          search index: columns and terms; int8 rows
            ├─ block                     core memory: every version of every block
            ├─ gone, tombstone           units an index must drop; keys and ids that must not come back
            ├─ receipt                   what was forgotten when: counts and ids

@@ -1,4 +1,4 @@
-"""Vectors in half precision: widened to the last bit, compared as wide ones are."""
+"""Vectors as bytes without simsimd: compared as float32 are, and widened when they are asked again."""
 
 from __future__ import annotations
 
@@ -11,26 +11,21 @@ import pytest
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert, VectorSpace
 from memscope.search import vectors as module
 from memscope.search.snapshot import ScopeIndex
-from memscope.search.vectors import NUMBERS_PER_BLOCK, VectorMatrix, widened
+from memscope.search.vectors import NUMBERS_PER_BLOCK, VectorMatrix, pack
 from memscope.stores.memory import InMemoryStore
 from memscope.text.terms import terms
-
-ANY_BITS = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-
-
-def test_every_finite_number_is_widened_to_the_last_bit() -> None:
-    finite = ANY_BITS[np.isfinite(ANY_BITS)].reshape(-1, 2)
-    np.testing.assert_array_equal(widened(finite).view(np.uint32), finite.astype(np.float32).view(np.uint32))
 
 
 @pytest.mark.parametrize(
     "shape", [(0, 0), (0, 4), (1, 1), (NUMBERS_PER_BLOCK // 64 * 2 + 1, 64), (3, NUMBERS_PER_BLOCK + 1)]
 )
-def test_cosines_of_float16_are_those_of_float32(shape: tuple[int, int]) -> None:
-    half = np.random.default_rng(0).standard_normal(shape).astype(np.float16)
+def test_cosines_are_those_of_widened_vectors(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "simsimd", lambda: None)
+    narrow = VectorMatrix(*pack(np.random.default_rng(0).standard_normal(shape)))
     asked = np.random.default_rng(1).standard_normal(shape[1]).astype(np.float32)
-    one, other = (VectorMatrix(rows, None).cosines(asked) for rows in (half, half.astype(np.float32)))
-    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-2)
+    wide = narrow.widened()
+    assert (wide.rows.dtype, wide.scale) == (np.float32, None)
+    np.testing.assert_allclose(narrow.cosines(asked), wide.cosines(asked), rtol=1e-4, atol=1e-2)
 
 
 # ---- in an index
@@ -53,7 +48,7 @@ async def ask(store: InMemoryStore) -> tuple[str, list[float]]:
     await asyncio.gather(*store._sorting.values())
     entry = store._cache.get("alice")
     assert entry is not None
-    return str(entry.snapshot.vectors.rows.dtype), [round(one, 3) for one in found.cosine.tolist()]
+    return str(entry.snapshot.vectors.rows.dtype), [round(one, 2) for one in found.cosine.tolist()]
 
 
 async def test_many_vectors_are_widened_when_they_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +57,7 @@ async def test_many_vectors_are_widened_when_they_are_asked_again(monkeypatch: p
     store = InMemoryStore()
     await store.set_vector_space(SPACE)
     await add(store, {"1": [1, 0, 0, 0], "2": [0, 1, 0, 0], "3": [0.6, 0.8, 0, 0]})
-    assert await ask(store) == ("float16", [1, 0, 0.6])
+    assert await ask(store) == ("int8", [1, 0, 0.6])
     assert await ask(store) == ("float32", [1, 0, 0.6])
     await add(store, {"4": [0, 0, 1, 0]})
     assert await ask(store) == ("float32", [1, 0, 0.6, 0])
@@ -74,7 +69,7 @@ async def test_vectors_that_come_later_find_the_first_ones_widened(monkeypatch: 
     store = InMemoryStore()
     await store.set_vector_space(SPACE)
     await add(store, {"1": [1, 0, 0, 0], "2": [0.6, 0.8, 0, 0]})
-    assert await ask(store) == ("float16", [1, 0.6])
+    assert await ask(store) == ("int8", [1, 0.6])
     await add(store, {"3": [0.8, 0.6, 0, 0]})
     assert await ask(store) == ("float32", [1, 0.6, 0.8])
 
@@ -94,5 +89,5 @@ async def test_vectors_that_come_while_an_index_without_any_is_sorted_stay(monke
         await store.complete(claim, ChangeSet(vectors=given, done=claim.items))
     later = index.extend(await store.changes("alice", before.revision), bare)
     adopted = index.adopt(bare.sorted(), later)
-    assert (adopted.vectors.rows.shape, adopted.vectors.rows.dtype) == ((2, 4), np.float16)
+    assert (adopted.vectors.rows.shape, adopted.vectors.rows.dtype) == ((2, 4), np.int8)
     assert adopted.postings is not None
