@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from memscope.errors import StoreCorrupt
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert, VectorSpace
 from memscope.search import vectors as module
 from memscope.search.snapshot import ScopeIndex
 from memscope.search.vectors import NUMBERS_PER_BLOCK, VectorMatrix, pack
+from memscope.stores.local import LocalStore
 from memscope.stores.memory import InMemoryStore
+from memscope.stores.sqlite import SQLiteStore
 from memscope.text.terms import terms
 
 
@@ -33,7 +39,7 @@ def test_cosines_are_those_of_widened_vectors(shape: tuple[int, int], monkeypatc
 SPACE, START = VectorSpace("test", 4), datetime(2024, 3, 1, 9, tzinfo=UTC)
 
 
-async def add(store: InMemoryStore, said: dict[str, list[float]]) -> None:
+async def add(store: LocalStore, said: dict[str, list[float]]) -> None:
     turns = [Turn(key, Scope("alice"), "user", "Ada", "Berlin", START, START) for key in said]
     await store.append("alice", [TurnInsert(one) for one in turns])
     for claim in await store.claim("embed", 100, 60):
@@ -91,3 +97,16 @@ async def test_vectors_that_come_while_an_index_without_any_is_sorted_stay(monke
     adopted = index.adopt(bare.sorted(), later)
     assert (adopted.vectors.rows.shape, adopted.vectors.rows.dtype) == ((2, 4), np.int8)
     assert adopted.postings is not None
+
+
+async def test_a_stored_vector_that_was_cut_is_named(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "memory.db")
+    await store.set_vector_space(SPACE)
+    await add(store, {"1": [1, 0, 0, 0], "2": [0.6, 0.8, 0, 0]})
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as db, db:
+        db.execute("UPDATE vector SET data = substr(data, 1, 5) WHERE seq = 2")
+    again = SQLiteStore(tmp_path / "memory.db")
+    with pytest.raises(StoreCorrupt, match="wrong length"):
+        await again.changes("alice", 0)
+    await again.close()
