@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memscope import MemoryScope
+from memscope.languages.durable_facts import MIN_STATEMENT_SCORE, statement_score
+from memscope.languages.names import names
 from memscope.languages.requests import need
 from memscope.text.tokens import usual_spelling
 from recorded import remarks
@@ -66,3 +68,23 @@ def test_a_query_typed_in_a_hurry_finds_what_the_usual_one_does(query, wanted):
 )
 def test_a_line_that_begins_like_code_is_code_only_if_it_goes_on_so(message, needs):
     assert need(message) == needs
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("my cousin farhan's opened a bike repair place", {"Farhan"}),
+        ("had mrs halvorsen round, and olga", {"Halvorsen", "Olga"}),
+        ("we flew from lisbon to toronto", {"Lisbon", "Toronto"}),
+        ("my brother snores, max two nights more", set()),
+        ("i'll bill you in may, mark my words", set()),
+    ],
+)
+def test_names_are_recognised_in_a_line_without_capitals(line, named):
+    assert {one.text for one in names(line) if one.weight} == named
+
+
+def test_what_lasts_is_recognised_in_a_line_without_capitals():
+    lasting, passing = "we got hitched on a beach near lisbon in 2011", "the hold music went on for ages"
+    scores = statement_score(lasting), statement_score(passing)
+    assert scores[0] is not None and scores[1] is not None and scores[0] > MIN_STATEMENT_SCORE > scores[1]
