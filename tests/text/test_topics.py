@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memscope import languages
 from memscope.text.language import every_rules, has_cjk, spaced_rules
 from memscope.text.tokens import ALL_UNSPACED, fold, is_unspaced, pieces, words
-from memscope.text.topics import names, topic_bits, topics, topics_of_words
+from memscope.text.topics import WITHOUT_TOPIC, names, topic_bits, topics, topics_of_words
 
 SAME = [
     ("I'm a vegetarian.", "What should I cook for dinner?", "food"),
@@ -68,9 +68,10 @@ def test_the_words_that_a_caller_has_already_give_the_same():
 def test_the_table_is_small_and_every_word_and_name_in_it_is_known():
     files = [rules.topics for rules in every_rules() if rules.topics]
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    assert sum(file.stat().st_size for file in files) <= 35_000
-    assert len(names()) == len(set(names())) and {line.partition(":")[0] for line in lines} == set(names())
-    assert not [word for line in lines for word in line.split(": ")[1].split() if not topics(word)]
+    assert sum(file.stat().st_size for file in files) <= 37_000
+    assert len(names()) == len(set(names())) and {line.partition(":")[0] for line in lines} == {*names(), WITHOUT_TOPIC}
+    known = [line for line in lines if not line.startswith(f"{WITHOUT_TOPIC}: ")]
+    assert not [word for line in known for word in line.split(": ")[1].split() if not topics(word)]
 
 
 @given(st.lists(st.text(st.sampled_from("我养了一只猫狗坐火车跑马拉松，。 5kcatdogｄⅣ㎏\n"), max_size=12)))
@@ -84,3 +85,13 @@ def test_texts_that_are_read_together_have_the_topics_of_each(texts):
 def test_no_word_between_spaces_is_overlooked(text):
     if ALL_UNSPACED.fullmatch(text):
         assert all(is_unspaced(piece) or piece.isdigit() for piece in pieces(fold(text)))
+
+
+@pytest.mark.parametrize("text", ["大家当然记住了", "这种困难谁都有", "专家鼓励早就累计", "恐怕还是背景", "忍不住鼓掌"])
+def test_a_word_of_no_topic_hides_the_words_in_it(text):
+    assert topics(text) == frozenset()  # 大家: no home; 当然: no job; 这种: no garden
+
+
+def test_words_of_no_topic_leave_the_others_their_topic():
+    assert names().index("home") in topics("大家都来我家")
+    assert names().index("garden") in topics("种了这种番茄")

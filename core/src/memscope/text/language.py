@@ -60,7 +60,7 @@ class WordRules:
     variants: a file with one line per variant: the variant and the character to read instead; or None.
     spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: a query with "wat r u"
     is read as one with "what are you".
-    topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; or None.
+    topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``, and perhaps "none: words"; or None.
     vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; or None.
     """
 

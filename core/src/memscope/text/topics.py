@@ -2,8 +2,9 @@
 
 ``data/topics.txt`` lists the topics, one per line: ``name<broader,broader``. Each language has a file of words per
 topic (``WordRules.topics``). A word stands for its topic and for the broader ones. Words are compared by stem; in
-scripts without spaces the longest word at each character counts. A topic is weak evidence: it counts in the
-ranking and nowhere else. Sets of topics are integers with a bit per topic.
+scripts without spaces the longest word at each character counts, so that a word of the line "none" hides the words in
+it: 大家 (everybody) is no 家 (home). A topic is weak evidence: it counts in the ranking and nowhere else. Sets of
+topics are integers with a bit per topic.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOPIC_FOLDER = Path(__file__).parent / "data"
+WITHOUT_TOPIC = "none"  # names the line of words without a topic
 # Topics of what people say about themselves.
 LIFE_TOPICS = (
     "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
@@ -156,7 +158,8 @@ def _meanings(rules: WordRules) -> Mapping[str, int]:
     meanings: dict[str, int] = {}
     lines = rules.topics.read_text(encoding="utf-8").splitlines() if rules.topics else []
     for name, _, words in (line.partition(": ") for line in lines):
-        meant = reduce(or_, (1 << names().index(topic) for topic in (name, *_broader()[name])))
+        its_topics = (name, *_broader()[name]) if name != WITHOUT_TOPIC else ()
+        meant = reduce(or_, (1 << names().index(topic) for topic in its_topics), 0)
         for word in words.split():
             meanings[word] = meanings.get(word, 0) | meant
     return meanings
