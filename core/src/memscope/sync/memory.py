@@ -128,7 +128,7 @@ class MemoryScope:
         kinds: Sequence[Kind] | None = None, explain: bool = False, zone: Zone = None, expand_lists: bool = False,
         speak: Speak | None = "always",
     ) -> Retrieval:  # fmt: skip
-        """Find the best hits for a query, with at most one call of an embedder and none of a chat model."""
+        """Find the best hits for a query. Calls the embedder at most once, and no chat model."""
         return run(self.memory.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
             kinds=kinds, explain=explain, zone=zone, expand_lists=expand_lists, speak=speak,

@@ -270,7 +270,7 @@ class SyncAdmin:
         self, name: str, *sources: object, user: str | None = None, dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:  # fmt: skip
-        """Import the memory of another system. Records that exist or were forgotten since are skipped."""
+        """Import the memory of another system. Records that exist already or were forgotten here are skipped."""
         return run(self.admin.import_from(name, *sources, user=user, dry_run=dry_run, progress=progress))
 
     def backup(self, path: str | Path) -> None:

@@ -1,14 +1,19 @@
-"""Word lists for recognising names in English text."""
+"""Word lists for recognising names in English text, also in lines without capitals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from memscope.languages.en.words import FOLDER
+from memscope.imports import pattern
+from memscope.languages.en.words import FOLDER, STOP_WORDS, WORDS
 from memscope.languages.name_rules import NameKind, kinds_of_names
 from memscope.languages.word_lists import read_lists, read_sets
+from memscope.text.language import CJK
+from memscope.text.vectors import tokens_of_piece
 
+NAME_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
+POSSESSIVE = pattern(r"['’]s$|(?<=s)['’]$")
 _WORD_SETS = read_sets(FOLDER / "name_words.txt")
 TITLES = _WORD_SETS["titles"]
 ROLE_NOUNS = _WORD_SETS["roles"]
@@ -50,3 +55,29 @@ UNMISTAKABLE_NAMES = (read_sets(FOLDER / "names.txt")["person"] | read_sets(FOLD
 @lru_cache(maxsize=1)
 def known_names() -> Mapping[str, NameKind]:
     return kinds_of_names(read_lists(FOLDER / "names.txt"))
+
+
+def with_capitals(line: str) -> str:
+    """Capitalise the names in a line without capitals: words that are only names, and others after a title or role:
+    "my cousin farhan", "my old roommate is farouk".
+    """
+    cased, before = list(line), list[str]()
+    for match in NAME_WORD.finditer(line):
+        low = POSSESSIVE.sub("", match[0])
+        if low in UNMISTAKABLE_NAMES or (_introduces(before) and (low in known_names() or _is_unknown(low))):
+            cased[match.start()] = line[match.start()].upper()
+        before.append(low)
+    return "".join(cased)
+
+
+def _introduces(before: Sequence[str]) -> bool:
+    """Test whether a name may follow these words: "my sister", "mrs", "the cat is called"."""
+    *earlier, last = ["", *before[-6:]]
+    theirs = not ROLE_NOUNS.isdisjoint((*earlier[-5:], last)) and not {"my", "our"}.isdisjoint(earlier)
+    return last in ("named", "called", *TITLES) or (theirs and (last in ROLE_NOUNS or last == "is"))
+
+
+def _is_unknown(low: str) -> bool:
+    """Test whether the built-in vectors lack a word that is no form of a verb, as they do most names."""
+    known = low in STOP_WORDS or len(tokens_of_piece(low, WORDS)) == 1
+    return low.isalpha() and not known and not low.endswith(("s", "ed", "ing"))

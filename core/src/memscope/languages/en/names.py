@@ -17,16 +17,12 @@ from memscope.languages.en import name_lists as lists
 from memscope.languages.en.stemmer import stem
 from memscope.languages.en.words import STOP_WORDS, WORDS
 from memscope.languages.name_rules import FoundName, NameKind, NameRules
-from memscope.text.language import CJK
 from memscope.text.topics import topics_of_words
-from memscope.text.vectors import tokens_of_piece
 
 _APPOSITION = frozenset("named called is are was were titled".split())
 _DETERMINERS = frozenset("a an the my our her his their".split())
-_NAME_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
-_WORDS = pattern(f"({_NAME_WORD.pattern})")
+_WORDS = pattern(f"({lists.NAME_WORD.pattern})")
 _ASCII_WORDS = pattern(r"([A-Za-z]\w*(?:['.&-]\w+)*)", re.A)  # the same in ASCII; compiled in a tenth of the time
-_POSSESSIVE = pattern(r"['’]s$|(?<=s)['’]$")
 _SENTENCE_END = pattern(r"[.!?…:;\"“”(\[—–*#>|]")
 _TITLE_IN_QUOTES = pattern(r"[\"“]([^\"“”\n]{2,80})[\"”]")
 _TOPIC = pattern(
@@ -71,7 +67,7 @@ class EnglishNames(NameRules):
         at = 0
         for line in text.split("\n"):
             if not line.isupper():
-                cased = _with_capitals(line) if line.islower() else line
+                cased = lists.with_capitals(line) if line.islower() else line
                 yield from (name._replace(start=name.start + at) for name in _of_line(cased))
             at += len(line) + 1
 
@@ -88,34 +84,6 @@ class EnglishNames(NameRules):
 
 
 NAMES = EnglishNames()
-
-
-def _with_capitals(line: str) -> str:
-    """Capitalise the names in a line without capitals: words that are only names, and others after a title or role:
-    "my cousin farhan", "my old roommate is farouk".
-    """
-    cased, before = list(line), list[str]()
-    for match in _NAME_WORD.finditer(line):
-        low = _POSSESSIVE.sub("", match[0])
-        if low in lists.UNMISTAKABLE_NAMES or (
-            _introduces(before) and (low in lists.known_names() or _is_unknown(low))
-        ):
-            cased[match.start()] = line[match.start()].upper()
-        before.append(low)
-    return "".join(cased)
-
-
-def _introduces(before: Sequence[str]) -> bool:
-    """Test whether a name may follow these words: "my sister", "mrs", "the cat is called"."""
-    *earlier, last = ["", *before[-6:]]
-    own = not lists.ROLE_NOUNS.isdisjoint((*earlier[-5:], last)) and not {"my", "our"}.isdisjoint(earlier)
-    return last in ("named", "called", *lists.TITLES) or (own and (last in lists.ROLE_NOUNS or last == "is"))
-
-
-def _is_unknown(low: str) -> bool:
-    """Test whether the built-in vectors lack a word that is no form of a verb, as they do most names."""
-    known = low in STOP_WORDS or len(tokens_of_piece(low, WORDS)) == 1
-    return low.isalpha() and not known and not low.endswith(("s", "ed", "ing"))
 
 
 def _of_line(line: str) -> Iterator[FoundName]:
@@ -159,7 +127,7 @@ def _is_topic(word: str) -> bool:
 
 def _qualifies(rest: str) -> bool:
     """Test whether a word only qualifies the next one, as in "acoustic guitar"; ``rest``: the line after the word."""
-    after = _NAME_WORD.match(rest[1:])
+    after = lists.NAME_WORD.match(rest[1:])
     return rest[:1] == " " and after is not None and after[0].islower() and after[0] not in STOP_WORDS | lists.TIMES
 
 
@@ -181,7 +149,7 @@ def _tokens(line: str) -> list[_NameToken]:
 @lru_cache(1 << 14)
 def _word(piece: str) -> tuple[str, str, bool, bool]:
     """Return a word without the possessive, in lower case, whether it had one, and whether it is capitalised."""
-    word = _POSSESSIVE.sub("", piece)
+    word = lists.POSSESSIVE.sub("", piece)
     capital = word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
     return word, word.lower(), word != piece, capital
 
