@@ -52,8 +52,38 @@ async def test_text_is_kept_as_it_was_said(memory):
 async def test_a_memory_of_data_alone_is_kept(memory):
     kept = await memory.add_memory("", user="alice", name="settings", data={"theme": "dark"})
     assert (await memory.get(kept.id, user="alice")).data == {"theme": "dark"}
-    with pytest.raises(InputError, match="no text"):
+    with pytest.raises(InputError, match="the text is empty"):
         await memory.add_memory(" ", user="alice")
+
+
+async def test_the_data_of_a_memory_without_text_can_be_corrected(memory):
+    kept = await memory.add_memory("", user="alice", data={"theme": "dark"})
+    assert (await memory.update(kept.id, user="alice", data={"theme": "light"})).data == {"theme": "light"}
+    with pytest.raises(InputError, match="the text is empty"):
+        await memory.update(kept.id, user="alice", text=" ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [({"time": "soon"}, "time is"), ({"role": "boss"}, "role must"), ({"text": "x" * 300_000}, "bytes in text"),
+     ({"subject": 7}, "subject must be text"), ({"zone": (1, 2)}, "unknown time zone")],
+)  # fmt: skip
+async def test_an_error_of_a_statement_names_its_argument(memory, wrong, named):
+    with pytest.raises((InputError, LimitError), match=f"^{named}"):
+        await memory.add_memory(**{"text": "Alice likes tea.", "user": "alice"} | wrong)
+
+
+async def test_a_statement_without_a_subject_may_say_so(memory):
+    assert (await memory.add_memory("Alice likes tea.", user="alice", subject=None)).text == "Alice likes tea."
+
+
+@pytest.mark.parametrize("empty", [{"text": ""}, {"text": " \t"}, {"filter": {}}])
+@pytest.mark.parametrize("rest", [{}, {"session": "s"}, {"everything": True}])
+async def test_an_empty_condition_forgets_nothing(memory, empty, rest):
+    await memory.add_turns([BERLIN], user="alice", session="s")
+    with pytest.raises(InputError):
+        await memory.forget(user="alice", **empty, **rest)
+    assert len(await memory.list(user="alice")) == 1
 
 
 async def test_ok_said_twice_is_two_turns_and_a_replay_adds_none(memory):

@@ -254,6 +254,7 @@ class AsyncMemoryScope:
 
         where = validation.scope(user, agent, session)
         validation.choice("kind", kind, "observation", "insight")
+        subject = validation.text("subject", subject or "", self._runtime.services.limits.query)
         if (kind == "insight") != bool(subject.strip()):
             raise InputError("an insight has a subject, an observation has none", hint='kind="insight", subject="diet"')
         async with self._runtime.operation("add_memory"):
@@ -301,7 +302,7 @@ class AsyncMemoryScope:
         async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)
             statement = {"role": "user", "content": old.text if text is None else text}
-            turn, _ = await self._runtime.check_statement(statement, where)
+            turn, _ = await self._runtime.check_statement(statement, where, textless=text is None)
             changed = replace(
                 old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, services.limits),
@@ -681,6 +682,8 @@ class AsyncMemoryScope:
         """
         where = validation.scope(user, agent, session)
         validation.choice("everything", everything, True, False)
+        if (text is not None and not str(text).strip()) or filter == {}:
+            raise InputError("the text or filter is empty", hint="give words or conditions, or leave it out")
         async with self._runtime.operation("forget") as services:
             select = validation.select(
                 where, services.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace

@@ -140,7 +140,7 @@ class Runtime:
         """Validate one statement and run the hooks. The second value tells whether the caller gave a time."""
         limits = replace(self.services.limits, text=self.services.limits.memory)
         valid = validation.turns(
-            [statement], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless
+            [statement], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless, place=""
         )
         hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
         if len(hooked) != 1:

@@ -141,7 +141,7 @@ def zone(value: Zone) -> tzinfo | None:
     from zoneinfo import ZoneInfo
 
     try:
-        return ZoneInfo(value)
+        return ZoneInfo(str(value))
     except (KeyError, ValueError, OSError, TypeError):
         raise InputError(f"unknown time zone {value!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
 
@@ -303,17 +303,19 @@ def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
 
 
 def turns(messages: object, where: Scope, now: datetime, default_zone: tzinfo | None = None,
-          limits: Limits | None = None, *, textless: bool = False) -> ValidatedTurns:  # fmt: skip
-    """Validate all turns of a call; ``InputError`` names the first invalid turn, and none is stored."""
+          limits: Limits | None = None, *, place: str = "turns[{}].", textless: bool = False,
+          ) -> ValidatedTurns:  # fmt: skip
+    """Validate all turns or raise ``InputError`` with the first invalid one's ``place``; "" names arguments instead."""
     limits = limits or Limits()
     if isinstance(messages, str | bytes | Mapping | Turn) or not isinstance(messages, Sequence):
         raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
     if len(messages) > limits.turns:
         raise LimitError("turns in one call", limit=limits.turns, got=len(messages), hint="import_ takes any number")
-    parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(messages)]
+    parsed = [_turn(place.format(index), turn, where, now, default_zone, limits) for index, turn in enumerate(messages)]
     has_text = tuple(textless or bool(turn.text.strip()) for turn, *_ in parsed)
     if parsed and not any(has_text):
-        raise InputError("turns have no text", hint="give one of them a content that is not empty")
+        error = InputError("turns have no text", hint="give one of them a content that is not empty")
+        raise error if place else InputError("the text is empty")
     stored = tuple(turn for turn, *_ in compress(parsed, has_text))
     ahead = sum(turn.time > now + MAX_CLOCK_SKEW for turn in stored)
     return ValidatedTurns(
@@ -333,21 +335,21 @@ def _turn(
         message = {"id": message.key or None, "role": message.role, "speaker": message.speaker, "content": message.text,
                  "time": message.time, "session": message.scope.session, "metadata": message.metadata}  # fmt: skip
     if not isinstance(message, Mapping):
-        raise InputError(f"{path} must be a dict or a Turn, got {type(message).__name__}")
+        raise InputError(f"{path[:-1]} must be a dict or a Turn, got {type(message).__name__}")
     role = _role(path, message.get("role"))
     words, skipped = _text_of(path, message)
-    content = text(f"{path}.content", words, limits.text)
+    content = text(f"{path}content" if path else "text", words, limits.text)
     time = _time(path, message, default_zone)
     session = message.get("session")
     turn = Turn(
-        key="" if message.get("id") is None else identifier(f"{path}.id", message["id"]),
-        scope=where if session is None else replace(where, session=identifier(f"{path}.session", session)),
+        key="" if message.get("id") is None else identifier(f"{path}id", message["id"]),
+        scope=where if session is None else replace(where, session=identifier(f"{path}session", session)),
         role=role,
-        speaker=identifier(f"{path}.speaker", message.get("speaker") or message.get("name") or role),
+        speaker=identifier(f"{path}speaker", message.get("speaker") or message.get("name") or role),
         text=content,
         time=now if time is None else time,
         recorded=now,
-        metadata=json_object(f"{path}.metadata", message.get("metadata"), limits),
+        metadata=json_object(f"{path}metadata", message.get("metadata"), limits),
     )
     return turn, time is not None, content != words, skipped
 
@@ -359,11 +361,11 @@ def _time(path: str, message: Mapping[Any, Any], default_zone: tzinfo | None) ->
     if value is None:
         named = (key for key, one in message.items() if isinstance(key, str) and one is not None)
         if (strange := next((key for key in named if TIME_LIKE.fullmatch(key)), None)) is not None:
-            raise InputError(f"{path} has no time, but the unknown key {strange!r}", hint="did you mean 'time'?")
+            raise InputError(f"{path[:-1]} has no time, but the unknown key {strange!r}", hint="did you mean 'time'?")
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _from_seconds(f"{path}.{name}", value, default_zone)
-    return when(f"{path}.{name}", value, default_zone)
+        return _from_seconds(f"{path}{name}", value, default_zone)
+    return when(f"{path}{name}", value, default_zone)
 
 
 def _from_seconds(what: str, value: float, default_zone: tzinfo | None) -> datetime:
@@ -379,7 +381,7 @@ def _role(path: str, value: object) -> Role:
     for role in ROLES:
         if value == role:
             return role
-    raise InputError(f"{path}.role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
+    raise InputError(f"{path}role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
 
 
 def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
@@ -390,7 +392,7 @@ def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
     if content is None and not MAY_BE_SILENT.isdisjoint(message):
         return "", 0
     if not isinstance(content, Sequence) or isinstance(content, bytes):
-        raise InputError(f"{path}.content must be text or a list of parts, got {type(content).__name__}")
+        raise InputError(f"{path}content must be text or a list of parts, got {type(content).__name__}")
     texts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
     plain = [part for part in texts if isinstance(part, str)]
     return "\n".join(plain), len(content) - len(plain)

@@ -22,7 +22,7 @@ from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope
 from memscope.transfer import split
 from memscope_cli.commands.input import MAX_INPUT_LINE_BYTES, read_line
-from memscope_cli.commands.language import count_nouns, join, say, say_sentence
+from memscope_cli.commands.language import count_nouns, join, say, say_error, say_sentence
 from memscope_cli.commands.options import Call, command, exit_partly, resumable, time_option
 from memscope_cli.commands.output import print_error, visible
 
@@ -136,7 +136,11 @@ def _add_all(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> 
     try:
         added.count(memory.add_turns([line.turn for line in lines], **call.scope, replay=replay))
     except InputError as error:
-        by_line = re.sub(r"turns\[(\d+)\]\.?", lambda place: f"line {lines[int(place[1])].number}: ", str(error))
+        by_line = re.sub(
+            r"turns\[(\d+)\]\.?",
+            lambda place: say("line {number}: ", number=lines[int(place[1])].number),
+            say_error(error),
+        )
         raise InputError(by_line) from None
 
 
@@ -196,7 +200,7 @@ def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[StdinT
             try:
                 added.count(memory.add_turns([line.turn], **call.scope))
             except InputError as error:
-                reason = say("cannot be taken: {error}", error=str(error).replace("turns[0].", ""))
+                reason = say("cannot be taken: {error}", error=say_error(error).replace("turns[0].", ""))
                 added.refuse(line.number, reason)
 
 
