@@ -61,6 +61,15 @@ def test_a_turn_from_arguments(run):
     }
 
 
+@pytest.mark.parametrize("option", ["--role", "--speaker", "--time", "--id"])
+@pytest.mark.parametrize("source", [["-"], []])
+def test_an_option_about_one_turn_is_refused_beside_lines(run, option, source):
+    value = {"--role": "assistant", "--time": "2026-01-02"}.get(option, "x")
+    done = run("add", *source, option, value, input=lines("hello"))
+    assert done.exit_code == 2 and option in done.stderr
+    assert not run("list").stdout
+
+
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system's zone cannot be set here")
 @pytest.mark.parametrize(
     ("system", "options", "settings"),

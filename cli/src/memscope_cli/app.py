@@ -1,6 +1,6 @@
 """The program ``memscope``: a click group with the built-in commands and those of plugins.
 
-Exit codes: 0 success, 1 bug or closed pipe, 2 wrong usage or input, 3 configuration or plugin, 4 store, 5 model,
+Exit codes: 0 success, 1 bug or output that is closed or full, 2 wrong usage or input, 3 configuration or plugin, 4 store, 5 model,
 6 partial success, 130 interrupted. An error is one line on stderr, or one JSON object with ``--json``; ``--debug`` adds
 the traceback.
 """
@@ -81,7 +81,7 @@ class Program(Group):
         with use_language(_language_option(arguments)):
             try:
                 code = super().main(arguments, prog_name, standalone_mode=False, **more)
-            except OSError:
+            except BrokenPipeError:
                 raise
             except Exception as error:
                 if not standalone:
@@ -142,6 +142,8 @@ def _describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
         seen = error.ctx if isinstance(error, click.UsageError) else None
         hint = {"hint": say("see {command} --help", command=seen.command_path)} if seen else {}
         return error.exit_code, {"message": error.format_message().rstrip(".。"), **hint}
+    if isinstance(error, OSError) and error.filename is None and error.strerror:
+        return BUG, {"code": "output", "message": say("the output cannot be written: {error}", error=error.strerror)}
     words = "{error}, which is a bug of memscope or of a plugin; --debug shows where"
     return BUG, {"code": "bug", "message": say(words, error=type(error).__name__)}
 

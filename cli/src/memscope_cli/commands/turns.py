@@ -94,7 +94,7 @@ class StdinTurn(NamedTuple):
 
 @command("add", short_help="Remember a turn, or turns from stdin.")
 @click.argument("text", required=False)
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Role of the speaker.")
+@click.option("--role", type=click.Choice(ROLES), show_default="user", help="Role of the speaker.")
 @click.option("--speaker", metavar="NAME", help="Name of the speaker.")
 @time_option("--time", "When it was said (ISO 8601; see --zone); now by default.")
 @click.option("--id", metavar="ID", help="Its id in the source system; adding it again adds nothing.")
@@ -115,9 +115,13 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
         raise click.UsageError(say("{file} is a file: its lines are added by 'memscope add - < {file}'", file=text))
     added = Added(call.show.machine, done=skip)
     values = {name: value for name, value in about.items() if value is not None}
+    one = text is not None and text != "-"
+    if values and not one:
+        options = join(f"--{name}" for name in values)
+        raise click.UsageError(say("{options} are about TEXT; each line on stdin has its own", options=options))
     memory = call.open(new=True)
-    if text is not None and text != "-":
-        added.count(memory.add_turns([{"content": text, **values}], **call.scope, replay=replay))
+    if one:
+        added.count(memory.add_turns([{"role": "user", "content": text, **values}], **call.scope, replay=replay))
     elif text is None and sys.stdin.isatty():
         raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
     elif replay or strict:
