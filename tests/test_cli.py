@@ -55,13 +55,13 @@ def test_without_the_command_line_the_program_says_what_to_install():
     assert done.returncode == 3 and "pip install ./core ./cli" in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")  # noqa: PTH110
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 @pytest.mark.parametrize("args", [["list"], ["list", "--json"], ["status"]])
 def test_output_that_does_not_fit_is_an_error_of_one_line(store, args):
     with MemoryScope(store) as memory:
         memory.add_turns([{"role": "user", "content": "hello"}], user="alice")
     command = [sys.executable, "-m", "memscope", "--store", store, "--user", "alice", *args]
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
     assert done.returncode == 1 and "Traceback" not in done.stderr and "Exception" not in done.stderr
     assert "No space left" in done.stderr

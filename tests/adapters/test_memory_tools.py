@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.memory_tools import bound, days, described, schema, tool_set
+from memscope.adapters.memory_tools import DEFAULT_TOOLS, bound, days, described, schema, tool_answer, tool_set
 from memscope.adapters.session import MemorySession
 from memscope.errors import ConfigError, Conflict, InputError, LimitError, NotFound
 from memscope.prompts.memory_block import strip_memory
@@ -179,3 +179,33 @@ def test_a_tool_with_an_argument_that_models_are_not_given_is_named():
 
     with pytest.raises(ConfigError, match="'grams' of the tool 'weigh'"):
         schema(weigh)
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("remember", {"statement": None}, "remember needs statement"),
+    ("remember", {"statement": 5}, "statement: "),
+    ("forget", {"ids": 5}, "ids: "),
+    ("search_memory", {"query": "tea", "kinds": ["fact"]}, "kinds: "),
+    ("memory_append", {"label": "human", "text": "Tea.", "reason": ["because"]}, "reason: "),
+    ("memory_insert", {"label": "human", "text": "Tea.", "line": "first", "reason": "asked"}, "line: "),
+    ("memory_replace", {"label": "human", "old": 1, "new": "x", "reason": "asked"}, "old: "),
+    ("conversation_search", {"text": "tea", "page": "last"}, "page: "),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "said"), WRONG)
+async def test_an_argument_of_a_wrong_type_is_an_answer(
+    session: MemorySession, name: str, values: dict[str, Any], said: str
+) -> None:
+    """Frameworks that pass on what the model wrote would end the agent's run with a TypeError."""
+    tool = {tool.__name__: tool for tool in (*DEFAULT_TOOLS, *tool_set("all").values())}[name]
+    assert (await tool_answer(tool, session, values)).startswith(f"Error: {said}")
+    assert (await tool_answer(tool, session, ["no object"])).startswith("Error: the arguments of")  # type: ignore[arg-type]
+
+
+async def test_null_and_what_can_be_converted_is_taken(session: MemorySession) -> None:
+    tools = tool_set("all")
+    values = {"text": "tea", "roles": None, "start": None, "end": None, "page": "0"}
+    assert await tool_answer(tools["conversation_search"], session, values) == "Nothing was said that fits."
+    values = {"text": "tea", "roles": "user"}
+    assert await tool_answer(tools["conversation_search"], session, values) == "Nothing was said that fits."

@@ -1,8 +1,8 @@
 """The program ``memscope``: a click group with the built-in commands and those of plugins.
 
-Exit codes: 0 success, 1 bug or output that is closed or full, 2 wrong usage or input, 3 configuration or plugin, 4 store, 5 model,
-6 partial success, 130 interrupted. An error is one line on stderr, or one JSON object with ``--json``; ``--debug`` adds
-the traceback.
+Exit codes: 0 success, 1 bug or output that is closed or full, 2 wrong usage or input, 3 configuration or plugin,
+4 store, 5 model, 6 partial success, 130 interrupted. An error is one line on stderr, or one JSON object with
+``--json``; ``--debug`` adds the traceback.
 """
 
 from __future__ import annotations

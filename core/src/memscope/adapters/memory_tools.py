@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import tzinfo
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from memscope import validation
 from memscope.adapters.session import MemorySession, format_hits
@@ -201,18 +201,37 @@ async def tool_answer(
         seen: Keys of the turns in the conversation, which a search excludes.
         strict: Raise failures instead.
     """
-    fields = arguments(tool)
-    chosen = {name: values[name] for name in fields if name in values}
-    if tool is search_memory:
-        chosen["seen"] = seen
+    extra = {"seen": seen} if tool is search_memory else {}
     try:
-        if missing := [name for name, (_, default) in fields.items() if default is ... and name not in values]:
-            raise InputError(f"{tool.__name__} needs {', '.join(missing)}")
-        return await tool(session, **chosen)
+        return await tool(session, **_checked(tool, values), **extra)
     except MemscopeError as error:
         if strict:
             raise
         return f"Error: {error}"
+
+
+def _checked(tool: Tool, values: Any) -> dict[str, Any]:
+    """Check a model's arguments, which not every framework does; null leaves out one that has a default."""
+    if not isinstance(values, Mapping):
+        raise InputError(f"the arguments of {tool.__name__} must be a JSON object")
+    fields = arguments(tool)
+    chosen = {name: values[name] for name in fields if values.get(name) is not None}
+    if missing := [name for name, (_, default) in fields.items() if default is ... and name not in chosen]:
+        raise InputError(f"{tool.__name__} needs {', '.join(missing)}")
+    plain = get_type_hints(tool)
+    return {name: _as_type(name, plain[name], value) for name, value in chosen.items()}
+
+
+def _as_type(name: str, wanted: Any, value: Any) -> Any:
+    """Convert one argument, such as "3" to 3 and a text to a list with it."""
+    if wanted is str and isinstance(value, str):
+        return value  # pydantic refuses lone surrogates, which are repaired later
+    if isinstance(value, str) and _TYPES.get(wanted, {}).get("type") == "array":
+        value = [value]
+    try:
+        return TypeAdapter(wanted).validate_python(value)
+    except ValidationError as error:
+        raise InputError(f"{name}: {error.errors(include_url=False, include_input=False)[0]['msg']}") from None
 
 
 def described(tool: Tool) -> str:
