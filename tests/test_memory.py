@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.errors import Conflict, InputError, LimitError, NotFound, PluginError, ScopeError
+from memscope.errors import ConfigError, Conflict, InputError, LimitError, NotFound, PluginError, ScopeError
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
@@ -32,6 +32,12 @@ async def memory(request, tmp_path):
 
 async def texts(memory, query, **scope):
     return [hit.text for hit in await memory.retrieve(query, **scope)]
+
+
+@pytest.mark.parametrize("wrong", [{"store": {"timezone": "UTC"}}, {"store": 5}, {"settings": ["memory.db"]}], ids=str)
+def test_what_is_no_store_or_settings_is_refused(wrong):
+    with pytest.raises(ConfigError, match=type(*wrong.values()).__name__):
+        AsyncMemoryScope(**wrong)
 
 
 async def test_a_turn_is_found_the_moment_it_is_added(memory):

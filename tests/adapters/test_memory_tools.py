@@ -193,13 +193,13 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "values", "said"), WRONG)
+@pytest.mark.parametrize(("name", "values", "answer"), WRONG)
 async def test_an_argument_of_a_wrong_type_is_an_answer(
-    session: MemorySession, name: str, values: dict[str, Any], said: str
+    session: MemorySession, name: str, values: dict[str, Any], answer: str
 ) -> None:
     """Frameworks that pass on what the model wrote would end the agent's run with a TypeError."""
     tool = {tool.__name__: tool for tool in (*DEFAULT_TOOLS, *tool_set("all").values())}[name]
-    assert (await tool_answer(tool, session, values)).startswith(f"Error: {said}")
+    assert (await tool_answer(tool, session, values)).startswith(f"Error: {answer}")
     assert (await tool_answer(tool, session, ["no object"])).startswith("Error: the arguments of")  # type: ignore[arg-type]
 
 

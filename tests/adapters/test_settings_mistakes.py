@@ -20,6 +20,7 @@ MISTAKES = [
     {"plugins": {"require": ["nobody"]}},
     {"prompts": "no/such/folder"},
     {"timezone": "Mars/Base"},
+    5,  # would open the usual store
 ]
 
 

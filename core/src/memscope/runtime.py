@@ -259,7 +259,7 @@ def assemble(
     loaded = Plugins(configured.plugins, extra=[*redaction.hooks, *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
-    opened = redaction.store(loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place)
+    opened = redaction.store(loaded.make_store(place, configured))
     services = Services(
         store=opened,
         settings=configured,

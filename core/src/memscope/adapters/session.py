@@ -226,7 +226,12 @@ class MemorySession:
         **more: Any,
     ) -> Retrieval:
         """Retrieve in this scope. ``kinds`` overrides the session's; ``more``: as_of, filter, zone."""
-        args = {"k": k or self.k, "kinds": self.kinds if kinds is None else kinds, "zone": await self._zone(), **more}
+        args = {
+            "k": self.k if k is None else k,
+            "kinds": self.kinds if kinds is None else kinds,
+            "zone": await self._zone(),
+            **more,
+        }
         session = self.session if self.recall_from == "session" else None
         where = {**self._scope, "session": session, "exclude": tuple(exclude)}
         return await self.do(lambda memory: memory.retrieve(query, **where, **args))

@@ -79,7 +79,10 @@ class SettingsSources:
     arguments: Layer
 
     @classmethod
-    def read(cls, source: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> SettingsSources:
+    def read(cls, source: object, environ: Mapping[str, str]) -> SettingsSources:
+        if not isinstance(source, Mapping | str | Path | None):
+            hint = "give a mapping or the path of a YAML file; a store of your own goes into a MemoryScope"
+            raise ConfigError(f"settings argument: {type(source).__name__} has no settings", hint=hint)
         files = find(source if isinstance(source, str | Path) else None, environ)
         mapping_source: Mapping[Any, Any] = source if isinstance(source, Mapping) else {}
         if odd := [type(name).__name__ for name in mapping_source if not isinstance(name, str)]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import pluggy
@@ -211,8 +212,14 @@ class Plugins:
             for name in (name for name in names if name not in known):
                 raise ConfigError(f"{operation} has no worker {name!r}", hint=nearest(name, known))
 
-    def make_store(self, location: str, settings: Settings) -> Store:
+    def make_store(self, location: Store | str | PathLike[str], settings: Settings) -> Store:
         """Open ``scheme://...`` with the registered store, ":memory:" in memory, any other location with SQLite."""
+        if not isinstance(location, str | PathLike):
+            if hasattr(location, "open"):
+                return location
+            hint = "give a path or URL, and settings as settings="
+            raise ConfigError(f"{type(location).__name__} is no store", hint=hint)
+        location = str(location)
         scheme = location.partition("://")[0] if "://" in location else "sqlite"
         if scheme not in self.registered("stores") and (reason := self._why_missing(scheme)):
             raise ConfigError(f"the store {scheme}:// is not there: {reason[0]}", hint=reason[1])
