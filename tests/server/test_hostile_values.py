@@ -250,3 +250,19 @@ async def test_a_stream_ends_with_an_event_whatever_fails(tmp_path, caplog):
         {"code": "internal", "detail": problems.BUG_DETAIL.format("KeyError"), "hint": "see the log"},
     )
     assert "KeyError" in caplog.text and "boat" not in caplog.text
+
+
+def test_the_last_day_of_a_period_is_included(alice):
+    added = alice.post(
+        f"{ALICE}/turns", json={"turns": [{"role": "user", "content": "x"} | {"time": "2024-03-31T18:00"}]}
+    ).json()
+    days = {"since": "2024-03-31", "until": "2024-03-31"}
+    assert [one["id"] for one in alice.get(f"{ALICE}/records", params=days).json()["records"]] == added["keys"]
+    assert alice.post(f"{ALICE}/forget", json=days).json()["turns"] == 1
+
+
+@pytest.mark.parametrize("text", ["2024", "1711900000", "20240331", "nan"])
+def test_a_number_as_text_is_no_time(alice, text):
+    assert alice.post(f"{ALICE}/retrieve", json={"query": "tea", "as_of": text}).status_code == 422
+    for name in ("since", "until"):
+        assert alice.get(f"{ALICE}/records", params={name: text}).status_code == 422

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from datetime import datetime
 from traceback import format_tb
 from typing import Annotated, Any
 
@@ -176,8 +175,8 @@ async def records(
     namespace: str | None = None,
     agent: str | None = None,
     session: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: schemas.Moment | None = None,
+    until: schemas.Until | None = None,
     superseded: bool = False,
     limit: Limit = 100,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,

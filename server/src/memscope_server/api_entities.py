@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -23,7 +22,7 @@ class View:
 
     def __init__(
         self, request: Request, caller: Anyone, user: str, agent: str | None = None, session: str | None = None,
-        as_of: datetime | None = None,
+        as_of: schemas.Moment | None = None,
     ) -> None:  # fmt: skip
         self.entities = memory_of(request).entities(**caller.scope(user, agent), session=session)
         self.as_of = as_of
@@ -36,7 +35,7 @@ Viewed = Annotated[View, Depends(View)]
 async def entities(
     view: Viewed,
     top: Limit = 20,
-    since: datetime | None = None,
+    since: schemas.Moment | None = None,
     kind: schemas.EntityKind | None = None,
 ) -> list[Entity]:
     """List the entities that are named most often and most recently."""

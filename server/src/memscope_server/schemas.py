@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -30,6 +30,25 @@ def _limit_values(value: Any) -> Any:
     return value
 
 
+def _written_time(value: Any) -> Any:
+    """Refuse text that is a number: pydantic would read the year "2020" as seconds since 1970."""
+    try:
+        float(value if isinstance(value, str) else "no")
+    except ValueError:
+        return value
+    raise ValueError("a number is no time; write it as 2026-03-01T10:00+01:00")
+
+
+def _end_of_day(value: Any) -> Any:
+    """Read a date as the midnight at which that day ends."""
+    try:
+        return datetime.combine(date.fromisoformat(value if len(value) == 10 else "") + timedelta(days=1), time())
+    except (TypeError, ValueError, OverflowError):
+        return _written_time(value)
+
+
+Moment = Annotated[datetime, BeforeValidator(_written_time)]
+Until = Annotated[datetime, BeforeValidator(_end_of_day)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_limit_values)]
 Ids = Annotated[list[str], Field(max_length=10_000, fail_fast=True)]
 Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -56,7 +75,7 @@ class TurnIn(RequestBody):
     role: Literal["user", "assistant", "system", "tool", "person"]
     content: Words
     speaker: Name | None = None
-    time: datetime | None = None
+    time: Moment | None = None
     id: Name | None = None
     session: Name | None = None
     metadata: JsonObject = {}
@@ -79,8 +98,8 @@ class MemoryIn(RequestBody):
     name: Name | None = None
     namespace: Name | None = None
     data: JsonObject | None = None
-    expires: datetime | None = None
-    time: datetime | None = None
+    expires: Moment | None = None
+    time: Moment | None = None
     speaker: Name | None = None
     role: Role = "user"
     zone: str | None = None
@@ -89,7 +108,7 @@ class MemoryIn(RequestBody):
 class MemoryChange(RequestBody):
     text: Words | None = None
     data: JsonObject | None = None
-    expires: datetime | None = None
+    expires: Moment | None = None
     version: Version | None = None
 
 
@@ -98,7 +117,7 @@ class QuestionIn(RequestBody):
     agent: Name | None = None
     session: Name | None = None
     k: Annotated[int, Field(ge=1, le=100)] = 10
-    as_of: datetime | None = None
+    as_of: Moment | None = None
     exclude: Ids = []
     filter: JsonObject | None = None
     kinds: Annotated[list[Kind], Field(max_length=len(MEMORY_KINDS))] | None = None
@@ -119,8 +138,8 @@ class ForgetIn(RequestBody):
     agent: Name | None = None
     session: Name | None = None
     ids: Ids | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    since: Moment | None = None
+    until: Until | None = None
     text: str | None = None
     name: Name | None = None
     namespace: Name | None = None
