@@ -62,6 +62,15 @@ async def test_a_memory_of_data_alone_is_kept(memory):
         await memory.add_memory(" ", user="alice")
 
 
+async def test_versions_stay_in_order_when_the_clock_goes_back(tmp_path):
+    clock = Clock()
+    async with AsyncMemoryScope(tmp_path / "back.db", settings={}, clock=clock) as memory:
+        kept = await memory.add_memory("Likes tea.", user="alice")
+        clock.now = NOW - timedelta(days=30)
+        await memory.update(kept.id, user="alice", text="Likes coffee.")
+        assert [one.text for one in await memory.history(kept.id, user="alice")] == ["Likes tea.", "Likes coffee."]
+
+
 async def test_the_data_of_a_memory_without_text_can_be_corrected(memory):
     kept = await memory.add_memory("", user="alice", data={"theme": "dark"})
     assert (await memory.update(kept.id, user="alice", data={"theme": "light"})).data == {"theme": "light"}

@@ -307,7 +307,7 @@ class AsyncMemoryScope:
                 old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, services.limits),
                 expires=old.expires if expires is None else validation.when("expires", expires, services.zone),
-                recorded=services.clock(),
+                recorded=max(old.recorded, services.clock()),  # clocks of two machines may differ
             )  # fmt: skip
             expected = old.version if version is None else version
             await apply_correction(services, old, Revision(changed, expected))
