@@ -254,8 +254,7 @@ class AsyncMemoryScope:
 
         where = validation.scope(user, agent, session)
         validation.choice("kind", kind, "observation", "insight")
-        subject = validation.text("subject", subject or "", self._runtime.services.limits.query)
-        if (kind == "insight") != bool(subject.strip()):
+        if (kind == "insight") != bool(validation.text("subject", subject or "", validation.Limits().query).strip()):
             raise InputError("an insight has a subject, an observation has none", hint='kind="insight", subject="diet"')
         async with self._runtime.operation("add_memory"):
             memory, is_new = await statements.add(
