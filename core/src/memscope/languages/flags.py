@@ -85,7 +85,7 @@ def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterato
         if any(word in plain for word in named):
             signs = [sign for sign, form in forms.items() if form.search(plain)]
             insists = signs and rules.insists.search(plain) and not rules.once.search(plain)
-            if insists and not is_question(sentence):
+            if insists and (rules.bids.search(plain) or not is_question(sentence)):
                 yield from signs
 
 

@@ -90,9 +90,10 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     chooses = wanted != "task" and rules.advice.search(rules.addressing.sub(" ", folded))
     if chooses and not rules.looks_up.search(folded):
         return ("content", "manner", "measure")
-    if rules.material.search(folded):
+    if rules.material.search(folded) or _CODE_SNIPPET.search(message):
         return ()
-    return ("measure",) * bool(rules.measures.search(folded)) + ("manner",) * bool(rules.tells.search(folded))
+    sized = wanted != "task" and rules.measures.search(folded)  # the numbers of a calculation have their units
+    return ("measure",) * bool(sized) + ("manner",) * bool(rules.tells.search(folded))
 
 
 def _reckons(bare: str, rules: Requests) -> bool:

@@ -43,6 +43,7 @@ class Statements:
         form_words: a quick test before ``manner`` and ``measures``, each match of which contains one of these words of
             ``tokens.pieces``; without any, every text is searched.
         insists: forbids, limits or prefers something, or says that it always holds ("no", "at most", "with me").
+        bids: a question that asks for a way of answering ("can you keep it to").
         once: asks for one answer now ("write a", "this"), so that the sentence is not a standing wish.
         birth: mentions a birth, whose year is rarely the year in which it is mentioned.
         numeral: a number written in words.
@@ -75,6 +76,7 @@ class Statements:
     measures: re.Pattern[str] = MATCHES_NOTHING
     form_words: frozenset[str] = frozenset()
     insists: re.Pattern[str] = MATCHES_NOTHING
+    bids: re.Pattern[str] = MATCHES_NOTHING
     once: re.Pattern[str] = MATCHES_NOTHING
     birth: re.Pattern[str] = MATCHES_NOTHING
     numeral: re.Pattern[str] = MATCHES_NOTHING

@@ -31,6 +31,20 @@ preamble preambles disclaimer disclaimers sources american british plain formal 
 swears swearing swearword swearwords""".split()
 _MEASURES = """metric imperial celsius fahrenheit kilometer kilometers kilometre kilometres centimeter centimeters
 centimetre centimetres kilo kilos grams miles feet pounds ounces""".split()
+# Form words of wishes only together with words that ask for a way of answering: "drop the headings", "in euros".
+_LOOSE_MANNER = """pointwise paras heading headings header headings table steps numbered asterisks bold italics caps
+capital links link citations comments joke jokes tone voice opener lecture lecturing lectures preach pep platitudes
+sugarcoat apologise apologize apologies apologising apologizing cussing cursing swearing waffle filler sir madam miss
+mrs nickname screen spelling english german spanish french hindi question""".split()
+_ACTS = "thing bit bits line stuff opener speech spiel routine".split()
+_UNITS = """dollars euros rupees lakh lakhs crore crores cents stone litres liters cups tablespoons kg mg ml inches
+yards words digits""".split()
+_BID = (
+    r"(?:^\W*|[,;:.] |\b(?:please|pls|kindly|just|and|but|so|oh|hey|ok|also|always|(?:can|could|would) you) )"
+    r"(?:please |pls |just |kindly |always |maybe )*"
+    r"(?:keep|use|stick|skip|avoid|drop|ditch|lose|no|zero|less|fewer|never|don't|do not|stop|quit|lay off|go easy"
+    r"|easy on|spare me|leave out|enough|give|put|answer|reply|respond|talk|speak|call me|number)\b"
+)
 
 
 class EnglishStatements(Statements):
@@ -143,23 +157,37 @@ STATEMENTS = EnglishStatements(
         r"[iIıİ](?<!\w.)(?i:(?<=i)(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|(?<=i)(?:['’]d"
         r"| would) like you to\b)"
     ),
-    manner=pattern(rf"\b(?:{'|'.join(_MANNER)}|small talk)\b"),
-    measures=pattern(rf"\b(?:{'|'.join(_MEASURES)}|24[- ]hour)\b"),
-    form_words=frozenset((*_MANNER, *_MEASURES, "small", "24")),
+    manner=pattern(
+        rf"\b(?:{'|'.join(_MANNER)}|small talk)\b|{_BID}(?: [\w'/-]+){{0,5}}? (?:{'|'.join(_LOOSE_MANNER)})\b"
+        rf"|\b(?:don't|do not|stop|quit|skip|drop|lay off|no|enough)\b.{{1,60}}[\"”'] (?:{'|'.join(_ACTS)})\b"
+    ),
+    measures=pattern(
+        rf"\b(?:{'|'.join(_MEASURES)}|24[- ]hour)\b"
+        rf"|\b(?:in|use|using|whole)(?: (?:canadian|us|whole|and|\w+ and))? (?:{'|'.join(_UNITS)})\b"
+        rf"|{_BID}(?: \w+)? (?:round|rounding)\b"
+    ),
+    form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_ACTS, *_UNITS, "small", "24", "round", "rounding")),
     insists=pattern(
-        r"^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
+        rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?(?:figures|amounts|prices|temps|temperatures|distances"
+        r"|weights|sizes|doses|numbers|measurements)(?: (?!is\b|are\b|were\b)\w+)? in\b"
+        r"|^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
         r"|always|no|zero|only|don't|do not|stop|quit|answer|reply|talk|speak)\b"
         r"|\b(?:tops|max|maximum|at most|or (?:less|fewer)|(?:no|not) more than|only|please|under (?:\d+|\w+)"
         r" (?:lines|words|sentences)|always|whenever|when(?:ever)? you|every time|from (?:now|today|this day)"
         r"|with me|to me|for me"
         r"|in general|by default)\b|\bi(?:'d| would)?(?: really| much)? (?:prefer|rather|like|want|hate"
-        r"|can't stand|need|think in)\b"
+        r"|can't stand|need|think in)\b(?! to (?!get|have|hear|see|read))"
+    ),
+    bids=pattern(
+        r"\b(?:can|could|would|will) you (?:please |just |maybe |kindly |always |try to )*"
+        r"(?:keep|use|stick|skip|drop|stop|avoid|not|spare|answer|reply)\b"
     ),
     once=pattern(
-        r"\b(?:this(?! day)|these|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
+        r"\b(?:(?<!reading )(?<!read )(?:this(?! (?:day|phone|screen|chat)\b)|these)|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
         r"|shorten|convert|explain|describe"
-        r"|(?:write|draft|give|make|need|want|suggest|find|pick)(?: me| us)? (?:an?|one|two|three|four|five"
-        r"|six|ten|some|\d+)\b)|[:\"“]|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
+        r"|(?:to|for|tell|with) (?:him|her|them|(?:my|our) \w+)"
+        r"|(?:write|draft|give|tell|make|need|want|suggest|find|pick)(?: me| us)? (?:an?|one|two|three|four|five"
+        r"|six|ten|some|\d+)\b)|[:“\"](?![^”\"]{0,60}[”\"] \w)(?! (?:thing|bits?|line|stuff|opener|speech)\b)|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
     ),
     birth=pattern(r"(?i)\bborn\b"),
     either=pattern(r"(?i)\s*\bor\b(?: maybe)?(?: (?:in|on|the))*\s*"),
