@@ -208,13 +208,15 @@ REQUESTS = Requests(
     measures=pattern(
         r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast|thick|thin|small)\b"
         r"|\b(?:recipe|temperature|distance|weight|height|size|speed|degrees|dos(?:e|age)|salary|budget|population)\b"
-        r"|\bhow much\b(?! (?:do|did|have|was|were|is left)\b)(?!.*\b(?:i|my|we|our)\b)|\b(?:price|costs?)\b(?!.*\bmy\b)"
+        r"|\bhow much\b(?! (?:do|did|have|was|were|is left)\b)(?!.*\b(?:i|my|we|our)\b)"
+        r"|\b(?:price|costs?)\b(?!.*\bmy\b)"
     ),
     tells=pattern(
         r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more|how|why)|how (?:come|do|does|did|is|are|can)"
         r"|difference|compare|essay|article|story|email|letter|message|post|summary|draft|pros and cons"
         r"|walk me through|teach me|talk me through|break down|overview|background on|what happens when|what's the deal"
-        r"|help me understand|(?:write|draft|compose)\b.{1,24}\b(?:speech|toast|caption|invitation|card|text|description|blurb)"
+        r"|help me understand|(?:write|draft|compose)\b.{1,24}\b(?:speech"
+        r"|toast|caption|invitation|card|text|description|blurb)"
         r"|(?:i|we)(?:'m| am|'re)?(?: (?:just|so|really|feeling|can't|cannot|feel|stop|like|a bit|in|lost|failed))+"
         r" (?:sad|low|down|awful|rubbish|terrible|nervous|scared|anxious|lonely|crying|tears|sleep|my|our|again)"
         r"|(?:died|passed away|heartbroken|wits' end))\b"

@@ -168,7 +168,8 @@ STATEMENTS = EnglishStatements(
     ),
     form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_ACTS, *_UNITS, "small", "24", "round", "rounding")),
     insists=pattern(
-        rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?(?:figures|amounts|prices|temps|temperatures|distances"
+        rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
+        r"(?:figures|amounts|prices|temps|temperatures|distances"
         r"|weights|sizes|doses|numbers|measurements)(?: (?!is\b|are\b|were\b)\w+)? in\b"
         r"|^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
         r"|always|no|zero|only|don't|do not|stop|quit|answer|reply|talk|speak)\b"
@@ -183,11 +184,14 @@ STATEMENTS = EnglishStatements(
         r"(?:keep|use|stick|skip|drop|stop|avoid|not|spare|answer|reply)\b"
     ),
     once=pattern(
-        r"\b(?:(?<!reading )(?<!read )(?:this(?! (?:day|phone|screen|chat)\b)|these)|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
+        r"\b(?:(?<!reading )(?<!read )(?:this(?! (?:day|phone|screen|chat)\b)|these)"
+        r"|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
         r"|shorten|convert|explain|describe"
-        r"|(?:to|for|tell|with) (?:him|her|them|(?:my|our) \w+)"
+        r"|(?:to|for|tell|give|with) (?:him|her|them|(?:my|our) \w+)"
         r"|(?:write|draft|give|tell|make|need|want|suggest|find|pick)(?: me| us)? (?:an?|one|two|three|four|five"
-        r"|six|ten|some|\d+)\b)|[:“\"](?![^”\"]{0,60}[”\"] \w)(?! (?:thing|bits?|line|stuff|opener|speech)\b)|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
+        r"|six|ten|some|\d+)\b)"
+        r"|[:“\"](?![^”\"]{0,60}[”\"] \w)(?! (?:thing|bits?|line|stuff|opener|speech)\b)"
+        r"|\b(?:was|were|had|did|said|says|got|asked|wrote|sent)\b"
     ),
     birth=pattern(r"(?i)\bborn\b"),
     either=pattern(r"(?i)\s*\bor\b(?: maybe)?(?: (?:in|on|the))*\s*"),

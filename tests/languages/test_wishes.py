@@ -1,0 +1,41 @@
+"""Standing wishes for the form of all answers, by their wording alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope.languages.flags import wishes
+from memscope.text.tokens import pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Thanks, and ditch the headings, I scroll too much", "manner"),
+        ("I'm knitting, so could you stick to a few lines", "manner"),  # a polite question that asks for a form
+        ('Enough of the "stay positive" stuff, I am ninety', "manner"),
+        ("I'm reading this aloud, keep the sentences plain", "manner"),
+        ("Amounts in crores, we farm on a large scale", "measure"),
+        ("Never round, our auditor counts each penny", "measure"),
+        ("回话短点嘛，我骑着车", "manner"),
+        ("莫跟我打官腔，听不惯", "manner"),
+        ("稿子莫加标题，一条一条来就行", "manner"),
+        ("账上金额都按元写，别四舍五入", "measure"),
+    ],
+)
+def test_a_wish_for_a_form_is_known_by_what_it_asks_of_answers(text: str, kind: str) -> None:
+    assert kind in wishes(text, pieces(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The headings in that newspaper are huge",
+        "I want to lose ten pounds by June",
+        "Give him the speech in plain words",
+        "老师让我说话慢点，别抢拍",
+        "他家标题写得真长",
+    ],
+)
+def test_a_form_in_a_report_or_for_somebody_else_is_no_wish(text: str) -> None:
+    assert wishes(text, pieces(text)) == ("content",)
