@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope.languages.flags import wishes
+from memscope.languages.requests import need, wishes_heeded
 from memscope.text.tokens import pieces
 
 
@@ -39,3 +40,20 @@ def test_a_wish_for_a_form_is_known_by_what_it_asks_of_answers(text: str, kind: 
 )
 def test_a_form_in_a_report_or_for_somebody_else_is_no_wish(text: str) -> None:
     assert wishes(text, pieces(text)) == ("content",)
+
+
+@pytest.mark.parametrize(
+    ("message", "kinds"),
+    [
+        ("How much plaster covers the ceiling?", ("measure",)),
+        ("石膏多少能抹一面墙", ("measure",)),
+        ("彩票是咋个样开奖的", ("manner",)),
+        ("Our goldfish died overnight.", ("manner",)),
+        ("Compose a toast for the harbour master", ("manner",)),
+        ("排练又砸了，心里难受", ("manner",)),
+        ("Why does this fail: for k in keys(3) print(k)", ()),  # code
+        ("写一段Python代码，读取CSV", ()),
+    ],
+)
+def test_grief_and_texts_heed_wishes_of_manner_but_code_heeds_none(message: str, kinds: tuple[str, ...]) -> None:
+    assert wishes_heeded(message, need(message)) == kinds

@@ -36,7 +36,7 @@ _LOOSE_MANNER = """pointwise paras heading headings header headings table steps 
 capital links link citations comments joke jokes tone voice opener lecture lecturing lectures preach pep platitudes
 sugarcoat apologise apologize apologies apologising apologizing cussing cursing swearing waffle filler sir madam miss
 mrs nickname screen spelling english german spanish french hindi question""".split()
-_ACTS = "thing bit bits line stuff opener speech spiel routine".split()
+_SPIELS = "thing bit bits line stuff opener speech spiel routine".split()
 _UNITS = """dollars euros rupees lakh lakhs crore crores cents stone litres liters cups tablespoons kg mg ml inches
 yards words digits""".split()
 _BID = (
@@ -159,14 +159,14 @@ STATEMENTS = EnglishStatements(
     ),
     manner=pattern(
         rf"\b(?:{'|'.join(_MANNER)}|small talk)\b|{_BID}(?: [\w'/-]+){{0,5}}? (?:{'|'.join(_LOOSE_MANNER)})\b"
-        rf"|\b(?:don't|do not|stop|quit|skip|drop|lay off|no|enough)\b.{{1,60}}[\"”'] (?:{'|'.join(_ACTS)})\b"
+        rf"|\b(?:don't|do not|stop|quit|skip|drop|lay off|no|enough)\b.{{1,60}}[\"”'] (?:{'|'.join(_SPIELS)})\b"
     ),
     measures=pattern(
         rf"\b(?:{'|'.join(_MEASURES)}|24[- ]hour)\b"
         rf"|\b(?:in|use|using|whole)(?: (?:canadian|us|whole|and|\w+ and))? (?:{'|'.join(_UNITS)})\b"
         rf"|{_BID}(?: \w+)? (?:round|rounding)\b"
     ),
-    form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_ACTS, *_UNITS, "small", "24", "round", "rounding")),
+    form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_SPIELS, *_UNITS, "small", "24", "round", "rounding")),
     insists=pattern(
         rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
         r"(?:figures|amounts|prices|temps|temperatures|distances"
