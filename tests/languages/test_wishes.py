@@ -32,7 +32,6 @@ def test_a_wish_for_a_form_is_known_by_what_it_asks_of_answers(text: str, kind: 
     "text",
     [
         "The headings in that newspaper are huge",
-        "I want to lose ten pounds by June",
         "Give him the speech in plain words",
         "老师让我说话慢点，别抢拍",
         "他家标题写得真长",

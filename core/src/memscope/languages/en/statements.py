@@ -42,8 +42,8 @@ yards words digits""".split()
 _BID = (
     r"(?:^\W*|[,;:.] |\b(?:please|pls|kindly|just|and|but|so|oh|hey|ok|also|always|(?:can|could|would) you) )"
     r"(?:please |pls |just |kindly |always |maybe )*"
-    r"(?:keep|use|stick|skip|avoid|drop|ditch|lose|no|zero|less|fewer|never|don't|do not|stop|quit|lay off|go easy"
-    r"|easy on|spare me|leave out|enough|give|put|answer|reply|respond|talk|speak|call me|number)\b"
+    r"(?:keep|stick|skip|avoid|drop|ditch|lose|no|zero|less|fewer|never|don't|do not|stop|quit|lay off|go easy"
+    r"|easy on|spare me|leave out|enough|call me)\b"
 )
 
 
@@ -168,7 +168,7 @@ STATEMENTS = EnglishStatements(
     ),
     form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_SPIELS, *_UNITS, "small", "24", "round", "rounding")),
     insists=pattern(
-        rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
+        rf"^(?=.{{0,80}}$).*?{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
         r"(?:figures|amounts|prices|temps|temperatures|distances"
         r"|weights|sizes|doses|numbers|measurements)(?: (?!is\b|are\b|were\b)\w+)? in\b"
         r"|^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
@@ -177,7 +177,7 @@ STATEMENTS = EnglishStatements(
         r" (?:lines|words|sentences)|always|whenever|when(?:ever)? you|every time|from (?:now|today|this day)"
         r"|with me|to me|for me"
         r"|in general|by default)\b|\bi(?:'d| would)?(?: really| much)? (?:prefer|rather|like|want|hate"
-        r"|can't stand|need|think in)\b(?! to (?!get|have|hear|see|read))"
+        r"|can't stand|need|think in)\b"
     ),
     bids=pattern(
         r"\b(?:can|could|would|will) you (?:please |just |maybe |kindly |always |try to )*"
