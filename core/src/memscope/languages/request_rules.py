@@ -36,6 +36,7 @@ class Requests:
         advice: asks for a recommendation or an idea, which depends on the user ("recommend", "tonight").
         looks_up: asks about the past ("what did I buy") or for a date, not for a recommendation.
         measures: asks for a length, weight, temperature or recipe, where the user's units matter.
+        amounts: asks for a sum, price or dose; the amounts of a calculation or of code have their units.
         tells: asks for an answer of several sentences ("why", "explain").
         explains: asks for an explanation or a fact, as a question or a request ("which", "explain").
         remark: an interjection at the beginning, or the end of a statement.
@@ -62,6 +63,7 @@ class Requests:
     advice: re.Pattern[str] = MATCHES_NOTHING
     looks_up: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
+    amounts: re.Pattern[str] = MATCHES_NOTHING
     tells: re.Pattern[str] = MATCHES_NOTHING
     explains: re.Pattern[str] = MATCHES_NOTHING
     remark: re.Pattern[str] = MATCHES_NOTHING

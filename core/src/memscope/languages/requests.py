@@ -92,7 +92,7 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
         return ("content", "manner", "measure")
     if rules.material.search(folded) or _CODE_SNIPPET.search(message):
         return ()
-    sized = wanted != "task" and rules.measures.search(folded)  # the numbers of a calculation have their units
+    sized = rules.measures.search(folded) or (wanted != "task" and rules.amounts.search(folded))
     return ("measure",) * bool(sized) + ("manner",) * bool(rules.tells.search(folded))
 
 

@@ -207,9 +207,11 @@ REQUESTS = Requests(
     ),
     measures=pattern(
         r"\bhow (?:far|big|long|tall|hot|cold|warm|heavy|deep|high|wide|large|fast|thick|thin|small)\b"
-        r"|\b(?:recipe|temperature|distance|weight|height|size|speed|degrees|dos(?:e|age)|salary|budget|population)\b"
+        r"|\b(?:recipe|temperature|distance|weight|height|size|speed|degrees)\b"
+    ),
+    amounts=pattern(
+        r"\b(?:dos(?:e|age)|salary|budget|population)\b|\b(?:price|costs?)\b(?!.*\bmy\b)"
         r"|\bhow much\b(?! (?:do|did|have|was|were|is left)\b)(?!.*\b(?:i|my|we|our)\b)"
-        r"|\b(?:price|costs?)\b(?!.*\bmy\b)"
     ),
     tells=pattern(
         r"\b(?:why|explain|describe|tell (?:me|us) (?:about|more|how|why)|how (?:come|do|does|did|is|are|can)"
