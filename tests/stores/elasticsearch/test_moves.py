@@ -86,7 +86,7 @@ async def test_an_older_format_moves_into_a_new_index(
         await filled(store)
         await store.searchable("alice")
         before = await everything(store)
-    monkeypatch.setattr(mapping, "COPIED", mapping.MAPPING_VERSION)
+    monkeypatch.setattr(mapping, "LAST_COPIED_VERSION", mapping.MAPPING_VERSION)
     monkeypatch.setattr(mapping, "MAPPING_VERSION", mapping.MAPPING_VERSION + 1)
     if dies:
         with monkeypatch.context() as patched:

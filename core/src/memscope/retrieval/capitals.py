@@ -26,6 +26,8 @@ async def with_capitals(query: Query, ctx: Services) -> Query:
     candidates = query.candidates
     if candidates is None or CAPITALISED.search(query.text) or not query.text[1:].islower():
         return query
+    if len(query.text.split()) <= len(query.terms):  # keywords without a sentence: not worth another read of the store
+        return query
     occurs = candidates.tf[:, : len(query.terms)] > 0
     lines = occurs.sum(axis=0)
     rare = [at for at in np.argsort(lines, kind="stable").tolist() if 0 < lines[at] <= MAX_LINES_OF_A_NAME][:MAX_WORDS]
