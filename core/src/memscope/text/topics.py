@@ -3,7 +3,7 @@
 ``data/topics.txt`` lists the topics, one per line: ``name<broader,broader``. Each language has a file of words per
 topic (``WordRules.topics``). A word stands for its topic and for the broader ones. Words are compared by stem; in
 scripts without spaces the longest word at each character counts, so that a word of the line "none" hides the words in
-it: 大家 (everybody) is no 家 (home). A topic is weak evidence: it counts in the ranking and nowhere else. Sets of
+it, as "everybody" would hide "body". A topic is weak evidence: it counts in the ranking and nowhere else. Sets of
 topics are integers with a bit per topic.
 """
 

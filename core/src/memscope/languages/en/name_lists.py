@@ -44,17 +44,14 @@ NOUNS: Mapping[str, NameKind] = {
     **dict.fromkeys(PLACE_ENDS | _WORD_SETS["place_nouns"], "place"),
     **dict.fromkeys(PETS | _WORD_SETS["thing_nouns"], "thing"),
 }
-
-
+_LISTED_NAMES = read_lists(FOLDER / "names.txt")
 # Names of people and places that are no other words either, when they are written without a capital.
-UNMISTAKABLE_NAMES = (read_sets(FOLDER / "names.txt")["person"] | read_sets(FOLDER / "names.txt")["place"]) - (
-    _WORD_SETS["words_too"]
-)
+UNMISTAKABLE_NAMES = frozenset((*_LISTED_NAMES["person"], *_LISTED_NAMES["place"])) - _WORD_SETS["words_too"]
 
 
 @lru_cache(maxsize=1)
 def known_names() -> Mapping[str, NameKind]:
-    return kinds_of_names(read_lists(FOLDER / "names.txt"))
+    return kinds_of_names(_LISTED_NAMES)
 
 
 def with_capitals(line: str) -> str:

@@ -35,7 +35,7 @@ _FORBIDS = frozenset(("don't", "dont", "not"))
 
 _COUNTED = ("bias", "long", "kind")  # signs that every sentence has, with a number as their value
 _NAMED = 1 << 60  # of a word that is a name though it has no capital
-_UNSEEN_NAME = 0.25
+_UNSEEN_NAME = 0.25  # share of sentences that have a name, for one without capitals in which none is known
 _INNER_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a character set, which ``re`` finds quickly
 _QUOTATION_MARK = re.compile(r"[\"“”]")
 _COEFFICIENTS_FILE = Path(__file__).parent / "data" / "statement_score.json"
@@ -55,7 +55,7 @@ def statement_scores(sentences: Sequence[str], kinds: Sequence[Sequence[str]]) -
     words = [pieces(fold(sentence)) for sentence in sentences]
     by_signs = map(_by_signs, sentences, words, kinds)
     known = _words().__getitem__
-    tokens = [list(chain.from_iterable(map(_tokens, map(known, word)))) for word in words]
+    tokens = [list(chain.from_iterable(map(_tokens, map(known, parts)))) for parts in words]
     return list(map(add, by_signs, along(tokens, statement_direction())))
 
 
