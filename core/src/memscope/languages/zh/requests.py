@@ -2,7 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.request_rules import Requests
-from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY, OWN_PURCHASE, POINTED_AT, alternatives
+from memscope.languages.zh.words import HOUSEHOLD, OWN_DUTY, OWN_ERRAND, OWN_PURCHASE, POINTED_AT, alternatives
 
 _REQUESTED_WORK = (
     "算|翻|改|写[个個]?(?:[A-Za-z匹正函代程]|一段)|寫[個个]?[A-Za-z匹正函代程]|[润潤]色|修改|解|[讲講]|[说說]|介[绍紹]|查|看看|[检檢]查"
@@ -81,7 +81,7 @@ REQUESTS = Requests(
         rf"|[写寫编編作来來讲講说說出](?:一?[首个個则則篇段]|[点點]|[几幾]句)?.{{0,12}}(?:{_MADE})"
         "|(?:故事|小[说說]|童[话話]|[剧劇]本|[游遊][戏戲])[里裡中]的"
         r"|[乘除]以?.{0,8}(?:多少|[几幾等])|\d\s*[加减減]\s*\d|百分之[\d一二三四五六七八九十百两兩]+.{0,8}(?:多少|[几幾])"
-        rf"|{_MEASURED_IN}[^，。]{{0,6}}(?:等[于於]|是|[换換]算|[合折]合?)[^，。]{{0,3}}(?:多少|[几幾])"
+        rf"|(?:^|[\d一二两兩三四五六七八九十百千万萬半每]个?){_MEASURED_IN}[^，。]{{0,6}}(?:等[于於]|是|[换換]算|[合折]合?)[^，。]{{0,3}}(?:多少|[几幾])"
         r"|(?:[\d二三四五六七八九十]|[几幾])[个個](?:[^，。我咱俺]{0,8}的)?[^，。我咱俺的]{0,4}(?:名字|[词詞]|例子|句子|[标標][题題]|口[号號])\W*$"
         "|(?:替|代表|以)(?![我咱俺])[^，。我咱俺]{1,8}(?:[写寫][一个個封份篇]|起草|的(?:名[义義]|口吻|身份|[语語][气氣]))"
     ),
@@ -98,7 +98,7 @@ REQUESTS = Requests(
     possessive=pattern(
         "(?:我|我[们們]|咱[们們]?|俺)(?:的|家|[妈媽爸爷爺奶哥姐弟妹]|老婆|老公|[儿兒女孩]|朋友|同事|公司|店|老[板闆])"
     ),
-    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}|{POINTED_AT}|{OWN_PURCHASE}|{HOUSEHOLD}"),
+    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}|{OWN_ERRAND}|{POINTED_AT}|{OWN_PURCHASE}|{HOUSEHOLD}"),
     affairs=pattern(
         "[这這][儿兒边邊学學]|家[里裡]|[该該填帮幫带帶]|[給给](?![^，。]{0,8}(?:解[释釋]|[讲講]|科普))|[预預][约約]"
         "|[谁誰](?:在(?!位)|[会會能](?![解告讲講说說])|有(?![权權])|要|[爱愛]|喜[欢歡]|怕|住|[当當养養教欠懂]|[开開](?![发發创創])|不)"
