@@ -125,6 +125,10 @@ def test_an_answer_that_knows_something(text: str) -> None:
         "Write a short bio for my website.",
         "I need a cover letter for the Siemens job",
         "帮我写份简历",
+        "我的情况你清楚多少",
+        "你小本本上记了我哪些事",
+        "说说我的基本情况",
+        "帮我弄一份个人档案",
     ],
 )
 def test_questions_about_the_user(query: str) -> None:
@@ -153,6 +157,9 @@ def test_questions_about_the_user(query: str) -> None:
         "Write me a bio for my cat Tom",
         "Can you fix the typo in my CV?",
         "我想知道简历怎么写",
+        "介绍一下我今早逛的那个展",
+        "总结一下我上午听的讲座里的要点",
+        "你记得我什么时候浇的花吗",
     ],
 )
 def test_questions_about_something_else(query: str) -> None:
