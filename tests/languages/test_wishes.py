@@ -22,6 +22,10 @@ from memscope.text.tokens import pieces
         ("莫跟我打官腔，听不惯", "manner"),
         ("稿子莫加标题，一条一条来就行", "manner"),
         ("账上金额都按元写，别四舍五入", "measure"),
+        ("别亲亲的，我都六十了", "manner"),
+        ("叫老赵就行，别客气", "manner"),
+        ("别一上来就夸我，先挑毛病", "manner"),
+        ("先给结论，再讲为啥", "manner"),
     ],
 )
 def test_a_wish_for_a_form_is_known_by_what_it_asks_of_answers(text: str, kind: str) -> None:
@@ -35,6 +39,9 @@ def test_a_wish_for_a_form_is_known_by_what_it_asks_of_answers(text: str, kind: 
         "Give him the speech in plain words",
         "老师让我说话慢点，别抢拍",
         "他家标题写得真长",
+        "晚饭叫个外卖就行",
+        "别再跟我提那个前男友了",
+        "他先说要来，后来又不来",
     ],
 )
 def test_a_form_in_a_report_or_for_somebody_else_is_no_wish(text: str) -> None:
