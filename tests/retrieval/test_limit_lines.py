@@ -168,6 +168,14 @@ def test_a_question_about_the_world_is_shown_a_few_lines_at_most(memory):
     assert len(memory.context("What's the capital of Mongolia?", user="alice").splitlines()) <= 3
 
 
+def test_a_common_word_that_merely_stands_where_names_do_brings_no_line():
+    question = "世界上最早的学校是谁办的"
+    with MemoryScope(":memory:", settings={}) as memory:
+        told = ["他做梦都想环游世界", *remarks(question)[:60]]
+        memory.add_turns([{"role": "user", "content": text} for text in told], user="alice")
+        assert "环游世界" not in memory.context(question, user="alice")
+
+
 REMARKS = [f"A {colour} boat went by while I read chapter {n}." for n, colour in enumerate(
     ("red", "blue", "green", "white", "black", "brown", "grey", "pink", "gold", "silver", "old", "new"), 1
 )]  # fmt: skip

@@ -279,9 +279,12 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
     )
 
 
-def _has_a_name(inputs: FeatureInputs, people_alone: bool = False) -> NDArray[np.bool_]:
-    """[n] true for lines with a full name from the query, of persons only if ``people_alone``."""
-    every = (name for name in names(inputs.query.text) if name.kind != "topic")
+def _has_a_name(inputs: FeatureInputs, people_alone: bool = False, sure: bool = False) -> NDArray[np.bool_]:
+    """[n] true for lines with a full name from the query, of persons only if ``people_alone``; without Chinese words
+    that merely stand where names do (世界 in 世界上最深的海沟) if ``sure``.
+    """
+    every = [name for name in names(inputs.query.text) if name.kind != "topic"]
+    every = [name for name in every if not sure or name.weight > 0 or not has_cjk(name.text)]
     return _has_all_terms(inputs, [terms(name.text) for name in every if name.kind == "person" or not people_alone])
 
 
@@ -319,7 +322,8 @@ def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
         enough = inputs.coverage >= MIN_KIND_COVERAGE
     else:
         near = inputs.candidates.meaning >= MIN_MEANING_COSINE
-        enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs) | (inputs.on_subject & near)
+        enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs, sure=True)
+        enough |= (inputs.on_subject | _has_a_name(inputs)) & near
         enough |= inputs.answers_all & (inputs.candidates.role == USER_ROLE)
     if capitalised := [terms(name) for name in CAPITALISED.findall(inputs.query.text)]:
         enough &= _has_all_terms(inputs, capitalised)
