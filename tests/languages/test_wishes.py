@@ -22,7 +22,6 @@ from memscope.text.tokens import pieces
         ("莫跟我打官腔，听不惯", "manner"),
         ("稿子莫加标题，一条一条来就行", "manner"),
         ("账上金额都按元写，别四舍五入", "measure"),
-        ("别亲亲的，我都六十了", "manner"),
         ("叫老赵就行，别客气", "manner"),
         ("别一上来就夸我，先挑毛病", "manner"),
         ("先给结论，再讲为啥", "manner"),

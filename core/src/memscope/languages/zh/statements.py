@@ -5,7 +5,6 @@ from __future__ import annotations
 from memscope.imports import pattern
 from memscope.languages.statement_rules import Statements
 from memscope.languages.zh.words import alternatives
-from memscope.text.language import CJK
 
 # words and characters of questions that name only the asker, knowledge about them, and the conversation
 _OF_THE_USER = pattern(
@@ -109,7 +108,7 @@ STATEMENTS = ChineseStatements(
         "|(?:方言|四川|上海|[东東]北|家[乡鄉])[话話味]|洋文|道歉|安慰|鼓[励勵]|[脏髒][话話]"
         "|[骂罵]人|[绕繞][弯彎]|文[绉縐]|[链鏈]接|出[处處]|[注註][释釋]|步[骤驟]|[一][条條步](?=一)|加粗|星[号號]|[画畫]表)"
         "|[跟和对對][我俺](?:[说說讲講聊]|[摆擺])[^，。]{0,6}[点點些](?:\\W|$|[嘛吧呗])"
-        f"|[别別甭]老?([{CJK}])\\1+的|(?:^|[，。])(?:叫|[称稱]呼)我?(?![个個外车車人])[^，。]{{1,6}}就[行好成中](?:$|\\W)"
+        "|(?:^|[，。])(?:叫|[称稱]呼)我?(?![个個外车車人])[^，。]{1,6}就[行好成中](?:$|\\W)"
         "|(?:[别別甭少]|不[用要])(?:再|[总總]是?|老是?|每次都?|[动動]不[动動]就?|一上[来來]就?|回?回?都?先)"
         "(?:[夸誇劝勸问問喊列回答复復覆]|叫我|[给給跟]我(?!提)|[说說讲講]我)|你[^，。]{0,3}(?:[别別甭]|不要)[叫喊]我"
         "|(?:^|[，。])先[说說讲講给給](?:[结結][论論果]|答案|重[点點])"
