@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from memscope import AsyncMemoryScope
-from memscope.errors import NotFound
+from memscope.errors import InputError, NotFound, nearest
 from memscope.records import Insight, Observation
 from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
@@ -119,6 +119,20 @@ def operator(signed_in: Annotated[Caller, Depends(caller)]) -> Caller:
 
 Anyone = Annotated[Caller, Depends(caller)]
 Operator = Annotated[Caller, Depends(operator)]
+
+
+def check_query(request: Request, signed_in: Anyone) -> None:
+    """Refuse query parameters that the operation does not have, which are usually misspelt."""
+    known = _query_names(request.scope["route"].dependant)
+    unknown = sorted({*request.query_params} - known)
+    if unknown:
+        raise InputError(f"there is no query parameter {unknown[0][:100]!r}", hint=nearest(unknown[0], known))
+
+
+def _query_names(dependant: Any) -> set[str]:
+    """List the query parameters of an operation and of what it depends on."""
+    names = {field.alias for field in dependant.query_params}
+    return names.union(*(_query_names(part) for part in dependant.dependencies))
 
 
 async def proposals_for(memory: AsyncMemoryScope, scope: Mapping[str, Any]) -> list[Observation | Insight]:
