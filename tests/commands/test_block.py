@@ -64,6 +64,9 @@ def test_a_block_is_erased_with_its_history_after_a_question(run, store):
         (["set", "human", "--limit", "3"], "shorten it by 2"),
         (["show", "human", "--version", "9"], "no version 9"),
         (["revert", "human", "9"], "no version 9"),
+        (["append", "human", ""], "rewrite it with an empty text"),
+        (["erase", "nope"], "there is no block 'nope'"),
+        (["erase", "persona"], "nobody wrote block 'persona'"),
     ],
 )
 def test_an_impossible_edit_says_why(run, args, said):

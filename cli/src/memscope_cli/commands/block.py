@@ -124,9 +124,11 @@ def revert(call: Call, /, label: str, version: int, reason: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(call: Call, /, label: str, dry_run: bool, yes: bool) -> None:
     """Remove block LABEL and every earlier version of it, for good."""
+    blocks = _blocks(call)
     if not (yes or dry_run):
+        blocks.erase(label, dry_run=True)  # raises if there is no such block
         confirm_or_exit(call, say("Erase block {label} and its history?", label=repr(label)))
-    end_with_receipt(call, _blocks(call).erase(label, dry_run=dry_run))
+    end_with_receipt(call, blocks.erase(label, dry_run=dry_run))
 
 
 def _describe(one: Block) -> str:

@@ -47,7 +47,7 @@ NEWLINE = "\n"
 
 def _check_not_empty(what: str, text: str) -> None:
     if not text:
-        raise InputError(f"{what} is empty", hint="rethink with an empty text empties the whole block")
+        raise InputError(f"{what} is empty", hint="to empty the whole block, rewrite it with an empty text")
 
 
 def _only_place(value: str, text: str) -> int:
