@@ -12,7 +12,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.memory_tools import DEFAULT_TOOLS, bound, days, described, schema, tool_answer, tool_set
+from memscope.adapters.memory_tools import (
+    DEFAULT_TOOLS,
+    bound,
+    days,
+    described,
+    schema,
+    tool_answer,
+    tool_named,
+    tool_set,
+)
 from memscope.adapters.session import MemorySession
 from memscope.errors import ConfigError, Conflict, InputError, LimitError, NotFound
 from memscope.prompts.memory_block import strip_memory
@@ -61,6 +70,8 @@ def test_no_argument_says_whose_memory_it_is() -> None:
         assert list(inspect.signature(shown).parameters) == list(schema(tool)["properties"])
     with pytest.raises(ConfigError, match="core, archival, all"):
         tool_set("everything")
+    with pytest.raises(ConfigError, match=r"no tool 'memory_apend'.*memory_append"):
+        tool_named("memory_apend")
 
 
 async def test_core_memory_is_edited_with_a_reason(memory: AsyncMemoryScope, session: MemorySession) -> None:

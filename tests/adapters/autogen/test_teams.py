@@ -123,6 +123,7 @@ async def test_the_user_of_a_team_is_told_from_its_agents(core):
     turns = await core.list(user="alice")
     assert [turn.role for turn in turns] == ["user", "user", "user", "person", "assistant", "assistant"]
     assert [turn.speaker for turn in turns[3:]] == ["bob", "web_surfer", "helper"]
+    assert MemoryScopeMemory(user="alice", people="bob", memory=core).people == ("bob",)
 
 
 async def test_forty_conversations_of_four_users_at_once(core):

@@ -11,7 +11,7 @@ from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
 from memscope.adapters import memory_tools
-from memscope.adapters.memory_tools import READING, Tool, described, schema, tool_answer, tool_set
+from memscope.adapters.memory_tools import READING, Tool, described, schema, tool_answer, tool_named
 from memscope.adapters.session import MemorySession
 from memscope.errors import MemscopeError
 
@@ -85,4 +85,4 @@ class CoreMemoryTool(_MemoryTool):
     """One tool of ``memscope.adapters.memory_tools`` by name, such as memory_append or archival_search."""
 
     def __init__(self, memory: AgentMemory, name: str) -> None:
-        super().__init__(memory, tool_set("all")[name])
+        super().__init__(memory, tool_named(name))

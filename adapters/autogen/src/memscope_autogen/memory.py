@@ -63,7 +63,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         people: Sequence[str] = (),
     ) -> None:
         list.append(self, self)
-        self.people = tuple(people)
+        self.people = (people,) if isinstance(people, str) else tuple(people)
         self._session = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict, kinds=kinds, zone=zone,

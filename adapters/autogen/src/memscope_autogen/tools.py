@@ -10,7 +10,7 @@ from autogen_core.memory import Memory
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, create_model
 
-from memscope.adapters.memory_tools import Tool, arguments, described, forget, remember, search_memory, tool_set
+from memscope.adapters.memory_tools import Tool, arguments, described, forget, remember, search_memory, tool_named
 from memscope.adapters.session import MemorySession
 from memscope_autogen.config import MemoryScopeMemoryConfig
 
@@ -102,7 +102,7 @@ class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
     component_provider_override = "memscope_autogen.CoreMemoryTool"
 
     def __init__(self, memory: ToolMemory, name: str) -> None:
-        super().__init__(memory, tool_set("all")[name])
+        super().__init__(memory, tool_named(name))
 
     def _to_config(self) -> NamedToolConfig:
         return NamedToolConfig(memory=self.memory.config(), tool=self.name)

@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr, create_model
 
 from memscope.adapters import memory_tools
 from memscope.adapters.instances import wait_for
-from memscope.adapters.memory_tools import Tool, ToolSet, arguments, described, tool_set
+from memscope.adapters.memory_tools import Tool, ToolSet, arguments, described, tool_named, tool_set
 from memscope.adapters.session import MemorySession, SessionPool
 from memscope.errors import MemscopeError
 from memscope.records import Kind
@@ -90,7 +90,7 @@ class CoreMemoryTool(MemoryTool):
     """One tool of ``memscope.adapters.memory_tools`` by name, such as memory_append or archival_search."""
 
     def __init__(self, name: str, **more: Any) -> None:
-        super().__init__(tool_set("all")[name], **more)
+        super().__init__(tool_named(name), **more)
 
 
 async def answer_or_error(answer: Awaitable[str]) -> str:

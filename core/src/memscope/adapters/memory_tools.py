@@ -182,6 +182,18 @@ def tool_set(name: str) -> dict[str, Tool]:
     return {**plugin_tools, **tools} if name == "all" else tools
 
 
+def tool_named(name: str) -> Tool:
+    """Return one tool of the set "all" by its name.
+
+    Raises:
+        ConfigError: There is no such tool.
+    """
+    tools = tool_set("all")
+    if name not in tools:
+        raise ConfigError(f"there is no tool {name!r}", hint=f"there are {', '.join(tools)}")
+    return tools[name]
+
+
 def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:
     """Resolve an adapter's ``tools=``: True for search_memory, remember and forget, False for none."""
     if isinstance(which, bool):
