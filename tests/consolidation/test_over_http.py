@@ -62,6 +62,15 @@ async def test_t11_a_bad_reply_leaves_the_turn_pending_with_a_code(world, model,
     assert await world.texts() == ["The user moved to Berlin."]
 
 
+async def test_nul_in_a_reply_costs_no_fact(world, model, fault_server):
+    await world.say("I moved to Berlin, and I keep bees")
+    facts = [fact("The user moved\0 to Berlin.", "I moved to Berlin", keywords=["ho\0me"])]
+    fault_server.script = Script({".": noted(*facts, fact("The user keeps bees.", "I keep bees", keywords=["hobby"]))})
+    report = await world.consolidate(chat=model)
+    assert (report.new, report.pending, report.errors) == (2, 0, {})
+    assert "The user keeps bees." in await world.texts()
+
+
 async def test_defect_6_an_empty_answer_loses_no_message(world, model, fault_server):
     await world.say(*(f"I moved to Berlin, part {n}" for n in range(3)))
     fault_server.plan = Plan([{"fault": "empty"}])

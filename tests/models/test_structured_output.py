@@ -73,6 +73,13 @@ def test_keeps_raw_newlines_and_odd_characters_of_strings() -> None:
     assert parse(text[:-1] + ",}", Facts).facts[0].text == said
 
 
+def test_nul_which_no_store_can_hold_is_replaced() -> None:
+    said = "one\0two \\u0000 \\\0"
+    text = json.dumps({"facts": [{"text": said, "sources": [1]}]})
+    assert parse(text, Facts).facts[0].text == said.replace("\0", "\ufffd")
+    assert parse(text.replace("one\\u0000", "one\0"), Facts) == parse(text, Facts)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -151,9 +158,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         pass
 
 
+WORDS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.text(WORDS, max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(WORDS, max_size=8), inner, max_size=4),
     max_leaves=20,
 )
 

@@ -35,6 +35,7 @@ FINISHED = ("stop", "tool_calls")
 _MAX_PROBLEMS = 5  # validation errors reported to the model
 _JSON_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"])')
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.S)  # an unclosed string runs to the end of the text
+_NUL = re.compile(r"\0|(?<!\\)((?:\\\\)*)\\u0000")  # as a character, and escaped in a JSON string
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _UNSUPPORTED_KEYWORDS = frozenset(
@@ -128,7 +129,7 @@ def _validate(value: dict[str, Any], schema: type[M]) -> M | str:
 
 def _values(text: str) -> list[Json]:
     """Return all top-level JSON values in ``text``, ignoring prose; none if one of them is broken."""
-    text = text.strip().removeprefix("\ufeff")
+    text = _NUL.sub("\\1\ufffd", text.strip().removeprefix("\ufeff"))  # stores cannot hold NUL
     whole = _decode_at(text, 0)
     if whole and not text[whole[1] :].strip():
         return [whole[0]]
