@@ -57,3 +57,21 @@ def test_and_where_an_adapter_is_made(name, settings, tmp_path, monkeypatch):
     with pytest.raises(MemscopeError) as caught:
         adapter(memory=settings, **given)
     assert caught.value.code == "config"
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("memscope_langchain", "MemoryScopeRetriever"),
+        ("memscope_langchain", "MemoryScopeMemory"),
+        ("memscope_langchain", "SearchMemoryTool"),
+        ("memscope_llama_index", "MemoryScopeBlock"),
+    ],
+)
+def test_a_misspelt_argument_is_refused(name, made):
+    try:
+        adapter = getattr(pytest.importorskip(name), made)
+    except WrongFramework as missing:
+        pytest.skip(str(missing))
+    with pytest.raises(ValueError, match="sesion"):
+        adapter(user="alice", sesion="monday")

@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import BaseMessage, HumanMessage
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
 from memscope.adapters.session import MemorySession, Recalled, RecallFrom, RecordWho, SessionPool, to_turn
@@ -59,6 +59,8 @@ class MemoryScopeMemory(BaseMemory):
     ``MemoryScopeMiddleware``; ``input_key``, ``output_key`` and the prefixes as in ``ConversationBufferMemory``. Use
     ``record="none"`` for a chain that is a tool of another one.
     """
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt argument would be ignored
 
     user: str | None = None
     user_key: str | None = None

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
 from memscope.adapters.session import RecallFrom, SessionPool
@@ -22,6 +22,8 @@ class MemoryScopeRetriever(BaseRetriever):
     ``user`` and ``session`` to override these.
     Errors are always raised.
     """
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt argument would be ignored
 
     user: str
     agent: str | None = None

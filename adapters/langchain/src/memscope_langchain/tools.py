@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
-from pydantic import Field, PrivateAttr, create_model
+from pydantic import ConfigDict, Field, PrivateAttr, create_model
 
 from memscope.adapters import memory_tools
 from memscope.adapters.instances import wait_for
@@ -29,6 +29,8 @@ class MemoryTool(BaseTool):
     ``agent``, ``memory``, ``kinds`` and ``zone`` work as in the middleware. If memory fails, the model gets the error
     as its answer; with ``handle_tool_error=False`` the tool raises ``ToolException``.
     """
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt argument would be ignored
 
     handle_tool_error: bool | str | Callable[[ToolException], str] | None = True
 

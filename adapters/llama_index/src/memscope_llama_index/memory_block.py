@@ -18,7 +18,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.memory.memory import InsertMethod
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.tools import FunctionTool
-from pydantic import PrivateAttr, create_model
+from pydantic import ConfigDict, PrivateAttr, create_model
 
 from memscope.adapters import kit
 
@@ -68,6 +68,8 @@ class MemoryScopeBlock(BaseMemoryBlock[str]):
         zone: The user's time zone; by default that of the settings.
         block: Fields of ``BaseMemoryBlock``: name, description, priority.
     """
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt argument would be ignored
 
     name: str = "memscope"
     _sessions: kit.SessionPool = PrivateAttr()
