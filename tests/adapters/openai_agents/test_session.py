@@ -60,7 +60,16 @@ async def texts(core, **scope):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"recall": "everything"}, {"record": "some"}, {"user": " "}, {"record": "user"}, {"session_id": None}]
+    "wrong",
+    [
+        {"recall": "everything"},
+        {"record": "some"},
+        {"user": " "},
+        {"record": "user"},
+        {"session_id": None},
+        {"history_tokens": -1},
+        {"history_tokens": "6000"},
+    ],
 )
 def test_a_wrong_setting_is_told_at_once(wrong):
     with pytest.raises((ConfigError, InputError)):
@@ -86,6 +95,13 @@ async def test_items_by_hand(core):
     assert await texts(core) == [FACT]
     await session.clear_session()
     assert (await session.pop_item(), await session.get_items(), await texts(core)) == (None, [], [])
+
+
+async def test_items_with_parts_that_are_no_text_are_kept_without_them(core):
+    session = MemoryScopeSession("one", user="alice", memory=core, strict=True)
+    parts = [{"type": "input_text", "text": None}, "no part", {"type": "input_text", "text": FACT}]
+    await session.add_items([{"role": "user", "content": parts}])
+    assert await texts(core) == [FACT]
 
 
 async def test_items_by_hand_of_a_history_of_the_sdk(core):

@@ -89,6 +89,12 @@ async def test_a_tool_that_fails_tells_the_model():
         assert "out of order" in model.latest
 
 
+async def test_a_call_with_a_list_of_arguments_is_told_to_the_model(core):
+    model = Model(ToolCallPart("search_memory", "[]"))
+    assert (await agent_with(core, model).run("Look it up.")).output
+    assert "should be an object" in model.latest
+
+
 async def test_what_the_model_says_before_it_calls_a_tool_is_recorded_too(core):
     model = Model((TextPart("Let me look."), ToolCallPart("search_memory", {"query": "boat"})))
     await agent_with(core, model).run(QUESTION)

@@ -31,7 +31,8 @@ def text_of(item: Mapping[str, Any]) -> str:
     content = item.get("content")
     if isinstance(content, str) or content is None:
         return content or ""
-    return "\n".join(part.get("text", "") for part in content if part.get("type") in TEXT_PARTS)
+    texts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in TEXT_PARTS]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def item_of(turn: kit.Turn) -> TResponseInputItem:

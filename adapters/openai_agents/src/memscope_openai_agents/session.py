@@ -22,6 +22,7 @@ from agents.memory import SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 from memscope.adapters import kit
+from memscope.validation import count
 from memscope_openai_agents.items import item_of, turn_of, turns_of, users_newest, with_memory
 
 TurnWords: TypeAlias = tuple[str, str]  # role and text
@@ -77,6 +78,8 @@ class MemoryScopeSession:
             )
         if session_id is None:
             raise kit.InputError("a session needs an id")
+        if history_tokens != 0:
+            count("history_tokens", history_tokens, 1_000_000)
         self.session_id = session_id
         self.memory_session = kit.MemorySession(
             user=user, agent=agent, session=session_id, memory=memory, recall_from=recall, k=k, tokens=tokens,

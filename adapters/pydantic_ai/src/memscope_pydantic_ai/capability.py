@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import FunctionToolset, RunContext, Tool
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_core import to_json
+from pydantic_core import SchemaValidator, core_schema, to_json
 
 from memscope.adapters import kit
 from memscope_pydantic_ai.messages import turns_of, with_memory, words_of
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
+
+
+ARGUMENTS = SchemaValidator(core_schema.dict_schema())
 
 
 class MemoryScopeCapability(AbstractCapability[Any]):
@@ -133,7 +136,11 @@ class _RunCapability(AbstractCapability[Any]):
             seen = self._memory.keys if self._memory else ()
             return await kit.tool_answer(tool, self._session, arguments, seen=seen, strict=self._strict)
 
-        return Tool.from_schema(call, name=tool.__name__, description=kit.described(tool), json_schema=kit.schema(tool))
+        made: Tool[Any] = Tool.from_schema(
+            call, name=tool.__name__, description=kit.described(tool), json_schema=kit.schema(tool)
+        )
+        made.function_schema.validator = ARGUMENTS  # by default anything, such as a list, which would end the run
+        return made
 
 
 def _user_of(deps: Any) -> str | None:
