@@ -101,6 +101,23 @@ async def test_keys_are_in_the_order_of_what_was_given(session, memory):
     assert (await memory.get(keys[0], user="alice")).text == "one"
 
 
+@pytest.mark.parametrize(
+    ("name", "speaker"),
+    [
+        ("\U0001f469\u200d\U0001f467 Kim", "\U0001f469\U0001f467 Kim"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0634", "\u0645\u06cc\u062e\u0648\u0634"),
+        ("\u200b", "user"),
+        ("\ud83d", "user"),
+        ("a\u202e \u202c", "a"),
+        ("\u540d" * 100, "\u540d" * 85),
+    ],
+    ids=ascii,
+)
+async def test_no_display_name_costs_a_turn(session, name, speaker):
+    assert await session.record([to_turn("user", "I keep bees", speaker=name)]) != ("",)
+    assert [turn.speaker for turn in await session.list_turns()] == [speaker]
+
+
 async def test_a_speaker_with_blanks_is_no_reason_to_lose_a_turn(session, memory):
     await session.record([to_turn("person", "hello", speaker=" Bob \n the builder ")])
     assert (await memory.list(user="alice"))[0].speaker == "Bob the builder"

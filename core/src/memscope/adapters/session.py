@@ -16,6 +16,7 @@ from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from unicodedata import category
 
 from memscope import validation
 from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, check_early, to_config
@@ -45,8 +46,15 @@ MEMORY_DEADLINE_S = 20.0
 
 def to_turn(role: Role, text: str, *, speaker: str | None = None, **more: Json) -> dict[str, Any]:
     """Build a turn for ``record``. ``more``: id, time and metadata, if the framework has them."""
-    name = " ".join((speaker or "").split())
-    return {"role": role, "content": strip_memory(text), "speaker": name or role, **more}
+    return {"role": role, "content": strip_memory(text), "speaker": _as_name(speaker or "") or role, **more}
+
+
+def _as_name(name: str) -> str:
+    """Make a display name one that the core takes: without invisible characters (as in joined emoji), and cut."""
+    name = " ".join(name.split())
+    if not name.isprintable():
+        name = "".join(char for char in name if category(char) not in validation.HIDDEN_CATEGORIES)
+    return name.encode()[: validation.MAX_IDENTIFIER_BYTES].decode(errors="ignore").strip()
 
 
 NOTHING_FOUND = "Nothing is remembered about this."
