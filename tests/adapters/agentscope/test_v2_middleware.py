@@ -111,6 +111,10 @@ def test_the_form_of_the_agent_service():
     filled = MemoryScopeMiddleware.Parameters(mode="agent_control", k=3)
     memory = MemoryScopeMiddleware(user="alice", parameters=filled)
     assert (memory.mode, memory.memory_session().k) == ("agent_control", 3)
+    stored = MemoryScopeMiddleware(user="alice", parameters=filled.model_dump())
+    assert (stored.mode, stored.memory_session().k) == ("agent_control", 3)
+    with pytest.raises(ValueError, match="mode"):
+        MemoryScopeMiddleware(user="alice", parameters={"mode": "static"})
 
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"tokens": "many"}, {"recall": "all"}, {"record": "me"}])

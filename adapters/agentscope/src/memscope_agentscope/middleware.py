@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
@@ -116,11 +116,12 @@ class MemoryScopeMiddleware(MiddlewareBase):
         strict: bool = False,
         tools: ToolSet | None = None,
         memory: MemoryLike = None,
-        parameters: Parameters | None = None,
+        parameters: Parameters | Mapping[str, Any] | None = None,
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,
     ) -> None:
         if parameters is not None:
+            parameters = self.Parameters.model_validate(parameters)  # a form may have stored them as a mapping
             mode, k, tokens = parameters.mode, parameters.k, parameters.tokens
             recall, record, strict = parameters.recall, parameters.record, parameters.strict
         if mode not in get_args(Mode):
