@@ -330,3 +330,9 @@ async def test_what_a_document_says_is_no_statement_of_the_user(core, claim):
     assert origins.keys() == {"tool", "statement"} and "https" in origins["tool"]
     assert "https" not in await core.profile(user="alice")
     assert any("https" in found.content for found in (await memory.query(claim)).results)
+
+
+async def test_content_that_is_no_json_is_refused_with_its_type(core):
+    memory = MemoryScopeMemory(user="alice", memory=core)
+    with pytest.raises(InputError, match="not JSON: .*complex"):
+        await memory.add(MemoryContent(content={"when": 2j}, mime_type=MemoryMimeType.JSON))

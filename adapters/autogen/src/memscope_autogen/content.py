@@ -10,6 +10,7 @@ from typing import Any
 from autogen_core import Image
 from autogen_core.memory import MemoryContent, MemoryMimeType
 
+from memscope.errors import InputError
 from memscope.records import Hit, Json, Observation
 
 AUTOGEN_KEY = "autogen"  # key in a memory's data for what its text lacks
@@ -22,7 +23,10 @@ def text_of(content: MemoryContent) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
+        try:
+            return json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the content is not JSON: {error}", hint="write times and the like as text") from None
     called = [str((content.metadata or {}).get(name) or "") for name in CAPTIONS]
     return next(filter(None, called), f"({mime_type(content)} without a caption)")
 
