@@ -334,5 +334,5 @@ async def test_what_a_document_says_is_no_statement_of_the_user(core, claim):
 
 async def test_content_that_is_no_json_is_refused_with_its_type(core):
     memory = MemoryScopeMemory(user="alice", memory=core)
-    with pytest.raises(InputError, match="not JSON: .*complex"):
+    with pytest.raises(InputError, match=r"not JSON: .*complex"):
         await memory.add(MemoryContent(content={"when": 2j}, mime_type=MemoryMimeType.JSON))
