@@ -26,15 +26,6 @@ TURN = {"role": "user", "content": "x"}
 # ----------------------------------------------------------------------------------------------------------- operations
 
 
-def test_a_query_parameter_that_there_is_not_is_refused_with_the_known_ones(alice, operator):
-    reply = alice.get(f"{ALICE}/records", params={"limt": 3})
-    assert (reply.status_code, reply.json()["code"]) == (422, "input")
-    assert "'limt'" in reply.json()["detail"] and "'limit'" in reply.json()["hint"]
-    asked = operator.post(f"{ALICE}/consolidate", params={"preview": "true"}).json()
-    assert (asked["code"], asked["hint"]) == ("input", "known: none")
-    assert alice.get(f"{ALICE}/records", params={"kind": ["turn", "insight"], "limit": 3}).status_code == 200
-
-
 def test_turns_are_added_found_corrected_and_forgotten(alice):
     added = alice.post(f"{ALICE}/turns", json={"turns": [{"role": "user", "content": "My dog is called Momo."}]}).json()
     assert added["stored"] == 1

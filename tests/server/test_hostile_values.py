@@ -266,3 +266,12 @@ def test_a_number_as_text_is_no_time(alice, text):
     assert alice.post(f"{ALICE}/retrieve", json={"query": "tea", "as_of": text}).status_code == 422
     for name in ("since", "until"):
         assert alice.get(f"{ALICE}/records", params={name: text}).status_code == 422
+
+
+def test_a_query_parameter_that_there_is_not_is_refused_with_the_known_ones(alice, operator):
+    reply = alice.get(f"{ALICE}/records", params={"limt": 3})
+    assert (reply.status_code, reply.json()["code"]) == (422, "input")
+    assert "'limt'" in reply.json()["detail"] and "'limit'" in reply.json()["hint"]
+    asked = operator.post(f"{ALICE}/consolidate", params={"preview": "true"}).json()
+    assert (asked["code"], asked["hint"]) == ("input", "known: none")
+    assert alice.get(f"{ALICE}/records", params={"kind": ["turn", "insight"], "limit": 3}).status_code == 200

@@ -136,11 +136,13 @@ class _RunCapability(AbstractCapability[Any]):
             seen = self._memory.keys if self._memory else ()
             return await kit.tool_answer(tool, self._session, arguments, seen=seen, strict=self._strict)
 
-        made: Tool[Any] = Tool.from_schema(
+        tool_of_run: Tool[Any] = Tool.from_schema(
             call, name=tool.__name__, description=kit.described(tool), json_schema=kit.schema(tool)
         )
-        made.function_schema.validator = ARGUMENTS  # by default anything, such as a list, which would end the run
-        return made
+        tool_of_run.function_schema.validator = (
+            ARGUMENTS  # by default anything, such as a list, which would end the run
+        )
+        return tool_of_run
 
 
 def _user_of(deps: Any) -> str | None:
