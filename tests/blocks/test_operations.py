@@ -225,6 +225,9 @@ BAD: dict[str, Callable[[Any], Coroutine[Any, Any, Any]]] = {
     "author": lambda blocks: blocks.append("human", "x", author="operator"),
     "reason": lambda blocks: blocks.append("human", "x", reason="x" * 2000),
     "line": lambda blocks: blocks.insert("persona", "x", 7),
+    "line as text": lambda blocks: blocks.insert("persona", "x", "1"),
+    "half a line": lambda blocks: blocks.insert("persona", "x", 1.5),
+    "version as text": lambda blocks: blocks.rethink("persona", "x", version="1"),
     "sources": lambda blocks: blocks.append("human", "x", sources="t1"),
     "no change": lambda blocks: blocks.rethink("human", ""),
 }
