@@ -15,6 +15,21 @@ _WANT_TO_KNOW = (
     r"(?: to (?:know|ask|understand|learn|see))?(?= (?:what|how|why|when|who|which|where|if|whether|about"
     r"|the difference)\b)"
 )
+# Instructions in general, "How long do I boil an egg?", unlike the user's affairs, "How long do we stay in Goa?".
+_NO_OBJECT = (
+    r"(?:an? (?:day|night|week|month|year)|the|this|that|these|those|my|our|his|her|its|their|your|him|it|them|me|us"
+    r"|each|every|all|any|up|on|off|out|in|at|by|for|from|to|with|of|as|before|after|until|till|since|when|if|without"
+    r"|again|left|now|today|tonight|tomorrow|paid|commuting|travelling)"
+)
+_HOW_TO = (
+    r"\b(?:how (?:(?:long|hot|warm|deep|high|thick|thin|tight|far apart)(?: (?:do|should|can|must))"
+    r"|(?:often|soon|early) (?:should|must)) (?:i|we|you)(?: (?:need|have) to)?"
+    rf"(?= (?!(?:get|have|spend|stay|work|need|see|visit|call|ring|phone|text)\b)\w+ (?!{_NO_OBJECT}\b)\w)"
+    r"|how (?:much|many) (?:[\w-]+ ){1,4}?(?:do|should|would) (?:i|we|you)"
+    r"(?= (?:need|use|add|put|mix|want) (?:for|to|in|into|on|per|with)\b)"
+    r"|what (?:temperature|heat|setting|pressure|ratio|grit)(?: [\w-]+){0,2}? (?:do|should) (?:i|we|you)"
+    rf"(?= \w+ (?!{_NO_OBJECT}\b)\w))"
+)
 _MEASURED_IN = (
     r"(?:fahrenheit|celsius|f|c|miles?|mph|km|kmh|kilomet\w+|met(?:re|er)s?|kg|kilos?|grams?|stones?|pounds?|lbs?"
     r"|ounces?|oz|inch(?:es)?|cm|centimet\w+|feet|foot|ft|yards?|acres?|gallons?|lit(?:re|er)s?|pints?|ml|cups?"
@@ -85,6 +100,7 @@ REQUESTS = Requests(
         r"|so much|sense))"
     ),
     addressing=pattern(
+        rf"{_HOW_TO}|"
         r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|(?<!what )do|did) you"
         r"(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
         rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"

@@ -1,0 +1,39 @@
+"""Instructions that anyone would ask for need as little of memory as facts of the world, though they say "I"."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope.languages.requests import need, wishes_heeded
+
+IN_GENERAL = [
+    "how long do I boil an egg?",
+    "How often should I descale a kettle?",
+    "how far apart do I plant leeks",
+    "What temperature should I roast a chicken at?",
+    "how many tiles do I need for 6 square metres",
+    "How long do you need to proof sourdough?",
+    "how deep should we plant tulip bulbs",
+]
+OF_THE_USER = [
+    "How long do we stay in Goa?",
+    "how often do I see the physio",
+    "how long should I rest before running again?",
+    "how often should I take my tablets?",
+    "how many pills do I take in the morning?",
+    "How many days off do I have left?",
+    "how long do I work each day",
+    "how often should I call gran",
+    "How long should I fast before a blood test?",
+]
+
+
+@pytest.mark.parametrize("message", IN_GENERAL)
+def test_instructions_in_general_need_little(message):
+    assert need(message) == "world"
+    assert "content" not in wishes_heeded(message, "world")
+
+
+@pytest.mark.parametrize("message", OF_THE_USER)
+def test_what_users_do_themselves_needs_memory(message):
+    assert need(message) == "user"
