@@ -24,6 +24,11 @@ BEHIND = ("", " much of a fan", " fan", " at home dad to one", " to one", " kids
     ("sentence", "kind"),
     [
         ("My name is Ada.", "name"),
+        ("I start at the Horizon school on Monday", "work"),
+        ("Starting at Lidl next week!", "work"),
+        ("Monday's my first day at Tesco.", "work"),
+        ("I've just joined a small studio called Pixel Barn", "work"),
+        ("I've been promoted to shift lead", "work"),
         ("Hi, I'm Rosalind.", "name"),
         ("I am a nurse.", "person"),
         ("We're Hindu at home.", "person"),
@@ -173,6 +178,9 @@ def test_what_lasts(sentence: str, kind: str) -> None:
     "sentence",
     [
         "I'm a bit tired.",
+        "Tom starts at Ford on Monday.",
+        "My first day at the beach was great.",
+        "The meeting starts at six.",
         "I have a question.",
         "Give me a synonym.",
         "It makes me laugh.",
