@@ -14,6 +14,11 @@ IN_GENERAL = [
     "how many tiles do I need for 6 square metres",
     "How long do you need to proof sourdough?",
     "how deep should we plant tulip bulbs",
+    "鸡蛋我要煮几分钟",
+    "做红烧肉我要放几勺糖",
+    "衣服上的油渍我怎么洗掉",
+    "我该隔多久洗一次床单",
+    "我如何申请护照",
 ]
 OF_THE_USER = [
     "How long do we stay in Goa?",
@@ -25,6 +30,12 @@ OF_THE_USER = [
     "how long do I work each day",
     "how often should I call gran",
     "How long should I fast before a blood test?",
+    "我该多久复查一次",
+    "我每天要吃几片药",
+    "我怎么付的押金",
+    "我怎么会对花生过敏",
+    "我放了几天假",
+    "我怎么办",
 ]
 
 
