@@ -27,16 +27,17 @@ question serve deal message session past previous earlier bit answer ask kind so
 
 _MANNER = """answer answers reply replies response responses explanation explanations summary summaries sentence
 sentences words lines paragraph paragraphs bullet bullets lists tables emoji emojis jargon slang exclamation markdown
-preamble preambles disclaimer disclaimers sources american british plain formal casual brief concise short blunt swear
+preamble preambles disclaimer disclaimers sources plain formal casual brief concise short blunt swear
 swears swearing swearword swearwords""".split()
 _MEASURES = """metric imperial celsius fahrenheit kilometer kilometers kilometre kilometres centimeter centimeters
 centimetre centimetres kilo kilos grams miles feet pounds ounces""".split()
 # Form words of wishes only together with words that ask for a way of answering: "drop the headings", "in euros".
 _LOOSE_MANNER = """pointwise paras heading headings header headings table steps numbered asterisks bold italics caps
 capital links link citations comments joke jokes tone voice opener lecture lecturing lectures preach pep platitudes
-sugarcoat apologise apologize apologies apologising apologizing cussing cursing swearing waffle filler sir madam miss
-mrs nickname screen spelling english german spanish french hindi question""".split()
+sugarcoat apologise apologize apologies apologising apologizing cussing cursing swearing waffle filler sir madam mrs
+nickname screen spelling english german spanish french hindi question""".split()
 _SPIELS = "thing bit bits line stuff opener speech spiel routine".split()
+_PARTS_OF_FORMS = "small american british miss 24 round rounding".split()
 _UNITS = """dollars euros rupees lakh lakhs crore crores cents stone litres liters cups tablespoons kg mg ml inches
 yards words digits""".split()
 _BID = (
@@ -158,7 +159,8 @@ STATEMENTS = EnglishStatements(
         r"| would) like you to\b)"
     ),
     manner=pattern(
-        rf"\b(?:{'|'.join(_MANNER)}|small talk)\b|{_BID}(?: [\w'/-]+){{0,5}}? (?:{'|'.join(_LOOSE_MANNER)})\b"
+        rf"\b(?:{'|'.join(_MANNER)}|small talk|(?:american|british) (?:spellings?|english|usage|terms))\b"
+        rf"|{_BID}(?: [\w'/-]+){{0,5}}? (?:(?:{'|'.join(_LOOSE_MANNER)})\b|miss\b(?! \w))"
         rf"|\b(?:don't|do not|stop|quit|skip|drop|lay off|no|enough)\b.{{1,60}}[\"”'] (?:{'|'.join(_SPIELS)})\b"
     ),
     measures=pattern(
@@ -166,15 +168,17 @@ STATEMENTS = EnglishStatements(
         rf"|\b(?:in|use|using|whole)(?: (?:canadian|us|whole|and|\w+ and))? (?:{'|'.join(_UNITS)})\b"
         rf"|{_BID}(?: \w+)? (?:round|rounding)\b"
     ),
-    form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_SPIELS, *_UNITS, "small", "24", "round", "rounding")),
+    form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_SPIELS, *_UNITS, *_PARTS_OF_FORMS)),
     insists=pattern(
-        rf"^(?=.{{0,80}}$).*?{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
+        rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
         r"(?:figures|amounts|prices|temps|temperatures|distances"
         r"|weights|sizes|doses|numbers|measurements)(?: (?!is\b|are\b|were\b)\w+)? in\b"
         r"|^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
         r"|always|no|zero|only|don't|do not|stop|quit|answer|reply|talk|speak)\b"
         r"|\b(?:tops|max|maximum|at most|or (?:less|fewer)|(?:no|not) more than|only|please|under (?:\d+|\w+)"
-        r" (?:lines|words|sentences)|always|whenever|when(?:ever)? you|every time|from (?:now|today|this day)"
+        r" (?:lines|words|sentences)|always|whenever"
+        r"|when you(?:'re| are)? (?:giv\w+|writ\w+|answer|reply|tell|list|show|explain|talk|speak|help|send)\b"
+        r"|every time|from (?:now|today|this day)"
         r"|with me|to me|for me"
         r"|in general|by default)\b|\bi(?:'d| would)?(?: really| much)? (?:prefer|rather|like|want|hate"
         r"|can't stand|need|think in)\b"
@@ -185,7 +189,8 @@ STATEMENTS = EnglishStatements(
     ),
     once=pattern(
         r"\b(?:(?<!reading )(?<!read )(?:this(?! (?:day|phone|screen|chat)\b)|these)"
-        r"|that|following|below|above|translate|summari[sz]e|rewrite|rephrase"
+        r"|that|following|below|above|translate|summari[sz]e|rewrite|rephrase|immediately|right now|now$|previous"
+        r"|the (?:next|last) one|(?:word|character) count"
         r"|shorten|convert|explain|describe"
         r"|(?:to|for|tell|give|with) (?:him|her|them|(?:my|our) \w+)"
         r"|(?:write|draft|give|tell|make|need|want|suggest|find|pick)(?: me| us)? (?:an?|one|two|three|four|five"
