@@ -262,9 +262,14 @@ def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.boo
 
 
 def _is_about_the_user(inputs: FeatureInputs) -> bool:
-    """Return whether a question that omits the user is about their days, people, or a name that memory knows."""
+    """Return whether a question that omits the user is about their days, people, or a name that memory knows.
+
+    The wives of a king of England are nobody's people here if no line has "England".
+    """
     query = inputs.query
     of_people = not topic_numbers(*PEOPLE_TOPICS).isdisjoint(query.topics)
+    places = [terms(name.text) for name in names(query.text) if name.kind == "place"] if of_people else []
+    of_people = of_people and (not places or bool(_has_all_terms(inputs, places).any()))
     return query.asks_period or query.asks_ahead or of_people or _knows_a_name(inputs)
 
 
