@@ -39,7 +39,7 @@ DURABILITY_SHIFT = 13  # bits above the flags: the durability of ``durable_facts
 
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
-MAX_WISH_CHARS = 80  # a longer sentence is read clause by clause, so that its other words say nothing about a wish
+MAX_WISH_CHARS = 80  # a longer sentence is also read clause by clause, as its other words say nothing about a wish
 _WISH_BREAK = pattern(r"[,;:] | [-–—]+ |\.{3,}|…")
 _OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # possessive, so that it is tried once, not after each leading mark
 # Plain integers, since members of an enum are slow to look up.
@@ -84,7 +84,7 @@ def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterato
         named = [""] if any(form.search(lowered) for form in forms.values()) else []
     for sentence in sentences(text) if named else ():
         whole = rules.plain(sentence)
-        for plain in [whole] if len(whole) <= MAX_WISH_CHARS or rules.wide else _WISH_BREAK.split(whole):
+        for plain in [whole, *(_WISH_BREAK.split(whole) if len(whole) > MAX_WISH_CHARS and not rules.wide else ())]:
             if any(word in plain for word in named):
                 signs = [sign for sign, form in forms.items() if form.search(plain)]
                 insists = signs and rules.insists.search(plain) and not rules.once.search(plain)

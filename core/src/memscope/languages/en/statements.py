@@ -170,7 +170,7 @@ STATEMENTS = EnglishStatements(
     ),
     form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_SPIELS, *_UNITS, *_PARTS_OF_FORMS)),
     insists=pattern(
-        rf"{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
+        rf"^(?=.{{0,80}}$).*?{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
         r"(?:figures|amounts|prices|temps|temperatures|distances"
         r"|weights|sizes|doses|numbers|measurements)(?: (?!is\b|are\b|were\b)\w+)? in\b"
         r"|^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
