@@ -176,13 +176,6 @@ def test_a_common_word_that_merely_stands_where_names_do_brings_no_line():
         assert "环游世界" not in memory.context(question, user="alice")
 
 
-def test_the_family_of_somebody_that_no_line_names_is_not_the_users(memory):
-    for text in ("My wife is called Noor.", "My brother has six hens."):
-        memory.add_turns([{"role": "user", "content": text}], user="alice")
-    assert memory.context("Which king of England had six wives?", user="alice") == ""
-    assert "Noor" in memory.context("What is the wife called?", user="alice")
-
-
 REMARKS = [f"A {colour} boat went by while I read chapter {n}." for n, colour in enumerate(
     ("red", "blue", "green", "white", "black", "brown", "grey", "pink", "gold", "silver", "old", "new"), 1
 )]  # fmt: skip
