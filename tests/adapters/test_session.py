@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.session import MemorySession, SessionPool, to_turn
-from memscope.errors import ConfigError, NotFound
+from memscope.errors import ConfigError, LimitError, NotFound
 from memscope.prompts.memory_block import (
     CLOSE_MARK,
     OPEN_MARK,
@@ -141,6 +141,17 @@ async def test_hits_are_those_that_were_shown(memory):
 
 
 # ---- a memory that fails
+
+
+async def test_a_turn_that_is_too_long_does_not_take_the_others_with_it(memory, session, caplog):
+    long = to_turn("assistant", "x" * (1 << 20) + "y")
+    keys = await session.record([to_turn("user", "I moved to Oslo."), long, to_turn("user", "Thanks!")])
+    assert [bool(key) for key in keys] == [True, False, True]
+    assert [hit.text for hit in await memory.retrieve("Oslo", user="alice", k=1)] == ["I moved to Oslo."]
+    assert "a turn is not recorded (limit: " in caplog.text
+    with pytest.raises(LimitError):
+        await MemorySession("alice", memory=memory, strict=True).record([to_turn("user", "Hello"), long])
+    assert await session.record([long]) == ("",)
 
 
 async def test_one_warning_until_it_works_again(caplog):

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from unicodedata import category
 
@@ -22,7 +23,7 @@ from memscope import validation
 from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, check_early, to_config
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
-from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
+from memscope.errors import ConfigError, InputError, LimitError, MemscopeError, NotFound
 from memscope.records import Json, Role, Scope, Speak, Turn
 from memscope.retrieval.window import first_shown
 from memscope.text.tokens import estimate_tokens
@@ -135,8 +136,22 @@ class MemorySession:
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
         zone = await self._zone()
         placed = [_in_zone(turn, zone) for turn in turns]
-        report = await self.do(lambda memory: memory.add_turns(placed, **self._scope, replay=replay, zone=zone))
+        try:
+            report = await self.do(lambda memory: memory.add_turns(placed, **self._scope, replay=replay, zone=zone))
+        except LimitError as error:
+            return await self._add_without_long_turns(turns, replay, error)
         return report.keys
+
+    async def _add_without_long_turns(
+        self, turns: Sequence[TurnInput], replay: bool, error: LimitError
+    ) -> tuple[str, ...]:
+        """Keep the other turns if one is too long to be stored, such as the page that a tool returned."""
+        fits = [len(turn["content"].encode(errors="replace")) <= error.limit for turn in turns]
+        if self.strict or all(fits) or not any(fits):
+            raise error
+        log.warning("a turn is not recorded (%s: %s)", error.code, error)
+        keys = iter(await self._add(list(compress(turns, fits)), replay))
+        return tuple(next(keys) if fit else "" for fit in fits)
 
     def _is_recorded(self, turn: TurnInput) -> bool:
         side = "assistant" if turn["role"] == "assistant" else "user"
