@@ -139,9 +139,7 @@ class _RunCapability(AbstractCapability[Any]):
         tool_of_run: Tool[Any] = Tool.from_schema(
             call, name=tool.__name__, description=kit.described(tool), json_schema=kit.schema(tool)
         )
-        tool_of_run.function_schema.validator = (
-            ARGUMENTS  # by default anything, such as a list, which would end the run
-        )
+        tool_of_run.function_schema.validator = ARGUMENTS  # the default takes a list too, which would end the run
         return tool_of_run
 
 
