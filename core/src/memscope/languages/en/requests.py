@@ -29,6 +29,11 @@ _HOW_TO = (
     r"(?= (?:need|use|add|put|mix|want) (?:for|to|in|into|on|per|with)\b)"
     r"|what (?:temperature|heat|setting|pressure|ratio|grit)(?: [\w-]+){0,2}? (?:do|should) (?:i|we|you)"
     rf"(?= \w+ (?!{_NO_OBJECT}\b)\w))"
+    r"|(?:^\W*|[,;:.!?]\W*|\b(?:so|and|but) )(?:can|could|should|must) (?:i|you|we)"
+    r"(?= (?:(?:re)?(?:freeze|heat)|refrigerate|microwave|defrost|thaw|boil|bake|roast|fry|steam|soak|peel|rinse|blanch"
+    r"|marinate|mix|recycle|compost|bleach|iron|descale|prune|repot)\b)"
+    r"|\b(?:the )?(?:best|easiest|quickest|right|proper|correct) way to"
+    r"(?! (?:get|go|travel|spend|celebrate|surprise|thank|tell|ask|reach|meet)\b)"
 )
 _MEASURED_IN = (
     r"(?:fahrenheit|celsius|f|c|miles?|mph|km|kmh|kilomet\w+|met(?:re|er)s?|kg|kilos?|grams?|stones?|pounds?|lbs?"
@@ -243,7 +248,7 @@ REQUESTS = Requests(
     ),
     explains=pattern(
         r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*"
-        r"(?:(?:in|at|on|by|from|for|with|to) (?=wh)|)(?:explain|describe|define|compare"
+        r"(?:(?:in|at|on|by|from|for|with|to) (?=wh)|)(?:explain|understand|describe|define|compare"
         r"|list|name|whats?|who|whos|whose|which|when|wheres?|whys?|hows?|is|are|was|were|does|do|did|can|could|has|have"
         r"|will|would|tell|teach|give (?:me|us) (?:\d+|two|three|four|five|ten)|show|say|talk"
         r"|speak|act|play|summari[sz]e|outline|recap|pretend|imagine|invent|come up|quiz|let'?s play)\b"
