@@ -55,12 +55,8 @@ _EMPLOYED = re.compile(  # "I start at the Horizon school", "Monday's my first d
     r"|joined (?!(?:you|him|her|them|in|up|the (?:gym|call|meeting|queue|chat|group|club|library))\b)"
     r"|(?:first (?:day|week|month|shift)|last shift) (?:at|with) (?!the (?:beach|gym|pool|cottage|hotel|festival))"
     r"|(?:job|position|role|post|placement|apprenticeship|internship) (?:at|with) "
-    r"|promoted (?:to|at)\b|(?:on|doing|do|work) (?:the )?(?:tills?|nights|days|lates|earlies|reception) (?:at|in) )"
+    r"|promoted (?:to|at) |(?:on|doing|do|work) (?:the )?(?:tills?|nights|days|lates|earlies|reception) at )"
 )
-_EMPLOYED_WORDS = frozenset(
-    "start started starting joined first last job position role post placement apprenticeship internship promoted till"
-    " tills nights days lates earlies reception".split()
-)  # a quick test before _EMPLOYED
 _PET_CALLED = re.compile(  # "my staffy Biscuit"
     r"\b(?:[Mm]y|[Oo]ur) (?!whole|last|next|first|usual|favou?rite|new|old)[a-z]+ "
     r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-ZÀ-Þ][a-zß-ÿ]+\b"
@@ -363,7 +359,7 @@ class EnglishFacts(FactRules):
             yield "name"
         if places and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
             yield "work"
-        if not _EMPLOYED_WORDS.isdisjoint(words or _FACT_WORD.findall(folded)) and _EMPLOYED.search(folded):
+        if any(word in folded for word in (" at ", " with ", "joined ", "promoted ")) and _EMPLOYED.search(folded):
             yield "work"
         if places and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
             yield "people"
