@@ -275,3 +275,12 @@ def test_a_query_parameter_that_there_is_not_is_refused_with_the_known_ones(alic
     asked = operator.post(f"{ALICE}/consolidate", params={"preview": "true"}).json()
     assert (asked["code"], asked["hint"]) == ("input", "known: none")
     assert alice.get(f"{ALICE}/records", params={"kind": ["turn", "insight"], "limit": 3}).status_code == 200
+
+
+def test_a_body_for_an_operation_without_one_is_refused(operator):
+    for body in ({"preview": True}, [1], "x"):
+        refused = operator.post(f"{ALICE}/sweep", json=body)
+        assert (refused.status_code, refused.json()["code"]) == (422, "input")
+    for body in ({}, None):
+        assert operator.post(f"{ALICE}/sweep", json=body).status_code == 200
+    assert operator.post(f"{ALICE}/sweep").status_code == 200

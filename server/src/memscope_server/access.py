@@ -121,12 +121,15 @@ Anyone = Annotated[Caller, Depends(caller)]
 Operator = Annotated[Caller, Depends(operator)]
 
 
-def check_query(request: Request, signed_in: Anyone) -> None:
-    """Refuse query parameters that the operation does not have, which are usually misspelt."""
-    known = _query_names(request.scope["route"].dependant)
+async def check_parameters(request: Request, signed_in: Anyone) -> None:
+    """Refuse query parameters that the operation does not have, and a body where it takes none."""
+    dependant = request.scope["route"].dependant
+    known = _query_names(dependant)
     unknown = sorted({*request.query_params} - known)
     if unknown:
         raise InputError(f"there is no query parameter {unknown[0][:100]!r}", hint=nearest(unknown[0], known))
+    if not dependant.body_params and (await request.body()).strip() not in (b"", b"{}", b"null"):
+        raise InputError("this operation takes no body")
 
 
 def _query_names(dependant: Any) -> set[str]:

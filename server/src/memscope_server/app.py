@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 
 from memscope import AsyncMemoryScope, __version__
 from memscope_server import api, api_blocks, api_entities, pages, problems
-from memscope_server.access import Sessions, check_query
+from memscope_server.access import Sessions, check_parameters
 from memscope_server.guard import SECURITY_HEADERS, Guard
 from memscope_server.limits import HttpLimits
 from memscope_server.listing import Listings
@@ -53,7 +53,7 @@ def create_app(
     for kind, handler in problems.HANDLERS.items():
         app.add_exception_handler(kind, _with_error_page(handler))
     app.include_router(api.health_router)
-    dependencies = [Depends(HTTPBearer(auto_error=False)), Depends(check_query)]
+    dependencies = [Depends(HTTPBearer(auto_error=False)), Depends(check_parameters)]
     for part in (api, api_blocks, api_entities):
         app.include_router(part.router, responses=problems.RESPONSES, dependencies=dependencies)
     app.include_router(pages.router, include_in_schema=False)
