@@ -48,14 +48,16 @@ _I_AM_NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ
 _LEFT_EMPLOYER = re.compile(
     r"\bI(?:'ve|’ve| have)?(?: just| finally| recently)? left (?=[A-ZÀ-Þ])"
 )  # a company or a place
-_EMPLOYED = re.compile(  # "I start at the Horizon school", "Monday's my first day at Tesco", "I got the job at Monzo"
-    r"(?:\b(?:i|i'm|i've|i'll|we|we're|we've|me|my)\b[^.!?;]{0,24}?|^\W*(?:just |finally |so |and )*)(?<![a-z])"
-    r"(?:start(?:ed|ing)?(?: work| back)? at (?!\d|(?:page|noon|dawn|half|one|two|three|four|five|six|seven|eight"
+_TAKES_UP = re.compile(  # "I start at the Horizon school", "Monday's my first day at Tesco", "I got the job at Monzo"
+    r"\b(?:start(?:ed|ing)?(?: work| back)? at (?!\d|(?:page|noon|dawn|half|one|two|three|four|five|six|seven|eight"
     r"|nine|ten|eleven|twelve|the (?:gym|beginning|end|start|top|bottom))\b)|starting with (?!the |an? )"
     r"|joined (?!(?:you|him|her|them|in|up|the (?:gym|call|meeting|queue|chat|group|club|library))\b)"
     r"|(?:first (?:day|week|month|shift)|last shift) (?:at|with) (?!the (?:beach|gym|pool|cottage|hotel|festival))"
     r"|(?:job|position|role|post|placement|apprenticeship|internship) (?:at|with) "
     r"|promoted (?:to|at) |(?:on|doing|do|work) (?:the )?(?:tills?|nights|days|lates|earlies|reception) at )"
+)
+_BY_SPEAKER = re.compile(  # what precedes: the speaker, or nothing
+    r"\b(?:i|i'm|i've|i'll|we|we're|we've|me|my)\b[^.!?;]{0,24}$|^\W*(?:just |finally |so |and )*$"
 )
 _PET_CALLED = re.compile(  # "my staffy Biscuit"
     r"\b(?:[Mm]y|[Oo]ur) (?!whole|last|next|first|usual|favou?rite|new|old)[a-z]+ "
@@ -359,8 +361,8 @@ class EnglishFacts(FactRules):
             yield "name"
         if places and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
             yield "work"
-        if any(word in folded for word in (" at ", " with ", "joined ", "promoted ")) and _EMPLOYED.search(folded):
-            yield "work"
+        if " at " in folded or " with " in folded or "joined " in folded or "promoted " in folded:
+            yield from ("work" for match in _TAKES_UP.finditer(folded) if _BY_SPEAKER.search(folded, 0, match.start()))
         if places and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
             yield "people"
         if " as a" in folded and _BEGUN.search(folded):
