@@ -241,7 +241,7 @@ def test_every_wish_for_a_form_has_one_of_the_words_that_are_looked_up_first(for
 
 def test_every_chinese_wish_for_a_manner_begins_with_a_character_that_is_looked_for_first() -> None:
     manner = get("zh").statements.manner
-    alternatives = manner.pattern.partition("])")[2]
+    alternatives = manner.pattern.partition("(?<=(?=")[2].removesuffix(").)")
     characters = set(re.findall(r"\w", alternatives))
     endings = [*characters, "文字", "业词", "業詞", "通话", "moji"]
     wished = [first + ending for first in characters for ending in endings if re.match(alternatives, first + ending)]
