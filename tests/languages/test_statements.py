@@ -239,10 +239,11 @@ def test_every_wish_for_a_form_has_one_of_the_words_that_are_looked_up_first(for
     assert not getattr(rules, form).search(text) or words & rules.form_words
 
 
-def test_every_chinese_wish_for_a_manner_begins_with_a_character_that_is_looked_for_first() -> None:
-    manner = get("zh").statements.manner
-    alternatives = manner.pattern.partition("(?<=(?=")[2].removesuffix(").)")
+@pytest.mark.parametrize(("form", "least"), [("manner", 80), ("measures", 20)])
+def test_every_chinese_wish_for_a_form_begins_with_a_character_that_is_looked_for_first(form: str, least: int) -> None:
+    wish = getattr(get("zh").statements, form)
+    alternatives = wish.pattern.partition("(?<=(?=")[2].removesuffix(").)")
     characters = set(re.findall(r"\w", alternatives))
     endings = [*characters, "文字", "业词", "業詞", "通话", "moji"]
     wished = [first + ending for first in characters for ending in endings if re.match(alternatives, first + ending)]
-    assert len(wished) > 80 and all(map(manner.match, wished))
+    assert len(wished) > least and all(map(wish.match, wished))

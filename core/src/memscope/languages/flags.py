@@ -11,7 +11,7 @@ from enum import IntEnum
 from memscope.imports import pattern
 from memscope.languages.registry import of
 from memscope.languages.requests import is_courtesy
-from memscope.languages.statement_rules import Statements
+from memscope.languages.statement_rules import MAX_WISH_CHARS, Statements
 from memscope.languages.statements import asks, is_question, pattern_of_all, sentences, unknowing
 from memscope.text.language import CJK_LANGUAGES, language
 
@@ -39,7 +39,6 @@ DURABILITY_SHIFT = 13  # bits above the flags: the durability of ``durable_facts
 
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
-MAX_WISH_CHARS = 80  # a longer sentence is also read clause by clause, as its other words say nothing about a wish
 _WISH_BREAK = pattern(r"[,;:] | [-–—]+ |\.{3,}|…")
 _OPENING_TEMPLATE = r"(?i)\W*+(?:ALL)"  # possessive, so that it is tried once, not after each leading mark
 # Plain integers, since members of an enum are slow to look up.
@@ -84,12 +83,13 @@ def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterato
         named = [""] if any(form.search(lowered) for form in forms.values()) else []
     for sentence in sentences(text) if named else ():
         whole = rules.plain(sentence)
-        for plain in [whole, *(_WISH_BREAK.split(whole) if len(whole) > MAX_WISH_CHARS and not rules.wide else ())]:
-            if any(word in plain for word in named):
-                signs = [sign for sign, form in forms.items() if form.search(plain)]
-                insists = signs and rules.insists.search(plain) and not rules.once.search(plain)
-                if insists and (rules.bids.search(plain) or not is_question(sentence)):
-                    yield from signs
+        clauses = _WISH_BREAK.split(whole) if len(whole) > MAX_WISH_CHARS and not rules.wide else ()
+        for plain in (whole, *clauses):
+            has_form = any(word in plain for word in named)
+            signs = [sign for sign, form in forms.items() if form.search(plain)] if has_form else []
+            insists = signs and rules.insists.search(plain) and not rules.once.search(plain)
+            if insists and (rules.bids.search(plain) or not is_question(sentence)):
+                yield from signs
 
 
 def _speaks_of_oneself(rules: Statements, text: str, words: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from memscope.languages.question_rules import MATCHES_NOTHING
 from memscope.text.tokens import fold, pieces
 
 YEAR_DIGITS = pattern(r"\d{4}")
+MAX_WISH_CHARS = 80  # a longer sentence is also read clause by clause, as its other words say nothing about a wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

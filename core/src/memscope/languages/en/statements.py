@@ -6,7 +6,7 @@ from functools import cache
 
 from memscope.imports import pattern
 from memscope.languages.en.words import alternatives
-from memscope.languages.statement_rules import Statements
+from memscope.languages.statement_rules import MAX_WISH_CHARS, Statements
 from memscope.text.tokens import words
 
 _PERSON = pattern(r"\b(?:me|myself|i|my|you|user|yours)\b")
@@ -170,7 +170,7 @@ STATEMENTS = EnglishStatements(
     ),
     form_words=frozenset((*_MANNER, *_MEASURES, *_LOOSE_MANNER, *_SPIELS, *_UNITS, *_PARTS_OF_FORMS)),
     insists=pattern(
-        rf"^(?=.{{0,80}}$).*?{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
+        rf"^(?=.{{0,{MAX_WISH_CHARS}}}$).*?{_BID}|\b(?:pls|each time|is (?:plenty|enough))\b|^\W*(?:\w+ ){{0,3}}?"
         r"(?:figures|amounts|prices|temps|temperatures|distances"
         r"|weights|sizes|doses|numbers|measurements)(?: (?!is\b|are\b|were\b)\w+)? in\b"
         r"|^\W*(?:please |just |and |but |oh |btw,? |by the way,? )*(?:keep|use|stick to|skip|avoid|never"
