@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memscope import validation
 from memscope.errors import InputError
 
 
@@ -34,8 +35,7 @@ def remove(value: str, text: str) -> str:
 def insert(value: str, text: str, line: int) -> str:
     """Insert the text before this line, counted from 1; -1 appends it."""
     _check_not_empty("text", text)
-    if type(line) is not int:
-        raise InputError(f"line must be a whole number, got {line!r}")
+    validation.whole_number("line", line)
     if line == -1 or not value:
         return append(value, text)
     lines = value.split(NEWLINE)

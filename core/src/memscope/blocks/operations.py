@@ -438,7 +438,8 @@ def _check_open(block: Block, version: int | None, *, locked: bool) -> None:
         raise InputError(
             f"block {block.label!r} is read-only", hint="a person can open it: memscope block set --editable"
         )
-    if version is not None and type(version) is not int:
-        raise InputError(f"version must be a whole number, got {version!r}")
-    if version is not None and version != block.version:
+    if version is None:
+        return
+    validation.whole_number("version", version)
+    if version != block.version:
         raise Conflict(f"block {block.label!r} is at version {block.version}", hint="read it again and repeat the edit")
