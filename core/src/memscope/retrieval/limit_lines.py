@@ -286,10 +286,10 @@ def _knows_a_name(inputs: FeatureInputs) -> bool:
 
 def _has_a_name(inputs: FeatureInputs, people_alone: bool = False, sure: bool = False) -> NDArray[np.bool_]:
     """[n] true for lines with a full name from the query, of persons only if ``people_alone``; without Chinese words
-    that merely stand where names do (世界 in 世界上最深的海沟) if ``sure``.
+    that merely stand where names do, such as the one for "world", if ``sure``.
     """
-    every = [name for name in names(inputs.query.text) if name.kind != "topic"]
-    every = [name for name in every if not sure or name.weight > 0 or not has_cjk(name.text)]
+    every = (name for name in names(inputs.query.text) if name.kind != "topic")
+    every = (name for name in every if not sure or name.weight > 0 or not has_cjk(name.text))
     return _has_all_terms(inputs, [terms(name.text) for name in every if name.kind == "person" or not people_alone])
 
 
