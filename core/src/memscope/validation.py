@@ -243,11 +243,6 @@ def _json_keys(path: str, value: Mapping[Any, Any], limits: Limits, depth: int) 
     }
 
 
-def whole_number(what: str, value: object) -> None:
-    if type(value) is not int:
-        raise InputError(f"{what} must be a whole number, got {value!r}")
-
-
 def count(what: str, value: object, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise InputError(f"{what} must be a whole number from 1 to {most}, got {value!r}")

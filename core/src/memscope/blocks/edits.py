@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memscope import validation
 from memscope.errors import InputError
 
 
@@ -35,7 +34,7 @@ def remove(value: str, text: str) -> str:
 def insert(value: str, text: str, line: int) -> str:
     """Insert the text before this line, counted from 1; -1 appends it."""
     _check_not_empty("text", text)
-    validation.whole_number("line", line)
+    check_whole_number("line", line)
     if line == -1 or not value:
         return append(value, text)
     lines = value.split(NEWLINE)
@@ -45,6 +44,11 @@ def insert(value: str, text: str, line: int) -> str:
 
 
 NEWLINE = "\n"
+
+
+def check_whole_number(what: str, value: object) -> None:
+    if type(value) is not int:
+        raise InputError(f"{what} must be a whole number, got {value!r}")
 
 
 def _check_not_empty(what: str, text: str) -> None:

@@ -440,6 +440,6 @@ def _check_open(block: Block, version: int | None, *, locked: bool) -> None:
         )
     if version is None:
         return
-    validation.whole_number("version", version)
+    edits.check_whole_number("version", version)
     if version != block.version:
         raise Conflict(f"block {block.label!r} is at version {block.version}", hint="read it again and repeat the edit")
