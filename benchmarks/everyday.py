@@ -1,6 +1,6 @@
 """Evaluate whether memory shows what everyday questions to an assistant ask for.
 
-    python benchmarks/everyday.py SCENARIOS [--noise FILE] [--mode turns|facts] [--embedder URL] [--store URL]
+    python benchmarks/everyday.py SCENARIOS [--noise FILE] [--mode turns|facts] [--embedder URL] [--store URL] [--slips]
 
 SCENARIOS: a short history and one question per line (JSON: ``turns``, ``facts``, ``relations``, ``question``, ``want``,
 ``unwanted``), mixed with ``--others`` turns of noise (by default the 80 turns of ``unseen/noise_*.jsonl``). In mode
@@ -10,7 +10,8 @@ one text of each list in ``want``, and none of ``unwanted`` outside lines that a
 
 Prints one JSON object: percentage right in total, by mode, and by mode and category; ``tokens``, the mean number shown;
 ``noise_lines``, the mean percentage of a scenario's lines that show only noise; under "dump ..." the same if the newest
-statements are shown instead; ``nonsense``: lines shown for questions that nothing in a full store answers.
+statements are shown instead; ``nonsense``: lines shown for questions that nothing in a full store answers. With
+``--slips`` each English question has one misspelt word.
 
 ``unseen/`` has scenarios on which rules and weights were not developed. Of ``en2`` and ``zh2`` one half (by a hash of
 the id) was inspected, the other only measured until ``en3`` existed: twenty scenarios that were written before the code
@@ -40,6 +41,7 @@ import click
 from measuring.datasets import read
 from measuring.nonsense import QUESTIONS
 from measuring.recall import settings
+from measuring.slips import with_slip
 from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
@@ -267,6 +269,7 @@ async def measure(scenarios: Sequence[Mapping[str, Any]], mode: str | None, setu
 @click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
 @click.option("--languages", default="en", show_default=True, help="what the embedder understands")
 @click.option("--store", help="a store's URL; by default each history has one in memory")
+@click.option("--slips", is_flag=True, help="misspell one word of each question in Latin script")
 def main(
     scenarios: str,
     noise: str | None,
@@ -275,8 +278,11 @@ def main(
     embedder: str | None,
     languages: str,
     store: str | None,
+    slips: bool,
 ) -> None:
     asked = read(scenarios)
+    for scenario in asked if slips else ():
+        scenario["question"]["text"] = with_slip(scenario["question"]["text"], scenario["id"])
     mixed_in = read(noise) if noise else own_noise(asked)
     setup = Setup(mixed_in, others, settings(embedder, languages), store)
     print(json.dumps(asyncio.run(counted(measure(asked, mode, setup)))))

@@ -81,6 +81,7 @@ def memscope_register_models(register: Register) -> None:
 def memscope_register_workers(register: Register) -> None:
     for name in ("understand", "search", "rank", "second_hop", "list_coverage", "rerank", "profile"):
         register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
+    register("retrieve.correct_spelling", "memscope.retrieval.correct_spelling:correct_spelling")
     register("retrieve.limit_lines", "memscope.retrieval.limit_lines:limit_lines")
     register("retrieve.build_hits", "memscope.retrieval.hits:build_hits")
     register("consolidate.extract", "memscope.consolidation.extract:extract")

@@ -108,7 +108,8 @@ class PipelineSettings(Section):
     """The workers of each operation, in order."""
 
     retrieve: Names = (
-        "understand", "search", "rank", "second_hop", "list_coverage", "limit_lines", "rerank", "profile", "build_hits",
+        "understand", "search", "correct_spelling", "rank", "second_hop", "list_coverage", "limit_lines", "rerank",
+        "profile", "build_hits",
     )  # fmt: skip
     consolidate: Names = ("extract", "filter", "date", "reconcile")
     reflect: Names = ("update", "reconcile")

@@ -43,17 +43,19 @@ __all__ = [
 
 
 def load_tables() -> None:
-    """Load the languages and their tables (word vectors, synonyms, topics, score signs, names), once per process.
+    """Load the languages and their tables (word vectors, synonyms, dictionaries, topics, score signs, names).
 
-    Blocks for about 60 ms. Before using languages on an event loop that must not read files, call this in a thread.
+    Only the first call of a process does anything, and blocks for about 60 ms. Before using languages on an event loop
+    that must not read files, call this in a thread.
     """
     with importing:
-        from memscope.text import topics, vectors
+        from memscope.text import spelling, topics, vectors
 
         topics.topics("word 中")
         vectors.sentence_vector("word 中")
         for one in registered():
             vectors.synonyms("word", one.words)
+            spelling.load(one.words)
             one.facts.scores(["word"], [()])
             one.names.known()
             if one.questions.classes:

@@ -5,6 +5,8 @@ terms, periods, the      a table  candidates     the rest of       a model,     
 wording cues    store's  of       over a name    the rows, for     if one       user is,    the best,     within a
                 rows     features in the best    list questions    is set       if asked    as hits       budget
 
+Between search and rank, ``correct_spelling`` repeats the first two steps for a query with misspelt words.
+
 Each step is a worker that takes and returns a ``Query``.
 """
 
@@ -17,6 +19,7 @@ from memscope.errors import DeadlineExceeded
 from memscope.pipeline import Worker, run
 from memscope.records import Retrieval
 from memscope.retrieval.context import context, profile_lines
+from memscope.retrieval.correct_spelling import correct_spelling
 from memscope.retrieval.explain import explanation, log_narrowed, reason_of, unread_language, why_nothing
 from memscope.retrieval.hits import build_hits
 from memscope.retrieval.limit_lines import limit_lines
@@ -32,7 +35,7 @@ from memscope.services import Services
 from memscope.text.tokens import usual_spelling
 
 RETRIEVAL_STEPS: tuple[Worker[Query], ...] = (
-    understand, search, rank, second_hop, list_coverage, limit_lines, rerank, profile, build_hits,
+    understand, search, correct_spelling, rank, second_hop, list_coverage, limit_lines, rerank, profile, build_hits,
 )  # fmt: skip
 
 __all__ = [

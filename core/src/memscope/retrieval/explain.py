@@ -133,6 +133,8 @@ def _lines(query: Query, ctx: Services) -> Iterator[str]:
         return
     known = int((candidates.document_frequency > 0).sum())
     pool = len(candidates.unit)
+    if query.text != query.written:
+        yield f"read as {query.text!r}"
     yield f"{len(query.terms)} terms, {known} of them known; {pool} of {candidates.units} units in the pool"
     for period in query.periods[:MAX_SHOWN_PERIODS]:
         yield f"period {period.start:%Y-%m-%d %H:%M} to {period.end:%Y-%m-%d %H:%M}"

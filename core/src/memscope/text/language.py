@@ -61,6 +61,7 @@ class WordRules:
     spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: a query with "wat r u"
     is read as one with "what are you".
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``, and perhaps "none: words"; or None.
+    dictionary: a file of words that ``vectors`` lacks, one per line; a word in neither may be misspelt; or None.
     vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; or None.
     """
 
@@ -78,6 +79,7 @@ class WordRules:
     variants: Path | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     topics: Path | None = None
+    dictionary: Path | None = None
     vectors: Path | None = None
 
 

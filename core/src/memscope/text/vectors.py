@@ -106,7 +106,7 @@ def synonyms(word: str, rules: WordRules) -> Sequence[str]:
     near = None if rules.vectors is None else _near(rules.vectors)
     if near is None or (at := _tokens_of(rules).get(word)) is None:
         return ()
-    names = _names(rules)
+    names = vector_words(rules)
     first = _tokens_of(rules)[names[0]]
     return [names[other] for other in near[at - first] if other != NO_SYNONYM]
 
@@ -166,7 +166,8 @@ def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
 
 @depends_on_languages
 @lru_cache(maxsize=8)
-def _names(rules: WordRules) -> Sequence[str]:
+def vector_words(rules: WordRules) -> Sequence[str]:
+    """List the tokens of a language, the most frequent first."""
     return list(_tokens_of(rules))
 
 

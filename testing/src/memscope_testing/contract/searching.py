@@ -96,6 +96,15 @@ class Searching(Chapter):
             assert asked == {texts["a"], texts["b"]}
             await store.searchable("alice")
 
+    async def test_hundreds_of_terms_are_searched_at_once(self, store: Store) -> None:
+        await store.append("alice", [TurnInsert(turn("a", "zebra one")), TurnInsert(turn("b", "koala two"))])
+        for searchable in (False, True):
+            asked = tuple(terms(" ".join(f"word{number}" for number in range(799)) + " zebra"))
+            pool = await store.search(Search(Scope("alice"), asked, k=1))
+            if searchable:
+                assert pool.document_frequency.tolist() == [0.0] * 799 + [1.0]
+            await store.searchable("alice")
+
     async def test_searching_a_user_without_memory(self, store: Store) -> None:
         assert await found(store, "anything", "nobody") == set()
 

@@ -41,5 +41,6 @@ WORDS = WordRules(
     secret_words=("secret", "access.?key"),
     spellings=read_spellings(FOLDER / "spellings.txt"),
     topics=FOLDER / "topics.txt",
+    dictionary=FOLDER / "dictionary.txt",
     vectors=FOLDER,
 )

@@ -1,0 +1,85 @@
+"""Correct misspelt words of a query: "when is my dentsit apointment" is read as "when is my dentist appointment".
+
+A word is misspelt if no statement in memory has it and its language does not know it. One slip can make it of several
+words: the query is read with the one that most units of memory have, else with the most frequent one of the language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from itertools import chain, islice
+
+from memscope.languages.flags import Flag
+from memscope.pipeline import altered, worker
+from memscope.records import Search
+from memscope.retrieval.query import Query
+from memscope.retrieval.search import search
+from memscope.retrieval.understand import understand
+from memscope.services import Services
+from memscope.text.language import WordRules, spaced_rules
+from memscope.text.spelling import frequency_rank, is_plausible, may_be_misspelt, without_slip
+from memscope.text.terms import piece_terms, term
+from memscope.text.tokens import fold, is_stop_word, pieces
+
+MAX_MISSPELT_WORDS = 2  # per query
+MAX_WORDS_LOOKED_UP = 800  # per query; Elasticsearch refuses a search with more than 1,024
+_UNREAD = {column.name: column.default for column in fields(Query) if column.name in understand.writes}
+
+
+@worker(reads=(*understand.reads, *search.reads), writes=(*understand.writes, *search.writes))
+async def correct_spelling(query: Query, ctx: Services) -> Query:
+    candidates = query.candidates
+    if candidates is None or query.about_user:
+        return query
+    stating = (candidates.flags & int(Flag.ASKING)) == 0  # an earlier question may have the same slip
+    stated = (candidates.tf[stating] > 0).any(axis=0) | (candidates.tf_header > 0).any(axis=0)
+    unmet = {one for one, weight, known in zip(query.terms, query.weights, stated, strict=True) if weight and not known}
+    misspelt = _misspelt(query.text, unmet) if unmet else []
+    text = await _corrected(query, misspelt, ctx) if misspelt else query.text
+    if text == query.text:
+        return query
+    written = {"text": text, "written": query.written, "exclude": query.exclude}
+    return await search(await understand(altered(query, **{**_UNREAD, **written}), ctx), ctx)
+
+
+def _misspelt(text: str, unmet: set[int]) -> list[str]:
+    """List the words whose terms are ``unmet`` in memory and that their language does not know either."""
+    rules = spaced_rules(text)
+    pieces_unmet = (piece for piece in pieces(fold(text)) if not unmet.isdisjoint(piece_terms(piece, rules)))
+    words = dict.fromkeys(piece.removesuffix("'s") for piece in pieces_unmet)
+    return [word for word in words if may_be_misspelt(word, rules)][:MAX_MISSPELT_WORDS]
+
+
+async def _corrected(query: Query, misspelt: Sequence[str], ctx: Services) -> str:
+    rules, text = spaced_rules(query.text), query.text
+    meant = {word: tuple(dict.fromkeys(without_slip(word))) for word in misspelt}
+    looked_up = islice(chain.from_iterable(meant.values()), MAX_WORDS_LOOKED_UP)
+    in_memory = await _in_memory(looked_up, rules, query, ctx)
+    for word, every in meant.items():
+        known = [one for one in every if one in in_memory and is_plausible(one, word, rules)]
+        correct = max(known, key=in_memory.__getitem__, default="")
+        if not correct and word in text:  # one with a capital may be a name that memory lacks
+            correct = _most_frequent(every, rules)
+        for old, new in ((word, correct), (word.capitalize(), correct.capitalize())):
+            text = re.sub(rf"(?<!\w){old}(?!\w)", new or old, text)
+    return text
+
+
+async def _in_memory(words: Iterable[str], rules: WordRules, query: Query, ctx: Services) -> Mapping[str, float]:
+    """Count the units with each word, of those that the query may see; words without any are left out."""
+    terms = {word: term(rules.stem(word)) for word in words if not is_stop_word(word, rules)}
+    distinct = tuple(dict.fromkeys(terms.values()))
+    asked = Search(
+        scope=query.scope, terms=distinct, as_of=query.as_of, now=query.now, kinds=query.kinds,
+        exclude=query.exclude, filter=query.filter, k=1,
+    )  # fmt: skip
+    counted = zip(distinct, (await ctx.store.search(asked)).document_frequency.tolist(), strict=True)
+    units = {one: count for one, count in counted if count}
+    return {word: units[one] for word, one in terms.items() if one in units}
+
+
+def _most_frequent(words: Sequence[str], rules: WordRules) -> str:
+    ranks = {word: rank for word in words if (rank := frequency_rank(word, rules)) is not None}
+    return min(ranks, key=ranks.__getitem__, default="")
