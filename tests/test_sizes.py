@@ -69,4 +69,4 @@ def test_the_walk_of_the_readme_is_an_afternoon():
     walk = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Read it")[2].partition("[docs/]")[0]
     files = re.findall(r"\]\((core/src/[^)]+\.py)\)", walk)
     assert len(files) >= 6
-    assert sum(length(ROOT / file) for file in files) <= 1_830  # 260 of them document arguments and results
+    assert sum(length(ROOT / file) for file in files) <= 1_831  # 260 of them document arguments and results

@@ -5,9 +5,7 @@ terms, periods, the      a table  candidates     the rest of       a model,     
 wording cues    store's  of       over a name    the rows, for     if one       user is,    the best,     within a
                 rows     features in the best    list questions    is set       if asked    as hits       budget
 
-Between search and rank, ``correct_spelling`` repeats the first two steps for a query with misspelt words.
-
-Each step is a worker that takes and returns a ``Query``.
+Each step is a worker that takes and returns a ``Query``. For misspelt words ``correct_spelling`` repeats the first two.
 """
 
 from __future__ import annotations
