@@ -13,6 +13,8 @@ SAID = (
     "I've got the dentist on the 14th at half nine", "My landlord is Mr Petrakis, he hates noise",
     "Imogen started at Lakeside primary", "The mortgage comes out on the 3rd", "I'm allergic to penicillin",
     "I prefer Fastify to Express", "My tent pegs are with Marina",
+    "The ice cream maker is in the garage", "The wifi key is plumtree", "The spare toothbrush is in the drawer",
+    "Dropped the pickup at the garage",
 )  # fmt: skip
 
 
@@ -35,6 +37,9 @@ def memory_of(*said: str, **options: object) -> MemoryScope:
         ("am I allergix to anything", "penicillin"),
         ("is it fastfiy or express that I like", "prefer Fastify"),
         ("whne is the dentist", "half nine"),  # a stop word
+        ("where's the icecream maker", "garage"),
+        ("what's the wi-fi key", "plumtree"),
+        ("who has my tooth brush", "drawer"),
     ],
 )
 def test_a_misspelt_question_is_answered(query, wanted):
@@ -49,6 +54,8 @@ def test_a_misspelt_question_is_answered(query, wanted):
         "Who is Corin?",  # no corn
         "who made my sundae",  # a word that memory lacks
         "how is brownie doing",
+        "how do I carpet the stairs",
+        "which hobby could I pick up",  # no pickup
         "où est le dentsit",  # no list of words tells what is misspelt in French
     ],
 )

@@ -41,6 +41,12 @@ def test_what_a_slip_may_have_been_begins_alike_and_is_one_edit_away(word):
         assert abs(len(other) - len(word)) <= 1
 
 
+def test_a_word_may_be_two():
+    assert "ice cream" in set(without_slip("icecream"))
+    assert is_plausible("ice cream", "icecream", WORDS)
+    assert not is_plausible("icec ream", "icecream", WORDS)
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("dentidt", "dentist"), ("calender", "calendar"), ("kitchin", "kitchen"), ("landlkord", "landlord"),

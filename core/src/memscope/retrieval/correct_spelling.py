@@ -19,12 +19,13 @@ from memscope.retrieval.search import search
 from memscope.retrieval.understand import understand
 from memscope.services import Services
 from memscope.text.language import WordRules, spaced_rules
-from memscope.text.spelling import frequency_rank, is_plausible, may_be_misspelt, without_slip
+from memscope.text.spelling import frequency_rank, is_plausible, is_word, may_be_misspelt, without_slip
 from memscope.text.terms import piece_terms, term
 from memscope.text.tokens import fold, is_stop_word, pieces
 
 MAX_MISSPELT_WORDS = 2  # per query
 MAX_WORDS_LOOKED_UP = 800  # per query; Elasticsearch refuses a search with more than 1,024
+_PAIR = re.compile(r"(?<![\w-])(?=([a-z]{2,})([ -])([a-z]{2,})(?![\w-]))")  # pairs may overlap
 _UNREAD = {column.name: column.default for column in fields(Query) if column.name in understand.writes}
 
 
@@ -36,7 +37,7 @@ async def correct_spelling(query: Query, ctx: Services) -> Query:
     stating = (candidates.flags & int(Flag.ASKING)) == 0  # an earlier question may have the same slip
     stated = (candidates.tf[stating] > 0).any(axis=0) | (candidates.tf_header > 0).any(axis=0)
     unmet = {one for one, weight, known in zip(query.terms, query.weights, stated, strict=True) if weight and not known}
-    misspelt = _misspelt(query.text, unmet) if unmet else []
+    misspelt = _misspelt(query.text, unmet) if unmet else {}
     text = await _corrected(query, misspelt, ctx) if misspelt else query.text
     if text == query.text:
         return query
@@ -44,20 +45,30 @@ async def correct_spelling(query: Query, ctx: Services) -> Query:
     return await search(await understand(altered(query, **{**_UNREAD, **written}), ctx), ctx)
 
 
-def _misspelt(text: str, unmet: set[int]) -> list[str]:
-    """List the words whose terms are ``unmet`` in memory and that their language does not know either."""
-    rules = spaced_rules(text)
-    pieces_unmet = (piece for piece in pieces(fold(text)) if not unmet.isdisjoint(piece_terms(piece, rules)))
-    words = dict.fromkeys(piece.removesuffix("'s") for piece in pieces_unmet)
-    return [word for word in words if may_be_misspelt(word, rules)][:MAX_MISSPELT_WORDS]
+def _misspelt(text: str, unmet: set[int]) -> dict[str, tuple[str, ...]]:
+    """Map words that neither memory (``unmet``) nor their language knows to what they may stand for.
+
+    Two words of which one is unmet may be one: "wi-fi", "tooth brush".
+    """
+    rules, folded = spaced_rules(text), fold(text)
+    missing = (piece for piece in pieces(folded) if not unmet.isdisjoint(piece_terms(piece, rules)))
+    words = dict.fromkeys(piece.removesuffix("'s") for piece in missing)
+    pairs = (pair.groups() for pair in _PAIR.finditer(folded) if not words.keys().isdisjoint(pair.groups()))
+    joined = {"".join(pair): (pair[0] + pair[2],) for pair in pairs if _may_be_one(*pair, rules)}
+    unknown = [word for word in words if may_be_misspelt(word, rules)][:MAX_MISSPELT_WORDS]
+    return {**joined, **{word: tuple(dict.fromkeys(without_slip(word))) for word in unknown}}
 
 
-async def _corrected(query: Query, misspelt: Sequence[str], ctx: Services) -> str:
+def _may_be_one(first: str, between: str, second: str, rules: WordRules) -> bool:
+    written_apart = is_word(first + second, rules) and not (is_stop_word(first, rules) or is_stop_word(second, rules))
+    return between == "-" or written_apart
+
+
+async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: Services) -> str:
     rules, text = spaced_rules(query.text), query.text
-    meant = {word: tuple(dict.fromkeys(without_slip(word))) for word in misspelt}
-    looked_up = islice(chain.from_iterable(meant.values()), MAX_WORDS_LOOKED_UP)
+    looked_up = islice(chain.from_iterable(misspelt.values()), MAX_WORDS_LOOKED_UP)
     in_memory = await _in_memory(looked_up, rules, query, ctx)
-    for word, every in meant.items():
+    for word, every in misspelt.items():
         known = [one for one in every if one in in_memory and is_plausible(one, word, rules)]
         correct = max(known, key=in_memory.__getitem__, default="")
         if not correct and word in text:  # one with a capital may be a name that memory lacks
@@ -69,15 +80,15 @@ async def _corrected(query: Query, misspelt: Sequence[str], ctx: Services) -> st
 
 async def _in_memory(words: Iterable[str], rules: WordRules, query: Query, ctx: Services) -> Mapping[str, float]:
     """Count the units with each word, of those that the query may see; words without any are left out."""
-    terms = {word: term(rules.stem(word)) for word in words if not is_stop_word(word, rules)}
-    distinct = tuple(dict.fromkeys(terms.values()))
+    terms = {word: [term(rules.stem(part)) for part in word.split() if not is_stop_word(part, rules)] for word in words}
+    distinct = tuple(dict.fromkeys(chain.from_iterable(terms.values())))
     asked = Search(
         scope=query.scope, terms=distinct, as_of=query.as_of, now=query.now, kinds=query.kinds,
         exclude=query.exclude, filter=query.filter, k=1,
     )  # fmt: skip
-    counted = zip(distinct, (await ctx.store.search(asked)).document_frequency.tolist(), strict=True)
-    units = {one: count for one, count in counted if count}
-    return {word: units[one] for word, one in terms.items() if one in units}
+    units = dict(zip(distinct, (await ctx.store.search(asked)).document_frequency.tolist(), strict=True))
+    counted = {word: min((units[one] for one in every), default=0.0) for word, every in terms.items()}
+    return {word: count for word, count in counted.items() if count}
 
 
 def _most_frequent(words: Sequence[str], rules: WordRules) -> str:

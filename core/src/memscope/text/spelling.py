@@ -2,7 +2,7 @@
 
 A language knows the words with a built-in vector, most frequent first, and those of its dictionary. Slips are those of
 Damerau ("A technique for computer detection and correction of spelling errors", CACM 1964): a letter too many, too few
-or wrong, or two swapped. The first letter is taken to be right.
+or wrong, or two swapped; and a space too few ("icecream"). The first letter is taken to be right.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from memscope.text.vectors import vector_words
 SHARED_LETTERS = 3  # at the beginning of all forms of a word
 MIN_LETTERS, MAX_LETTERS = 4, 16  # of a word with a slip
 MIN_LONG_LETTERS = 5  # a shorter word is one wrong or missing letter away from too many others
+MIN_PART_LETTERS = 3  # of a word written together with another
 _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 
 
@@ -29,12 +30,18 @@ def may_be_misspelt(word: str, rules: WordRules) -> bool:
 
 
 def is_plausible(word: str, misspelt: str, rules: WordRules) -> bool:
-    """Accept a word, a form of one whose slip is not in the ending, and a name, but no word that merely has the stem of
+    """Accept words, a form of one whose slip is not in the ending, and a name, but no word that merely has the stem of
     another: "sitted" is no correction of "sitter".
     """
+    if " " in word:
+        return all(is_word(part, rules) for part in word.split())
     stem = rules.stem(word)
-    inflected = word.startswith(stem) and misspelt.endswith(word[len(stem) :]) and _is_word(stem, rules)
-    return inflected or _is_word(word, rules) or not _has_known_stem(word, rules)
+    inflected = word.startswith(stem) and misspelt.endswith(word[len(stem) :]) and is_word(stem, rules)
+    return inflected or is_word(word, rules) or not _has_known_stem(word, rules)
+
+
+def is_word(word: str, rules: WordRules) -> bool:
+    return word in _ranks(rules) or word in _dictionary(rules)
 
 
 def frequency_rank(word: str, rules: WordRules) -> int | None:
@@ -52,6 +59,7 @@ def without_slip(word: str) -> Iterator[str]:
         if not short and (letter == head[-1] or letter in _SLIPS[head[-1]] or letter in _SLIPS[tail[:1]]):
             yield f"{head}{tail}"
         yield from (f"{head}{other}{tail}" for other in _SLIPS["" if short else letter])
+    yield from (f"{word[:at]} {word[at:]}" for at in range(MIN_PART_LETTERS, len(word) - MIN_PART_LETTERS + 1))
     yield from (f"{word[:at]}{letter}{word[at:]}" for at in range(1, len(word) + 1) for letter in ascii_lowercase)
 
 
@@ -70,11 +78,7 @@ _SLIPS = _slips()
 
 def load(rules: WordRules) -> None:
     """Read the files of a language, so that the first query need not."""
-    _is_word("", rules)
-
-
-def _is_word(word: str, rules: WordRules) -> bool:
-    return word in _ranks(rules) or word in _dictionary(rules)
+    is_word("", rules)
 
 
 def _has_known_stem(word: str, rules: WordRules) -> bool:
