@@ -53,15 +53,16 @@ def _misspelt(text: str, unmet: set[int]) -> dict[str, tuple[str, ...]]:
     rules, folded = spaced_rules(text), fold(text)
     missing = (piece for piece in pieces(folded) if not unmet.isdisjoint(piece_terms(piece, rules)))
     words = dict.fromkeys(piece.removesuffix("'s") for piece in missing)
-    pairs = (pair.groups() for pair in _PAIR.finditer(folded) if not words.keys().isdisjoint(pair.groups()))
-    joined = {"".join(pair): (pair[0] + pair[2],) for pair in pairs if _may_be_one(*pair, rules)}
+    pairs = [pair for pair in _PAIR.finditer(folded) if pair[1] in words or pair[3] in words]
+    joined = {pair[1] + pair[2] + pair[3]: (pair[1] + pair[3],) for pair in pairs if _may_be_one(pair, rules)}
     unknown = [word for word in words if may_be_misspelt(word, rules)][:MAX_MISSPELT_WORDS]
     return {**joined, **{word: tuple(dict.fromkeys(without_slip(word))) for word in unknown}}
 
 
-def _may_be_one(first: str, between: str, second: str, rules: WordRules) -> bool:
-    written_apart = is_word(first + second, rules) and not (is_stop_word(first, rules) or is_stop_word(second, rules))
-    return between == "-" or written_apart
+def _may_be_one(pair: re.Match[str], rules: WordRules) -> bool:
+    first, between, second = pair.groups()
+    content = not (is_stop_word(first, rules) or is_stop_word(second, rules))
+    return between == "-" or (content and is_word(first + second, rules))
 
 
 async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: Services) -> str:
