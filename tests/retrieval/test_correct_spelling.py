@@ -14,7 +14,7 @@ SAID = (
     "Imogen started at Lakeside primary", "The mortgage comes out on the 3rd", "I'm allergic to penicillin",
     "I prefer Fastify to Express", "My tent pegs are with Marina",
     "The ice cream maker is in the garage", "The wifi key is plumtree", "The spare toothbrush is in the drawer",
-    "Dropped the pickup at the garage",
+    "Dropped the pickup at the garage", "The code of the alarm is new", "The lamp lost its base",
 )  # fmt: skip
 
 
@@ -55,6 +55,7 @@ def test_a_misspelt_question_is_answered(query, wanted):
         "who made my sundae",  # a word that memory lacks
         "how is brownie doing",
         "how do I carpet the stairs",
+        "what about the codebase",  # memory has "code" and "base" apart
         "which hobby could I pick up",  # no pickup
         "où est le dentsit",  # no list of words tells what is misspelt in French
     ],

@@ -80,16 +80,21 @@ async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: S
 
 
 async def _in_memory(words: Iterable[str], rules: WordRules, query: Query, ctx: Services) -> Mapping[str, float]:
-    """Count the units with each word, of those that the query may see; words without any are left out."""
+    """Count the units with each word, or with all parts of a word written as several, that the query may see."""
     terms = {word: [term(rules.stem(part)) for part in word.split() if not is_stop_word(part, rules)] for word in words}
-    distinct = tuple(dict.fromkeys(chain.from_iterable(terms.values())))
+    place = {one: at for at, one in enumerate(dict.fromkeys(chain.from_iterable(terms.values())))}
     asked = Search(
-        scope=query.scope, terms=distinct, as_of=query.as_of, now=query.now, kinds=query.kinds,
+        scope=query.scope, terms=tuple(place), as_of=query.as_of, now=query.now, kinds=query.kinds,
         exclude=query.exclude, filter=query.filter, k=1,
     )  # fmt: skip
-    units = dict(zip(distinct, (await ctx.store.search(asked)).document_frequency.tolist(), strict=True))
-    counted = {word: min((units[one] for one in every), default=0.0) for word, every in terms.items()}
-    return {word: count for word, count in counted.items() if count}
+    candidates = await ctx.store.search(asked)
+    units, has = candidates.document_frequency.tolist(), candidates.tf > 0
+    counted = {
+        word: units[place[every[0]]] if len(every) == 1 else has[:, [place[one] for one in every]].all(axis=1).sum()
+        for word, every in terms.items()
+        if every and all(units[place[one]] for one in every)
+    }
+    return {word: float(count) for word, count in counted.items() if count}
 
 
 def _most_frequent(words: Sequence[str], rules: WordRules) -> str:
