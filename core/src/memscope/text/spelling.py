@@ -77,8 +77,8 @@ _SLIPS = _slips()
 
 
 def load(rules: WordRules) -> None:
-    """Read the files of a language, so that the first query need not."""
-    is_word("", rules)
+    """Read the dictionary of a language, so that the first query need not."""
+    _dictionary(rules)
 
 
 def _has_known_stem(word: str, rules: WordRules) -> bool:
