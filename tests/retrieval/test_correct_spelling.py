@@ -14,6 +14,7 @@ SAID = (
     "Imogen started at Lakeside primary", "The mortgage comes out on the 3rd", "I'm allergic to penicillin",
     "I prefer Fastify to Express", "My tent pegs are with Marina",
     "The ice cream maker is in the garage", "The wifi key is plumtree", "The spare toothbrush is in the drawer",
+    "The hall gets my favourite colour, teal", "I organise a litter walk", "The tyres of the bike are 27 inch",
     "Dropped the pickup at the garage", "The code of the alarm is new", "The lamp lost its base",
 )  # fmt: skip
 
@@ -40,6 +41,9 @@ def memory_of(*said: str, **options: object) -> MemoryScope:
         ("where's the icecream maker", "garage"),
         ("what's the wi-fi key", "plumtree"),
         ("who has my tooth brush", "drawer"),
+        ("what's my favorite color for the hall", "teal"),
+        ("what do I organize on Fridays", "litter"),
+        ("which tires does the bike have", "27 inch"),
     ],
 )
 def test_a_misspelt_question_is_answered(query, wanted):

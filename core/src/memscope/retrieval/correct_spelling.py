@@ -19,7 +19,7 @@ from memscope.retrieval.search import search
 from memscope.retrieval.understand import understand
 from memscope.services import Services
 from memscope.text.language import WordRules, spaced_rules
-from memscope.text.spelling import frequency_rank, is_plausible, is_word, may_be_misspelt, without_slip
+from memscope.text.spelling import frequency_rank, is_plausible, is_word, may_be_misspelt, other_spellings, without_slip
 from memscope.text.terms import piece_terms, term
 from memscope.text.tokens import fold, is_stop_word, pieces
 
@@ -48,15 +48,17 @@ async def correct_spelling(query: Query, ctx: Services) -> Query:
 def _misspelt(text: str, unmet: set[int]) -> dict[str, tuple[str, ...]]:
     """Map words that neither memory (``unmet``) nor their language knows to what they may stand for.
 
-    Two words of which one is unmet may be one: "wi-fi", "tooth brush".
+    Two words of which one is unmet may be one ("wi-fi", "tooth brush"), and an unmet word may be spelt otherwise in
+    memory ("color").
     """
     rules, folded = spaced_rules(text), fold(text)
     missing = (piece for piece in pieces(folded) if not unmet.isdisjoint(piece_terms(piece, rules)))
     words = dict.fromkeys(piece.removesuffix("'s") for piece in missing)
     pairs = [pair for pair in _PAIR.finditer(folded) if pair[1] in words or pair[3] in words]
     joined = {pair[1] + pair[2] + pair[3]: (pair[1] + pair[3],) for pair in pairs if _may_be_one(pair, rules)}
+    abroad = {word: others for word in words if (others := tuple(other_spellings(word, rules)))}
     unknown = [word for word in words if may_be_misspelt(word, rules)][:MAX_MISSPELT_WORDS]
-    return {**joined, **{word: tuple(dict.fromkeys(without_slip(word))) for word in unknown}}
+    return {**joined, **abroad, **{word: tuple(dict.fromkeys(without_slip(word))) for word in unknown}}
 
 
 def _may_be_one(pair: re.Match[str], rules: WordRules) -> bool:
@@ -72,7 +74,9 @@ async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: S
     for word, every in misspelt.items():
         known = [one for one in every if one in in_memory and is_plausible(one, word, rules)]
         correct = max(known, key=in_memory.__getitem__, default="")
-        if not correct and word in text:  # one with a capital may be a name that memory lacks
+        if (
+            not correct and word in text and may_be_misspelt(word, rules)
+        ):  # one with a capital may be a name that memory lacks
             correct = _most_frequent(every, rules)
         for old, new in ((word, correct), (word.capitalize(), correct.capitalize())):
             text = re.sub(rf"(?<!\w){old}(?!\w)", new or old, text)

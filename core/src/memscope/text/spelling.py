@@ -63,6 +63,13 @@ def without_slip(word: str) -> Iterator[str]:
     yield from (f"{word[:at]}{letter}{word[at:]}" for at in range(1, len(word) + 1) for letter in ascii_lowercase)
 
 
+def other_spellings(word: str, rules: WordRules) -> Sequence[str]:
+    """List the words that are this one as other countries spell it: "color" for "colour"."""
+    pairs = (pair for one in rules.other_spellings for pair in (one, one[::-1]))
+    others = dict.fromkeys(word.replace(part, other) for part, other in pairs if part in word)
+    return [other for other in others if other != word and is_word(other, rules)]
+
+
 def _slips() -> Mapping[str, str]:
     """Map each letter to those that it may stand for: its neighbours on the keyboard, and the vowels if it is one."""
     near = {letter: {*_VOWELS} if letter in _VOWELS else set[str]() for letter in ascii_lowercase}
@@ -82,8 +89,13 @@ def load(rules: WordRules) -> None:
 
 
 def _has_known_stem(word: str, rules: WordRules) -> bool:
-    stem = rules.stem(word)
-    return any(rules.stem(other) == stem for other in _by_beginning(rules).get(word[:SHARED_LETTERS], ()))
+    return rules.stem(word) in _stems(word[:SHARED_LETTERS], rules)
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 10)
+def _stems(beginning: str, rules: WordRules) -> frozenset[str]:
+    return frozenset(map(rules.stem, _by_beginning(rules).get(beginning, ())))
 
 
 @depends_on_languages
