@@ -18,6 +18,15 @@ def test_the_right_class():
     assert memscope_agentscope.MemoryScopeMemory is right
 
 
+@pytest.mark.parametrize("package", ["memscope_agentscope", "memscope.adapters.agentscope"])
+def test_a_star_takes_the_names_for_the_installed_version(package):
+    names: dict[str, object] = {}
+    exec(f"from {package} import *", names)
+    right, wrong = NATIVE[installed.generation()], NATIVE[3 - installed.generation()]
+    assert names["MemoryScopeMemory"] is names[right] is getattr(memscope_agentscope, right)
+    assert wrong not in names
+
+
 def test_the_other_class_says_which_one_to_use():
     right, wrong = NATIVE[installed.generation()], NATIVE[3 - installed.generation()]
     with pytest.raises(ImportError, match=rf"{wrong}.*{right}.*pip install "):

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from memscope_agentscope.middleware import MemoryScopeMiddleware as MemoryScopeMemory
     from memscope_agentscope.tools import ForgetTool, RememberTool, SearchMemoryTool
 
+    __all__ = [
+        "ForgetTool",
+        "MemoryScopeLongTermMemory",
+        "MemoryScopeMemory",
+        "MemoryScopeMiddleware",
+        "RememberTool",
+        "SearchMemoryTool",
+        "__version__",
+    ]
+
 __version__ = "0.2.0"
 
 _HOMES = {
@@ -25,22 +35,15 @@ _HOMES = {
     "MemoryScopeLongTermMemory": "long_term_memory",
 }
 _GENERATION = {"middleware": 2, "tools": 2, "long_term_memory": 1}
+_ALWAYS = ("MemoryScopeMemory", "__version__")
 _NATIVE = {1: "MemoryScopeLongTermMemory", 2: "MemoryScopeMiddleware"}
-
-__all__ = [
-    "ForgetTool",
-    "MemoryScopeLongTermMemory",
-    "MemoryScopeMemory",
-    "MemoryScopeMiddleware",
-    "RememberTool",
-    "SearchMemoryTool",
-    "__version__",
-]
 
 
 def __getattr__(name: str) -> Any:
     from memscope_agentscope.installed import generation, require
 
+    if name == "__all__":  # what ``import *`` takes: the names for the installed version
+        return [*_ALWAYS, *(one for one, home in _HOMES.items() if _GENERATION[home] == generation())]
     if name == "MemoryScopeMemory":
         return __getattr__(_NATIVE[generation()])
     if name not in _HOMES:
@@ -52,4 +55,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*_HOMES, *_ALWAYS])
