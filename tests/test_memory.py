@@ -254,6 +254,14 @@ async def test_an_update_keeps_the_old_version(memory):
         await memory.update(made.id, user="bob", text="x")
 
 
+async def test_an_update_of_nothing_is_refused_and_makes_no_version(memory):
+    made = await memory.add_memory("Allergic to nuts.", user="alice")
+    for nothing in ({}, {"version": 1}, {"text": None}):
+        with pytest.raises(InputError, match="give text, data or expires"):
+            await memory.update(made.id, user="alice", **nothing)
+    assert len(await memory.history(made.id, user="alice")) == 1
+
+
 async def test_a_turn_of_348_kilobytes_is_taken_with_its_call_and_found_by_any_part(memory):
     filler = "We went on talking about the weather and the neighbours for a good while. " * 2400
     long = f"{filler}The vault opens with heliotrope. {filler}"

@@ -284,3 +284,10 @@ def test_a_body_for_an_operation_without_one_is_refused(operator):
     for body in ({}, None):
         assert operator.post(f"{ALICE}/sweep", json=body).status_code == 200
     assert operator.post(f"{ALICE}/sweep").status_code == 200
+
+
+def test_a_change_of_nothing_is_refused(operator):
+    memory = operator.post(f"{ALICE}/memories", json={"text": "Likes tea."}).json()
+    refused = operator.patch(f"{ALICE}/memories/{memory['id']}", json={})
+    assert (refused.status_code, refused.json()["hint"]) == (422, "give text, data or expires")
+    assert operator.get(f"{ALICE}/memories/{memory['id']}/history").json()[-1]["version"] == 1

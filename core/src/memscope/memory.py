@@ -293,11 +293,13 @@ class AsyncMemoryScope:
         Raises:
             NotFound: no memory of this user has the id.
             Conflict: the memory has changed since ``version``.
-            InputError: the id is a turn's; turns are never altered.
+            InputError: nothing to change is given, or the id is a turn's; turns are never altered.
         """
         from memscope.blocks.corrections import apply_correction
 
         where = validation.scope(user, agent)
+        if text is data is expires is None:
+            raise InputError("update needs to know what", hint="give text, data or expires")
         async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)
             statement = {"role": "user", "content": old.text if text is None else text}
