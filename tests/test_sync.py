@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from memscope import AsyncMemoryScope, MemoryScope
 from memscope.admin import AsyncAdmin
 from memscope.blocks import AsyncBlocks
 from memscope.entities.operations import AsyncEntities
-from memscope.errors import ClosedError
+from memscope.errors import ClosedError, InputError
 from memscope.sync import loop_thread
 from memscope.sync.views import SyncAdmin, SyncBlocks, SyncEntities
 
@@ -134,7 +136,7 @@ from memscope import AsyncMemoryScope, MemoryScope
 from memscope.admin import AsyncAdmin
 from memscope.blocks import AsyncBlocks
 from memscope.entities.operations import AsyncEntities
-from memscope.errors import ClosedError
+from memscope.errors import ClosedError, InputError
 def said(who): return [{"role": "user", "content": f"I am the {who}."}]
 def leave(work):
     try:
@@ -192,6 +194,13 @@ def test_the_runtime_is_public_and_read_only(memory):
     for made in (memory, memory.memory):
         with pytest.raises(AttributeError):
             made.admin.runtime = None
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.deepcopy])
+def test_a_memory_that_is_pickled_or_copied_says_what_to_do(memory, duplicate):
+    for one in (memory, memory.memory, memory.admin, memory.blocks("alice"), memory.entities("alice")):
+        with pytest.raises(InputError, match="cannot be pickled or copied; make another one from the same store"):
+            duplicate(one)
 
 
 def test_editors_complete_the_constructor():

@@ -77,6 +77,17 @@ async def test_so_many_of_those_that_share_a_word_are_compared():
     assert len(facts) == 40
 
 
+@pytest.mark.parametrize(("before", "compared"), [(63, True), (64, False)])
+async def test_the_first_64_words_of_a_text_are_searched(before, compared):
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        for number in range(501):
+            await memory.add_memory(f"Shelf {number} holds box {number}.", user="alice")
+        cello = await memory.add_memory("Cello.", user="alice")
+        text = " ".join([*(f"q{number}x" for number in range(before)), "cello"])
+        facts = await related(memory.admin.runtime.services, Scope("alice"), [text])
+    assert (cello in facts) == compared
+
+
 def test_of_those_that_share_no_word_the_nearest_by_vector_come():
     rows = 60
     shares, cosine = np.arange(rows) == 50, np.linspace(0, -0.9, rows, dtype=np.float32)
