@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 from string import Formatter
 
 import pytest
 from click.testing import CliRunner
 
 import catalogue
-from memscope.errors import NotFound
+from memscope.config.settings import load
+from memscope.errors import ConfigError, NotFound
 from memscope.records import WorkReport
 from memscope_cli.app import cli
 from memscope_cli.commands.formatting import summarize
@@ -160,6 +162,25 @@ def test_errors_with_names_and_numbers_are_chinese(run):
         told = say_error(NotFound("no record has the id 'x; y'", hint="did you mean 'z'?"))
     assert told == "没有 id 为 'x; y' 的记录；是不是 'z'？"
     assert say_error(NotFound("no record has the id 'x'")) == "no record has the id 'x'"
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [
+        ("limits: {k: x}", "'memscope.yaml' 第 1 行：limits.k 必须是整数"),
+        ("lease_s: 9999", "'memscope.yaml' 第 1 行：lease_s 必须是不大于 3600 的数"),
+        ("context: {speak: x}", "'memscope.yaml' 第 1 行：context.speak 必须是以下之一：'when_needed', 'always'"),
+        ("timezone: Mars", "'memscope.yaml' 第 1 行：timezone 必须是时区名，例如 \"Asia/Shanghai\""),
+        ("store: a\nstore: b", "'memscope.yaml' 第 2 行：'store' 出现了两次"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_chinese(tmp_path, monkeypatch, text, chinese):
+    monkeypatch.chdir(tmp_path)
+    Path("memscope.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as refused, use_language("zh"):
+        load(environ={})
+    with use_language("zh"):
+        assert say_error(refused.value) == chinese
 
 
 def test_an_error_for_programs_keeps_its_code(run):

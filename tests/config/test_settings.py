@@ -96,8 +96,9 @@ def test_every_list_can_be_a_variable():
     ]
     assert len(lists) > 5
     for path in lists:
-        settings = load(environ={"MEMSCOPE_" + "__".join(path).upper(): "1, 2"})
-        assert [str(item) for item in settings.model_dump()[path[0]][path[1]]] == ["1", "2"], path
+        one, other = ("user", "tool") if path[-1] == "roles" else ("1", "2")
+        settings = load(environ={"MEMSCOPE_" + "__".join(path).upper(): f"{one}, {other}"})
+        assert [str(item) for item in settings.model_dump()[path[0]][path[1]]] == [one, other], path
 
 
 def test_no_plugins():
@@ -122,9 +123,21 @@ def test_every_field_has_a_variable():
         ("store: a\nstore: b\n", "line 2 .*twice"),
         ("limits:\n\tk: 5\n", "line 2 .*spaces, not tabs"),
         ("store: !!python/object/apply:os.getcwd []\n", "line 1 .*tags are not allowed"),
-        ("limits:\n  k: five\n", "line 2 .*limits.k .*integer"),
-        ("lease_s: .inf\n", "line 1 .*less than or equal to 3600"),
-        ("limits:\n  k: 0\n", "line 2 .*greater than or equal to 1"),
+        ("limits:\n  k: five\n", r"line 2 .*: limits\.k has to be a whole number$"),
+        ("lease_s: .inf\n", "line 1 .*: lease_s has to be at most 3600$"),
+        ("limits:\n  k: 0\n", "line 2 .*: limits.k has to be at least 1$"),
+        ("lease_s: 0\n", "lease_s has to be more than 0$"),
+        ("concurrency: 99999999999\n", "concurrency has to be less than 2147483648$"),
+        ("background: perhaps\n", "background has to be yes or no$"),
+        ("context: {core: much}\n", r"context\.core has to be a number$"),
+        ("context: {speak: never}\n", r"context\.speak has to be one of 'when_needed', 'always'$"),
+        ("consolidation: {roles: [usr]}\n", r"consolidation\.roles\.0 has to be one of 'user', 'assistant', "),
+        ("consolidation: 5\n", "consolidation has to be a mapping$"),
+        ("blocks: {shared: [x]}\n", r"blocks\.shared has to be a mapping$"),
+        ("blocks: {shared: '{x'}\n", r"blocks\.shared has to be JSON$"),
+        ("plugins: {allow: 5}\n", r"plugins\.allow has to be a list$"),
+        ("timezone: 5\n", "timezone has to be a text$"),
+        ("chat: {base_url: ftp://x}\n", r": chat\.base_url must start with http://"),
         ("timezone: Mars/Base\n", "line 1 .*time zone"),
         ("chat:\n  model: m\n  preset: opnai\n", "line 3 .*chat.preset 'opnai' is unknown; did you mean 'openai'"),
         ("store: http://localhost:9200\n", "line 1 .*elasticsearch://"),

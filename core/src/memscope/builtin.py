@@ -26,6 +26,9 @@ def sqlite_store(location: str, settings: Settings) -> Store:
     """Open a path, or "sqlite:///relative" or "sqlite:////absolute" as in SQLAlchemy; create the default folder."""
     from memscope.stores.sqlite import SQLiteStore
 
+    if location.startswith("sqlite://") and not location.startswith("sqlite:///"):
+        hint = "write sqlite:///relative.db or sqlite:////absolute.db, or the path alone"
+        raise ConfigError(f"the address {location!r} has two slashes", hint=hint)
     path = Path(location.removeprefix("sqlite:///")).expanduser()
     if path.parent == folder("data"):
         _make_folder(path.parent)

@@ -298,7 +298,7 @@ class AsyncMemoryScope:
         from memscope.blocks.corrections import apply_correction
 
         where = validation.scope(user, agent)
-        if text is data is expires is None:
+        if (text, data, expires) == (None, None, None):
             raise InputError("update needs to know what", hint="give text, data or expires")
         async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)

@@ -116,7 +116,7 @@ class Call:
 
 def file_of(location: str) -> Path | None:
     """Return the file of a SQLite store, None for any other store."""
-    if location == ":memory:" or ("://" in location and not location.startswith("sqlite://")):
+    if location == ":memory:" or ("://" in location and not location.startswith("sqlite:///")):
         return None
     return Path(location.removeprefix("sqlite:///")).expanduser()
 

@@ -71,8 +71,8 @@ def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str
         raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1} of " if mark else ""
-        raise ConfigError(f"{line}{name}: {str(error.problem)[:200]}", hint=_hint(error)) from None
+        line, problem = mark.line + 1 if mark else 1, str(error.problem)[:200]
+        raise ConfigError(f"line {line} of {name}: {problem}", hint=_hint(error)) from None
     except yaml.YAMLError:
         raise ConfigError(f"{name} is not YAML") from None
     except RecursionError:

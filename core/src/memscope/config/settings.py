@@ -39,10 +39,10 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, SettingsSources, merged, name_hint, origins, place_of, section
+from memscope.config.sources import Layers, SettingsSources, merged, name_hint, origins, place_of, requirement, section
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
-from memscope.records import BLOCK_LABEL, MAX_WAIT_S, Speak
+from memscope.records import BLOCK_LABEL, MAX_WAIT_S, Role, Speak
 from memscope.text.secrets import SECRET_PATTERNS
 from memscope.validation import Limits, json_object
 
@@ -65,6 +65,8 @@ def _parse_json(value: str) -> object:
         return json.loads(value)
     except RecursionError:
         raise ValueError("is nested too deep") from None
+    except ValueError:
+        raise ValueError("must be JSON") from None
 
 
 def _parse_parameters(value: object) -> object:
@@ -73,6 +75,7 @@ def _parse_parameters(value: object) -> object:
 
 
 MAX_REPR_CHARS = 4000
+A_STORE, A_ZONE = "a path or an address", 'the name of a time zone, such as "Europe/Berlin"'
 UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
 log = logging.getLogger("memscope")
 SectionModel = TypeVar("SectionModel", bound=BaseModel)
@@ -122,7 +125,7 @@ class ConsolidationSettings(Section):
     """
 
     levels: Levels = (2, 3)
-    roles: Names = ("user", "person")
+    roles: Annotated[tuple[Role, ...], BeforeValidator(_parse_list)] = ("user", "person")
     context_turns: Annotated[int, Field(ge=0)] = 4
     instructions: Annotated[str, Field(max_length=1_000)] = ""
 
@@ -314,7 +317,7 @@ class Settings(Section):
     @classmethod
     def _check_store(cls, store: str) -> str:
         if not store.strip() or "\0" in store:
-            raise ValueError("must be a path or an address")
+            raise ValueError(f"must be {A_STORE}")
         if urlsplit(store).scheme in ("http", "https"):
             raise ValueError("must name the kind of store: elasticsearch://host:port")
         return store
@@ -325,7 +328,7 @@ class Settings(Section):
         try:
             return name and ZoneInfo(name).key
         except (LookupError, ValueError, OSError):
-            raise ValueError('must be the name of a time zone, such as "Europe/Berlin"') from None
+            raise ValueError(f"must be {A_ZONE}") from None
 
     @field_serializer("store")
     def _dump_store(self, store: str) -> str:
@@ -390,12 +393,14 @@ def _config_error(
     error: ValidationError, layers: Layers, schema: type[BaseModel], sections: Collection[str]
 ) -> ConfigError:
     """Convert the first error, unknown names before wrong values, with its place but never with its value."""
-    complaints = error.errors(include_url=False, include_input=False, include_context=False)
+    complaints = error.errors(include_url=False, include_input=False)
     first = min(complaints, key=lambda complaint: complaint["type"] not in UNKNOWN_NAME_ERRORS)
     path = tuple(str(part) for part in first["loc"])
     name, place = ".".join(path), place_of(path, *layers)
     if first["type"] in UNKNOWN_NAME_ERRORS:
         known = {*section(schema, path[:-1]).model_fields, *(sections if len(path) == 1 else ())}
         return ConfigError(f"{place}: there is no setting {name[:80]!r}", hint=name_hint(path[-1], known))
-    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ").removeprefix(f"{path[-1]} ")
+    if needed := requirement(first["type"], message, first.get("ctx", {})):
+        return ConfigError(f"{place}: {name} has to be {needed}")
     return ConfigError(f"{place}: {name} {message}")

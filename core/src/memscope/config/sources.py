@@ -23,6 +23,21 @@ TEST_PREFIX = "TEST_"
 MODEL_SECTIONS = ("chat", "embedding", "rerank")
 SERVER_FIELDS = frozenset({"provider", "preset", "base_url"})  # model fields that decide where requests are sent
 
+# What a setting must be, by pydantic's type of the error; {0} is the limit.
+REQUIREMENTS = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "yes or no"),
+    **dict.fromkeys(("model_type", "dict_type"), "a mapping"),
+    **dict.fromkeys(("tuple_type", "list_type", "frozen_set_type"), "a list"),
+    "string_type": "a text",
+    "string_too_long": "at most {0} characters long",
+    "greater_than": "more than {0}",
+    "greater_than_equal": "at least {0}",
+    "less_than": "less than {0}",
+    "less_than_equal": "at most {0}",
+    "literal_error": "one of {0}",
+}
 Path_: TypeAlias = tuple[str, ...]
 
 
@@ -139,6 +154,14 @@ def _holds(values: Any, path: Path_) -> bool:
             return False
         values = values[name]
     return True
+
+
+def requirement(kind: str, message: str, limits: Mapping[str, object]) -> str | None:
+    """Return what a setting must be ("a whole number"), by pydantic's type of the error, or its validator's message."""
+    if kind == "value_error" and message.startswith("must be "):
+        return message.removeprefix("must be ")
+    limit = str(next(iter(limits.values()), "")).removesuffix(".0").replace(" or ", ", ")
+    return REQUIREMENTS[kind].format(limit) if kind in REQUIREMENTS else None
 
 
 def name_hint(name: str, known: Collection[str]) -> str:

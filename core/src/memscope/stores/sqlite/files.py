@@ -182,7 +182,10 @@ def plain_path(path: object) -> Path:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigError(f"not a path of a file: {text!r}", hint="give the path of a file")
-    return Path(os.path.realpath(os.path.expanduser(text)))
+    place = Path(os.path.realpath(os.path.expanduser(text)))
+    if not place.name:  # the root, beside which no lock can be
+        check_place(place)
+    return place
 
 
 def check_place(path: Path) -> None:
