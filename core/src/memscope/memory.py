@@ -310,8 +310,7 @@ class AsyncMemoryScope:
                 expires=old.expires if expires is None else validation.when("expires", expires, services.zone),
                 recorded=max(old.recorded, services.clock()),  # clocks of two machines may differ
             )  # fmt: skip
-            expected = old.version if version is None else version
-            await apply_correction(services, old, Revision(changed, expected))
+            await apply_correction(services, old, Revision(changed, old.version if version is None else version))
             self._runtime.work.wake()
             return await self._memory(id, where)
 
@@ -598,8 +597,7 @@ class AsyncMemoryScope:
         """
         await self.get(id, user=user, agent=agent)
         async with self._runtime.operation("history") as services:
-            versions = await services.store.history(user, id)
-            return [memory for memory in versions if agent in (None, memory.scope.agent)]
+            return [one for one in await services.store.history(user, id) if agent in (None, one.scope.agent)]
 
     # ---- an assistant
 

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from memscope import validation
-from memscope.errors import ClosedError, ConfigError, InputError, PluginError
+from memscope.errors import ClosedError, ConfigError, PluginError
 from memscope.jobs.in_process import InProcessWork, check_loop
 from memscope.models import Usage
 from memscope.pipeline import Worker, altered
@@ -67,10 +67,6 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.work = InProcessWork(self.services, self.stage_jobs, self.counting)
-
-    def __reduce__(self) -> NoReturn:
-        hint = "make another one from the same store and settings; those of all processes share what is stored"
-        raise InputError("a memory cannot be pickled or copied", hint=hint)
 
     # ---- open and closed
 

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, MemscopeError, ModelError
+from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, InputError, MemscopeError, ModelError
 from memscope.imports import importing
 from memscope.records import Json
 from memscope.validation import Limits
@@ -74,6 +74,10 @@ class Services:
     save: Callable[[ChangeSet], Awaitable[None]] | None = None
     notes: list[str] = field(default_factory=list)  # parts that failed and why, for the result's reason
     counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # used if the store has no counters
+
+    def __reduce__(self) -> NoReturn:
+        hint = "make another one from the same store and settings; those of all processes share what is stored"
+        raise InputError("a memory cannot be pickled or copied", hint=hint)
 
     def now(self, zone: tzinfo | None = None) -> datetime:
         """Read the clock, in ``zone``, else in the settings' zone, else in the system's."""

@@ -24,7 +24,7 @@ MODEL_SECTIONS = ("chat", "embedding", "rerank")
 SERVER_FIELDS = frozenset({"provider", "preset", "base_url"})  # model fields that decide where requests are sent
 
 # What a setting must be, by pydantic's type of the error; {0} is the limit.
-REQUIREMENTS = {
+NEEDED_VALUES = {
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "yes or no"),
@@ -161,7 +161,7 @@ def requirement(kind: str, message: str, limits: Mapping[str, object]) -> str | 
     if kind == "value_error" and message.startswith("must be "):
         return message.removeprefix("must be ")
     limit = str(next(iter(limits.values()), "")).removesuffix(".0").replace(" or ", ", ")
-    return REQUIREMENTS[kind].format(limit) if kind in REQUIREMENTS else None
+    return NEEDED_VALUES[kind].format(limit) if kind in NEEDED_VALUES else None
 
 
 def name_hint(name: str, known: Collection[str]) -> str:
