@@ -34,7 +34,8 @@ MO = PO.with_suffix(".mo")
 HEADER = "Content-Type: text/plain; charset=UTF-8\nLanguage: zh\nPlural-Forms: nplurals=1; plural=0;\n"
 #: Texts that stand in tables, or come from the layers below, by the name of the table.
 TABLES = {
-    "memscope_cli.commands.turns": ("ADDED_PHRASES", "IMPORT_PHRASES", "TAKEN_PHRASES"),
+    "memscope_cli.commands.turns": ("ADDED_PHRASES", "TAKEN_PHRASES"),
+    "memscope_cli.commands.formatting": ("IMPORT_PHRASES",),
     "memscope_cli.commands.doctor.checks": ("ERROR_REMEDIES", "WEAKNESS_REMEDIES", "WITHOUT_MODEL"),
     "memscope_cli.commands.slash": ("COMMANDS", "HELP"),
     "memscope_cli.commands.chat": ("NO_CHAT_MODEL",),

@@ -164,6 +164,18 @@ def test_errors_with_names_and_numbers_are_chinese(run):
     assert say_error(NotFound("no record has the id 'x'")) == "no record has the id 'x'"
 
 
+def test_what_was_copied_and_imported_is_counted_in_chinese(run, tmp_path):
+    run("add", "--user", "小明", "我搬到了柏林。")
+    run("add", "--user", "小明", "再见。")
+    run("block", "append", "human", "喜欢茶", "--user", "小明")
+    run("forget", "--text", "再见", "--yes", "--user", "小明")
+    place, export = str(tmp_path / "new.db"), str(tmp_path / "export.jsonl")
+    copied = run("copy", "--from", str(tmp_path / "memory.db"), "--to", place)
+    assert copied == "1 个用户，其中 0 个那里已有；存入 1 条消息，1 个记忆块，1 个删除标记\n"
+    assert run("export", export).startswith("1 条消息，1 个记忆块，1 个删除标记")
+    assert run("--store", place, "import", export) == "存入 0 条消息，1 条早已有，1 个删除标记\n"
+
+
 @pytest.mark.parametrize(
     ("text", "chinese"),
     [

@@ -72,3 +72,9 @@ async def test_receipts_are_copied_where_all_else_is_there_already() -> None:
     await source.add_tombstones("alice", (), [made])
     check(await copy(source, target))
     assert await target.receipts("alice") == [made]
+
+
+async def test_a_user_who_is_not_there_is_not_counted() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    copied = await copy(source, target, user="nobody")
+    assert (copied.users, copied.skipped, copied.counts) == (0, 0, {})

@@ -71,6 +71,21 @@ async def test_what_is_no_regular_file_is_not_replaced(tmp_path):
     await memory.close()
 
 
+async def test_only_an_export_is_replaced(tmp_path):
+    """The store itself was, by ``memscope --store memory.db export memory.db``."""
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
+        await memory.add_turns([{"role": "user", "content": "I live in Berlin."}], user="alice")
+        (tmp_path / "notes.txt").write_text("mine")
+        for name in ("memory.db", "notes.txt"):
+            with pytest.raises(InputError, match="is not an export; choose a new name"):
+                await memory.admin.export(tmp_path / name)
+        (tmp_path / "empty.jsonl").touch()
+        for name in ("out.jsonl", "out.jsonl", "empty.jsonl"):
+            assert (await memory.admin.export(tmp_path / name))["turn"] == 1
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
+        assert len(await memory.list(user="alice")) == 1
+
+
 async def test_a_link_to_a_file_stays_one(tmp_path):
     (tmp_path / "real.jsonl").touch()
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
@@ -92,7 +107,8 @@ async def test_whatever_a_user_can_store_is_read_back(tmp_path):
     await memory.update(note.id, user="alice", text="corrected")
     await memory.admin.export(tmp_path / "out.jsonl")
     async with AsyncMemoryScope(":memory:", settings={}) as other:
-        await other.admin.import_(tmp_path / "out.jsonl")
+        assert (await other.admin.import_(tmp_path / "out.jsonl"))["block"] == 4
+        assert "block" not in await other.admin.import_(tmp_path / "out.jsonl")
         await other.admin.export(tmp_path / "again.jsonl")
     before, after = (
         sorted(re.sub(r', "seq": \d+', "", line) for line in (tmp_path / name).read_text().splitlines()[1:])

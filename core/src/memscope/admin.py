@@ -288,7 +288,7 @@ class AsyncAdmin:
         """Write records as JSON lines, which ``import_`` reads.
 
         Args:
-            path: a new file.
+            path: a new file, or an earlier export, which is replaced.
             user: only this user's records.
             for_user: True for a file to hand to ``user``; it omits the store's secret.
             progress: called with the number done and the total.
@@ -297,7 +297,7 @@ class AsyncAdmin:
             The number of records of each kind.
 
         Raises:
-            InputError: the file cannot be written, or ``for_user`` is given without a user.
+            InputError: the file cannot be written or is no export, or ``for_user`` is given without a user.
         """
         from memscope.transfer import jsonl
 

@@ -20,6 +20,12 @@ ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "prop
 _FEATURE = re.compile(r"( +\S+ = \S+ x \S+  \w+: )(.*)")  # lines of Retrieval.explanation
 _FOUND_HIT = re.compile(r"(\d+\. \S+ )score (\S+), found by (.*)")
 _CHANNEL = re.compile(r"(\w+) \(([^)]*)\)")
+IMPORT_PHRASES = {
+    "turn_duplicate": "{number} known before",
+    "turn_forgotten": "{number} forgotten here and left out",
+    "of_others": "{number} of other users",
+}
+NOUNS_WRITTEN = {"observation": "observation", "insight": "insight", "block": "block", "forgotten": "tombstone"}
 KIND_OF_STAGE = {"consolidate": "turn", "reflect": "observation"}
 
 
@@ -35,6 +41,18 @@ def days(first: date, last: date) -> str:
 def list_origins(places: Mapping[str, str]) -> str:
     """List settings with their origins, as "approve (line 2 of 'memscope.yaml'), store (MEMSCOPE_STORE)"."""
     return join(f"{name} ({say_sentence(place)})" for name, place in sorted(places.items()))
+
+
+def notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """Return a phrase for each nonzero count."""
+    return [say(text, number=f"{counts[name]:,}") for name, text in words.items() if text and counts.get(name)]
+
+
+def list_written(counts: Mapping[str, int]) -> str:
+    """List what an import or copy wrote, as "3 turns stored, 1 known before, 2 blocks"."""
+    stored = say("{turns} stored", turns=count_nouns(counts.get("turn_stored", 0), "turn"))
+    others = [count_nouns(counts[kind], noun) for kind, noun in NOUNS_WRITTEN.items() if counts.get(kind)]
+    return join([stored, *notes(counts, IMPORT_PHRASES), *others])
 
 
 def hit_parts(hit: Hit) -> list[StyledText]:

@@ -13,7 +13,7 @@ import click
 
 from memscope.errors import InputError
 from memscope.records import weaknesses
-from memscope_cli.commands.formatting import budget_lines, list_counts, list_origins
+from memscope_cli.commands.formatting import budget_lines, list_counts, list_origins, list_written
 from memscope_cli.commands.language import count_nouns, join, say, say_sentence
 from memscope_cli.commands.options import Call, command, confirm_or_exit, exit_partly, file_of, require_store, resumable
 from memscope_cli.commands.output import Display, pad, print_error, visible
@@ -100,10 +100,10 @@ def copy(call: Call, source: str, target: str) -> None:
         copied = asyncio.run(_copy_store(call, source, target, progress))
     call.show.data(asdict(copied))
     copy.check(copied)
-    parts = join(f"{name.replace('_', ' ')} {number:,}" for name, number in sorted(copied.counts.items()))
     known = say("{users}, {number} of them there already", users=count_nouns(copied.users, "user"),
                 number=f"{copied.skipped:,}")  # fmt: skip
-    call.show.line(f"{known}; {parts or say('nothing new')}")
+    new = list_written(copied.counts) if copied.counts else say("nothing new")
+    call.show.line(say("{known}; {new}", known=known, new=new))
     if not copied.secret_adopted:
         call.show.line(say("the target keeps its own turn keys: a history that is replayed there will be stored again"))
 

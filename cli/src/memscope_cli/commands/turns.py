@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from memscope.errors import InputError, LimitError
 from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope
 from memscope.transfer import split
+from memscope_cli.commands.formatting import NOUNS_WRITTEN, list_written, notes
 from memscope_cli.commands.input import MAX_INPUT_LINE_BYTES, read_line
 from memscope_cli.commands.language import count_nouns, join, say, say_error, say_sentence
 from memscope_cli.commands.options import Call, command, exit_partly, resumable, time_option
@@ -39,20 +40,7 @@ ADDED_PHRASES = {
     "skipped_parts": "{number} parts skipped that are not text",
     "clock_suspect": "{number} with a time in the future",
 }
-IMPORT_PHRASES = {
-    "turn_duplicate": "{number} known before",
-    "turn_forgotten": "{number} forgotten here and left out",
-    "observation": "{number} observations",
-    "insight": "{number} insights",
-    "forgotten": "{number} tombstones",
-    "of_others": "{number} of other users",
-}
 TAKEN_PHRASES = {"known": "{number} known before", "forgotten": "{number} forgotten here and left out"}
-
-
-def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
-    """Return a phrase for each nonzero count."""
-    return [say(text, number=f"{counts[name]:,}") for name, text in words.items() if text and counts.get(name)]
 
 
 # ------------------------------------------------------------------------------------------------------------------ add
@@ -240,7 +228,7 @@ def _report_added(call: Call, added: Added) -> None:
     stored = say("{turns} stored", turns=count_nouns(added.counts["stored"], "turn"))
     key = f"  {added.keys[0]}" if len(added.keys) == 1 else ""
     report = {**added.counts, "keys": added.keys, "broken": listed, "broken_lines": added.broken_lines}
-    call.show.report(report, join([stored, *_notes(added.counts, ADDED_PHRASES)]), (key, "dim"))
+    call.show.report(report, join([stored, *notes(added.counts, ADDED_PHRASES)]), (key, "dim"))
     for number, reason in broken[:MAX_PRINTED_BROKEN_LINES]:
         print_error(say("memscope: line {number} {reason}", number=number, reason=reason))
     if broken:
@@ -274,8 +262,7 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
         raise InputError(say("an export is one file, read without --dry-run"), hint=hint)
     with _source(sources[0]) as path, call.memory(new=True) as memory, resumable(call, "importing") as progress:
         counts = memory.admin.import_(path, user=call.user, strict=strict, progress=progress)
-    stored = say("{turns} stored", turns=count_nouns(counts.get("turn_stored", 0), "turn"))
-    call.show.report(counts, join([stored, *_notes(counts, IMPORT_PHRASES)]))
+    call.show.report(counts, list_written(counts))
     if broken := counts.get("broken", 0):
         first = counts["first_broken_line"]
         words = "{lines} could not be read, the first is line {first}"
@@ -289,7 +276,7 @@ def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool)
     records = join(count_nouns(getattr(report, f"{kind}s"), kind) for kind in kinds)
     words = "{records} would be taken for {users}" if dry_run else "{records} taken for {users}"
     taken = say(words, records=records, users=count_nouns(report.users, "user"))
-    call.show.report(asdict(report), join([taken, *_notes(asdict(report), TAKEN_PHRASES)]))
+    call.show.report(asdict(report), join([taken, *notes(asdict(report), TAKEN_PHRASES)]))
     for reason, number in sorted(report.not_taken.items()):
         call.show.line(
             say("not taken: {number} × {reason}", number=f"{number:,}", reason=visible(say_sentence(reason)))
@@ -338,7 +325,7 @@ def export(call: Call, file: str, for_user: bool) -> None:
                 shutil.copyfileobj(exported, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-    kinds = {"turn": "turn", "observation": "observation", "insight": "insight", "forgotten": "tombstone"}
+    kinds = {"turn": "turn", **NOUNS_WRITTEN}
     parts = join(count_nouns(counts[kind], noun) for kind, noun in kinds.items() if counts.get(kind))
     words = say("{records} written to {file}", records=parts or say("nothing"), file=file)
     call.show.report({"file": file, **counts}, words)

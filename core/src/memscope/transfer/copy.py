@@ -62,7 +62,7 @@ async def digest(store: Store, user: str) -> Digest:
 async def copy(source: Store, target: Store, *, user: str | None = None, progress: Progress | None = None) -> Copied:
     """Copy the memory of one user or of all. The next call resumes an interrupted copy."""
     adopted = await target.adopt_secret(await source.secret())
-    names = [user] if user is not None else await source.users(forgotten=True)
+    names = [name for name in await source.users(forgotten=True) if user in (None, name)]
     counts: Counter[str] = Counter()
     skipped, unequal = 0, list[str]()
     for done, name in enumerate(names):

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from io import BytesIO
 from itertools import chain
 from json.decoder import JSONDecodeError
 from pathlib import Path
@@ -20,6 +21,7 @@ from memscope.transfer.export_lines import ExportLine
 UNLIMITED_LINE_BYTES = 1 << 40
 FIRST_WITH_END = 4  # first format with a last line
 READ_BYTES = 1024 * 1024
+EXPORT_START = b'{"memscope": '
 BOM = b"\xef\xbb\xbf"
 NO_EXPORT = "give a file that 'memscope export' wrote; --from NAME reads another system's memory"
 STRICT_REMEDY = "export it again, or import without strict, which skips such lines"
@@ -141,6 +143,9 @@ def _resolved(path: Path) -> Path:
     path = path.resolve()  # replace the target of a link, not the link
     if path.exists() and not path.is_file():
         raise InputError(f"{str(path)!r} is not a regular file", hint="export to a file, or to standard output")
+    with path.open("rb") if path.exists() else BytesIO() as present:  # a store, if --store and FILE are swapped
+        if not EXPORT_START.startswith(present.read(len(EXPORT_START))):
+            raise InputError(f"{str(path)!r} exists and is not an export", hint="choose a new name")
     return path
 
 

@@ -231,7 +231,7 @@ class ImportWriter:
             history = without_sources([*line.versions, line.record], forgotten, line.record.recorded)
             present = here.get(line.record.key)
             start = present.version if present is not None else 0
-            if present is None or present in history[start - 1 : start]:
+            if history[start:] and (present is None or present in history[start - 1 : start]):
                 await self._store.put_blocks(self._user, history[start:])
                 self._counts["block"] += 1
 
