@@ -180,6 +180,15 @@ def test_after_a_fork_inside_a_running_loop(tmp_path):
     assert done.stdout == "[0, 0, 7] 3\n", done.stdout + done.stderr
 
 
+def test_an_exit_in_a_task_reaches_its_caller_and_later_calls_work(memory):
+    async def leave():
+        sys.exit(3)
+
+    with pytest.raises(SystemExit):
+        loop_thread.run(leave())
+    assert memory.add_turns([TURN], user="alice").stored == 1
+
+
 def test_two_memories_share_one_thread(tmp_path):
     names = [thread.name for thread in threading.enumerate()]
     with MemoryScope(tmp_path / "a.db", settings={}) as one, MemoryScope(tmp_path / "b.db", settings={}) as two:

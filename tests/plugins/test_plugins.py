@@ -22,6 +22,8 @@ from memscope.plugins.hookspecs import hookimpl
 from memscope.plugins.loader import DEFAULT_PLUGINS, Plugins
 from memscope.records import Scope
 from memscope.retrieval import Query
+from memscope.stores.memory import InMemoryStore
+from memscope_testing.models import ScriptedChat
 
 SCOPE = Scope("alice")
 
@@ -215,22 +217,22 @@ def test_unknown_names_say_the_nearest():
 
 
 def test_stores_and_models_of_ones_own():
-    made = []
+    made, store, model = [], InMemoryStore(), ScriptedChat([])
 
     class Mine:
         def memscope_register_stores(self, register):
-            register("mine", lambda location, settings: made.append(location) or "the store")
+            register("mine", lambda location, settings: made.append(location) or store)
 
         def memscope_register_models(self, register):
-            register("chat.mine", lambda section, settings: ("the model", section.model))
+            register("chat.mine", lambda section, settings: made.append(section.model) or model)
 
         def memscope_register_workers(self, register):
             register("retrieve.mine", "json:dumps")
 
     plugins = Plugins(extra=[Mine()])
     settings = load({"chat": {"model": "m", "provider": "mine"}}, environ={})
-    assert plugins.make_store("mine://somewhere", settings) == "the store" and made == ["mine://somewhere"]
-    assert plugins.make_model("chat", settings) == ("the model", "m")
+    assert plugins.make_store("mine://somewhere", settings) is store
+    assert plugins.make_model("chat", settings) is model and made == ["mine://somewhere", "m"]
     workers = plugins.workers("retrieve")
     assert "mine" in workers and "mine" not in plugins.workers("reflect")
     assert workers["mine"]("x") == '"x"'

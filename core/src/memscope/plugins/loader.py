@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import pluggy
 
 from memscope import languages
-from memscope.errors import ConfigError, InputError, PluginError, install_hint, nearest
+from memscope.errors import ConfigError, InputError, MemscopeError, PluginError, install_hint, nearest
 from memscope.languages import names as recognisers
 from memscope.plugins import hook_replies, hookspecs
 from memscope.plugins.registry import Register, Registry, one_line, register_tool
@@ -100,6 +101,9 @@ class Plugins:
             self._load(entry)
         for plugin in extra:
             self._add(plugin, _name(plugin))
+            if not self._listed[_name(plugin)].hooks:
+                hint = "give a module or an object with functions such as memscope_before_add_turns"
+                raise PluginError(f"plugin {_name(plugin)!r} has no hooks", hint=hint)
         self._check_required()
         for kind, register in _PROCESS_WIDE.items():
             for name, registration in self._registries[kind].entries.items():
@@ -139,6 +143,10 @@ class Plugins:
         if name in self._listed:
             raise PluginError(f"two plugins are named {name!r}", hint="give one of them another name")
         try:
+            if inspect.isclass(plugin) and any(
+                one.startswith(HOOK_PREFIX) and inspect.isfunction(what) for one, what in vars(plugin).items()
+            ):  # a method without its object; static methods are fine
+                raise PluginError(f"plugin {name!r} is a class", hint=f"give an object of it: {plugin.__name__}()")
             self._hooks.register(plugin, name)
             hooks = self._check_hooks(plugin, name)
             self._collect_registrations(name)
@@ -202,8 +210,14 @@ class Plugins:
 
     def features(self) -> tuple[Any, ...]:
         """Return the features that plugins add to the ranking."""
-        registry = self._registries["features"]
-        return tuple(registry[name] for name in registry)
+        registered = dict(self._registries["features"])
+        if registered:
+            from memscope.retrieval.features import Feature
+        for name, one in registered.items():
+            weight: Any = getattr(one, "weight", None)
+            if not isinstance(one, Feature) or not isinstance(weight, int | float) or not isfinite(weight):
+                raise PluginError(f"the ranking feature {name!r} is no Feature with a finite weight")
+        return tuple(registered.values())
 
     def check_workers(self, pipelines: Mapping[str, Sequence[str]]) -> None:
         """Raise ``ConfigError`` for an unregistered name in ``pipelines``, without importing any worker."""
@@ -214,16 +228,19 @@ class Plugins:
 
     def make_store(self, location: Store | str | PathLike[str], settings: Settings) -> Store:
         """Open ``scheme://...`` with the registered store, ":memory:" in memory, any other location with SQLite."""
+        from memscope.stores import Store
+
+        hint = "give a path or URL, or an object with all of memscope.stores.Store; settings go into settings="
         if not isinstance(location, str | PathLike):
-            if hasattr(location, "open"):
-                return location
-            hint = "give a path or URL, and settings as settings="
-            raise ConfigError(f"{type(location).__name__} is no store", hint=hint)
+            _check_parts("store", location, Store, hint)
+            return location
         location = str(location)
         scheme = location.partition("://")[0] if "://" in location else "sqlite"
         if scheme not in self.registered("stores") and (reason := self._why_missing(scheme)):
             raise ConfigError(f"the store {scheme}:// is not there: {reason[0]}", hint=reason[1])
-        store: Store = self._registries["stores"]["memory" if location == ":memory:" else scheme](location, settings)
+        factory = self._registries["stores"]["memory" if location == ":memory:" else scheme]
+        store: Store = _made(f"{scheme}://", factory, location, settings)
+        _check_parts("store", store, Store, hint)
         return store
 
     def _why_missing(self, scheme: str) -> tuple[str, str] | None:
@@ -236,12 +253,20 @@ class Plugins:
             return "its plugin is not installed", install_hint(name)
         return None
 
-    def make_model(self, kind: Literal["chat", "embedding", "rerank"], settings: Settings) -> Any:
-        """Create the model for a section of the settings; None if the section is unset."""
+    def make_model(self, kind: Literal["chat", "embedding", "rerank"], settings: Settings, model: Any = None) -> Any:
+        """Check a model, or create that of the settings; None if their section is unset."""
+        from memscope import models
+
         section = getattr(settings, kind)
-        if section is None:
+        if model is None and section is None:
             return None
-        return self._registries["models"].under(f"{kind}.")[section.provider](section, settings)
+        if model is None:
+            factory = self._registries["models"].under(f"{kind}.")[section.provider]
+            model = _made(f"{kind}.{section.provider}", factory, section, settings)
+        protocol = {"chat": models.ChatModel, "embedding": models.Embedder, "rerank": models.Reranker}[kind]
+        hint = f"give an object with all of memscope.models.{protocol.__name__}, or set {kind} in the settings"
+        _check_parts(f"{kind} model", model, protocol, hint)
+        return model
 
     def add_commands(self, cli: click.Group) -> None:
         """Add the plugins' commands to the command line; log and skip those of a plugin that fails."""
@@ -258,7 +283,7 @@ class Plugins:
         for impl, parameters in self._operations[f"{HOOK_PREFIX}before_{operation}"]:
             try:
                 reply = await self._answer(impl, _arguments(parameters, value, context))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 message = f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}"
                 raise PluginError(message, hint="nothing was stored", detail=str(error)) from error
             if reply is not None:
@@ -279,7 +304,7 @@ class Plugins:
         for impl, parameters in self._operations[f"{HOOK_PREFIX}after_{operation}"]:
             try:
                 await self._answer(impl, _arguments(parameters, value, context))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 if (key := (impl.plugin_name, operation)) not in self._warned:
                     self._warned.add(key)
                     log.warning("plugin %r failed after %s: %s", impl.plugin_name, operation, type(error).__name__)
@@ -309,6 +334,22 @@ def _arguments(names: Sequence[str], value: object, context: Mapping[str, Any]) 
 
 def _call(impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
     return impl.function(*(arguments[name] for name in impl.argnames))
+
+
+def _made(name: str, factory: Callable[..., Any], *arguments: object) -> Any:
+    try:
+        return factory(*arguments)
+    except MemscopeError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"the plugin of {name} failed: {type(error).__name__}", detail=str(error)) from error
+
+
+def _check_parts(what: str, value: object, protocol: type, hint: str) -> None:
+    """Raise ``ConfigError`` unless ``value`` has all parts of the protocol."""
+    parts = {*vars(protocol), *protocol.__annotations__}
+    if missing := sorted(part for part in parts if not part.startswith("_") and not hasattr(value, part)):
+        raise ConfigError(f"{type(value).__name__} is no {what}: it has no {', '.join(missing[:3])}", hint=hint)
 
 
 def _name(plugin: object) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from memscope.errors import ClosedError
@@ -36,7 +37,7 @@ class LoopThread:
             if self._loop is None or self._pid != os.getpid():
                 self._parents += [self._loop] if self._loop else []
                 self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
-                threading.Thread(target=self._loop.run_forever, name="memscope", daemon=True).start()
+                threading.Thread(target=_serve, args=[self._loop], name="memscope", daemon=True).start()
             return self._loop
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
@@ -50,6 +51,13 @@ class LoopThread:
         except BaseException:
             future.cancel()
             raise
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop forever. A ``SystemExit`` in a task is for its caller; it ends the loop, which goes on here."""
+    while True:
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
 
 
 def _running() -> asyncio.AbstractEventLoop | None:
