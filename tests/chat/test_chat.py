@@ -39,6 +39,9 @@ class Talker:
         self.error, self.prompts, self.wait = error, [], None
         self.ended = asyncio.Event()
 
+    async def chat(self, messages, *, schema=None, deadline_s=None):
+        raise NotImplementedError
+
     async def stream(self, messages, *, deadline_s=None):
         self.prompts.append(list(messages))
         try:

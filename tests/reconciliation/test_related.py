@@ -47,6 +47,9 @@ class Music:
     async def measure(self) -> VectorSpace:
         return self.space
 
+    async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        return (await self.embed([text]))[0]
+
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
         if self.down:
             raise ModelUnavailable("down")

@@ -217,6 +217,9 @@ class Halves:
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
 
+    async def chat(self, messages, *, schema=None, deadline_s=None):
+        raise NotImplementedError
+
     async def stream(self, messages, *, deadline_s=None):
         for piece in ("Tea ", "\ud83c", "\udf75", " and half \ud83d"):
             yield piece

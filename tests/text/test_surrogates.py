@@ -41,6 +41,9 @@ async def test_half_of_an_emoji_at_the_end_of_a_piece_is_joined_with_the_next_on
     class Halves:
         name = "halves"
 
+        async def chat(self, messages, *, schema=None, deadline_s=None):
+            raise NotImplementedError
+
         async def stream(self, messages, *, deadline_s=None):
             for piece in ("Tea ", "\ud83c", "\udf75", "! \ud83d"):
                 yield piece
