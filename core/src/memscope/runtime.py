@@ -22,6 +22,7 @@ from memscope.pipeline import assemble as steps
 from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Speak, Turn, WorkReport
 from memscope.records.identity import inserts
 from memscope.services import Services
+from memscope.stores import erased_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,7 +205,7 @@ class Runtime:
 
     async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport:
         select = await self.plugins.before("forget", select, scope=where)
-        report = await self.services.store.forget(select, dry_run=dry_run)
+        report = await erased_blocks.forget(self.services.store, select, dry_run=dry_run)
         await self.plugins.after("forget", report, scope=where)
         return report
 
@@ -231,9 +232,8 @@ class Runtime:
         """Process pending work of ``user``, or of every user, stage by stage, and return one report."""
         from memscope.jobs.runner import run_until_idle
 
-        report = await run_until_idle(
-            replace(self.services, zone=zone or self.services.zone), *jobs, user=user, preview=preview
-        )
+        services = replace(self.services, zone=zone or self.services.zone)
+        report = await run_until_idle(services, *jobs, user=user, preview=preview)
         self.work.wake()
         return report
 

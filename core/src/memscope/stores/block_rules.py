@@ -98,7 +98,7 @@ def selects_blocks(select: Select) -> bool:
 def plan_removal(select: Select, gone: Collection[str], versions: Sequence[Block], now: datetime) -> BlockRemoval:
     """Plan the effect on a user's blocks when the records ``gone`` are forgotten."""
     if selects_blocks(select):
-        return BlockRemoval(dropped=tuple(block for block in versions if _selected(select, block)))
+        return BlockRemoval(dropped=tuple(block for block in versions if selected(select, block)))
     rewritten: list[Block] = []
     replacements: list[Block] = []
     may_hold: list[str] = []
@@ -114,7 +114,7 @@ def plan_removal(select: Select, gone: Collection[str], versions: Sequence[Block
     )
 
 
-def _selected(select: Select, block: Block) -> bool:
+def selected(select: Select, block: Block) -> bool:
     if select.block is not None:
         return block.key == (select.agent, select.block)
     return select.agent in (None, block.scope.agent)

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from memscope.errors import Conflict, MemscopeError, StoreBusy
 from memscope.records import ChangeSet, Record, Revision, Select, Turn, TurnInsert
-from memscope.stores import Preparing, Store
+from memscope.stores import Preparing, Store, erased_blocks
 from memscope.stores.block_rules import by_key, without_sources
 from memscope.stores.rules import Memory, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, accessible, in_parts
@@ -220,15 +220,18 @@ class ImportWriter:
 
     async def _write_tombstones(self, ids: list[str]) -> None:
         await self._store.add_tombstones(self._user, ids)
+        await erased_blocks.erase(self._store, self._user, ids)
         self._forgotten.update(ids)
         self._counts["forgotten"] += len(ids)
 
     async def _write_blocks(self, written: list[ExportLine]) -> None:
-        """Append versions newer than the stored one; skip a block whose stored version differs."""
+        """Append versions newer than the stored one; skip a block that was erased or whose stored version differs."""
         here = {block.key: block for block in await self._store.blocks(self._user)}
         forgotten = frozenset(await self._store.tombstones(self._user))
         for line in written:
             history = without_sources([*line.versions, line.record], forgotten, line.record.recorded)
+            if erased_blocks.tombstone(history[0]) in forgotten:
+                continue
             present = here.get(line.record.key)
             start = present.version if present is not None else 0
             if history[start:] and (present is None or present in history[start - 1 : start]):

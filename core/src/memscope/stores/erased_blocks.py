@@ -1,0 +1,39 @@
+"""Tombstones of core memory: a block that was erased with its history does not come back with an older export.
+
+The tombstone names the history, not the label: a block that is made again under the label has another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC
+from hashlib import blake2b
+
+from memscope.records import Block, ForgetReport, Select
+from memscope.stores import Store
+from memscope.stores.block_rules import by_key, selected, selects_blocks
+
+TOMBSTONE_PREFIX = "block:"
+
+
+def tombstone(first: Block) -> str:
+    """Return the tombstone of a history by its first version: a digest, without the label."""
+    parts = (first.scope.agent or "", first.label, first.recorded.astimezone(UTC).isoformat())
+    return TOMBSTONE_PREFIX + blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+async def forget(store: Store, select: Select, *, dry_run: bool) -> ForgetReport:
+    """Forget, and leave a tombstone of each block that goes as a whole."""
+    if not dry_run and selects_blocks(select):
+        histories = by_key(await store.blocks(select.user, versions=True)).values()
+        if ids := [tombstone(history[0]) for history in histories if selected(select, history[0])]:
+            await store.add_tombstones(select.user, ids)
+    return await store.forget(select, dry_run=dry_run)
+
+
+async def erase(store: Store, user: str, ids: Collection[str]) -> None:
+    """Erase the blocks that have a tombstone among ``ids``, which another store left."""
+    marks = {id for id in ids if id.startswith(TOMBSTONE_PREFIX)}
+    for (agent, label), history in by_key(await store.blocks(user, versions=True)).items() if marks else ():
+        if tombstone(history[0]) in marks:
+            await store.forget(Select(user, agent, block=label))
