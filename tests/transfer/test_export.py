@@ -131,6 +131,21 @@ async def test_receipts_of_what_was_forgotten_travel_along(tmp_path):
     await memory.close()
 
 
+async def test_what_was_forgotten_since_a_backup_is_forgotten_again_by_the_tombstones_of_an_export(tmp_path):
+    memory = await consolidated()
+    await memory.admin.export(tmp_path / "older.jsonl")
+    await memory.forget(user="alice", ids=["one"])
+    await memory.admin.export(tmp_path / "newer.jsonl")
+    async with AsyncMemoryScope(":memory:", settings={}) as restored:
+        await restored.admin.import_(tmp_path / "older.jsonl")
+        assert "one" in {record.key for record in await restored.list(user="alice", kinds=["turn"])}
+        assert (await restored.admin.import_(tmp_path / "newer.jsonl"))["removed"] == 2  # the turn, and its fact
+        left, right = [await one.list(user="alice") for one in (restored, memory)]
+        assert [record.text for record in left] == [record.text for record in right]
+        assert "removed" not in await restored.admin.import_(tmp_path / "newer.jsonl")
+    await memory.close()
+
+
 async def test_a_user_who_was_wholly_forgotten_stays_so_in_an_older_store(tmp_path):
     memory = await consolidated()
     await memory.admin.export(tmp_path / "older.jsonl")

@@ -311,7 +311,7 @@ class AsyncAdmin:
     async def import_(
         self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
     ) -> Mapping[str, int]:
-        """Read a file that ``export`` wrote. Existing records stay unchanged, forgotten ones stay forgotten.
+        """Read a file that ``export`` wrote. What was forgotten here or there is forgotten; other records here stay.
 
         Args:
             path: the file.
@@ -320,7 +320,7 @@ class AsyncAdmin:
             progress: called with the number done and the total, None where that is unknown.
 
         Returns:
-            The number of records stored, known and broken, by kind.
+            The number of records stored, known, removed and broken, by kind.
 
         Raises:
             InputError: the file or one of its lines cannot be read.

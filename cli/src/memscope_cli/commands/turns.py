@@ -249,7 +249,8 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
     """Read what 'memscope export' wrote from a file ("-": stdin), for one user with --user.
 
     With --from NAME, read the memory of another system; --user owns it where the source names nobody. What is here
-    already is left alone, what was forgotten here stays forgotten. Ctrl-C stops it; the same command resumes it.
+    already is left alone, what was forgotten here stays forgotten; what was forgotten where the export is from is
+    forgotten here too. Ctrl-C stops it; the same command resumes it.
     """
     if name is not None:
         if strict:

@@ -263,7 +263,7 @@ class SyncAdmin:
     def import_(
         self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None,
     ) -> Mapping[str, int]:  # fmt: skip
-        """Read a file that ``export`` wrote. Existing records stay unchanged, forgotten ones stay forgotten."""
+        """Read a file that ``export`` wrote. What was forgotten here or there is forgotten; other records here stay."""
         return run(self.admin.import_(path, user=user, strict=strict, progress=progress))
 
     def import_from(

@@ -219,6 +219,9 @@ class ImportWriter:
         await self._note_done(here.intersection(change_set.done))
 
     async def _write_tombstones(self, ids: list[str]) -> None:
+        if present := (await self._store.fetch(self._user, ids)).records:
+            report = await self._store.forget(Select(self._user, ids=frozenset(map(str, present))))
+            self._counts["removed"] += report.turns + report.observations + report.insights
         await self._store.add_tombstones(self._user, ids)
         await erased_blocks.erase(self._store, self._user, ids)
         self._forgotten.update(ids)
