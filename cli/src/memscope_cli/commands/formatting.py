@@ -23,7 +23,7 @@ _CHANNEL = re.compile(r"(\w+) \(([^)]*)\)")
 IMPORT_PHRASES = {
     "turn_duplicate": "{number} known before",
     "turn_forgotten": "{number} forgotten here and left out",
-    "removed": "{number} removed that were forgotten there",
+    "removed": "{number} forgotten there and removed here",
     "of_others": "{number} of other users",
 }
 NOUNS_WRITTEN = {"observation": "observation", "insight": "insight", "block": "block", "forgotten": "tombstone"}
