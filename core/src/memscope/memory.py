@@ -349,9 +349,8 @@ class AsyncMemoryScope:
         """
         validation.scope(user)
         async with self._runtime.operation("reflect"):
-            return await self._runtime.run(
-                *self._runtime.stage_jobs(), user=user, preview=preview, zone=validation.zone(zone)
-            )
+            jobs = self._runtime.stage_jobs()
+            return await self._runtime.run(*jobs, user=user, preview=preview, zone=validation.zone(zone))
 
     # ---- reading
 

@@ -22,7 +22,7 @@ from memscope.pipeline import assemble as steps
 from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Speak, Turn, WorkReport
 from memscope.records.identity import inserts
 from memscope.services import Services
-from memscope.stores import erased_blocks
+from memscope.stores import block_rules, erased_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,7 +205,9 @@ class Runtime:
 
     async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport:
         select = await self.plugins.before("forget", select, scope=where)
-        report = await erased_blocks.forget(self.services.store, select, dry_run=dry_run)
+        if block_rules.selects_blocks(select) and not dry_run:
+            await erased_blocks.mark(self.services.store, select)
+        report = await self.services.store.forget(select, dry_run=dry_run)
         await self.plugins.after("forget", report, scope=where)
         return report
 
@@ -259,9 +261,8 @@ def assemble(
     loaded = Plugins(configured.plugins, extra=[*redaction.hooks, *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
-    opened = redaction.store(loaded.make_store(place, configured))
     services = Services(
-        store=opened,
+        store=redaction.store(loaded.make_store(place, configured)),
         settings=configured,
         clock=checked_clock(clock),
         usage=Usage(),

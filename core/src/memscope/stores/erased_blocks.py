@@ -9,9 +9,9 @@ from collections.abc import Collection
 from datetime import UTC
 from hashlib import blake2b
 
-from memscope.records import Block, ForgetReport, Select
+from memscope.records import Block, Select
 from memscope.stores import Store
-from memscope.stores.block_rules import by_key, selected, selects_blocks
+from memscope.stores.block_rules import by_key, selected
 
 TOMBSTONE_PREFIX = "block:"
 
@@ -22,13 +22,11 @@ def tombstone(first: Block) -> str:
     return TOMBSTONE_PREFIX + blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
-async def forget(store: Store, select: Select, *, dry_run: bool) -> ForgetReport:
-    """Forget, and leave a tombstone of each block that goes as a whole."""
-    if not dry_run and selects_blocks(select):
-        histories = by_key(await store.blocks(select.user, versions=True)).values()
-        if ids := [tombstone(history[0]) for history in histories if selected(select, history[0])]:
-            await store.add_tombstones(select.user, ids)
-    return await store.forget(select, dry_run=dry_run)
+async def mark(store: Store, select: Select) -> None:
+    """Leave a tombstone of each block that a forget is about to take as a whole."""
+    histories = by_key(await store.blocks(select.user, versions=True)).values()
+    if ids := [tombstone(history[0]) for history in histories if selected(select, history[0])]:
+        await store.add_tombstones(select.user, ids)
 
 
 async def erase(store: Store, user: str, ids: Collection[str]) -> None:
