@@ -78,6 +78,7 @@ def test_a_language_without_a_list_of_words_has_no_misspelt_ones():
         ("landlords", "landlrods", True),  # a form of a word
         ("imogen", "imogne", True),  # a name
         ("sitted", "sitter", False),  # has the stem of "sit"
+        ("filmmed", "flimmed", False),  # has the stem of "film"
         ("sparkl", "sparky", False),  # the stem of "sparkle"
     ],
 )

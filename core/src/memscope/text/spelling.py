@@ -36,8 +36,9 @@ def is_plausible(word: str, misspelt: str, rules: WordRules) -> bool:
     if " " in word:
         return all(is_word(part, rules) for part in word.split())
     stem = rules.stem(word)
-    inflected = word.startswith(stem) and misspelt.endswith(word[len(stem) :]) and is_word(stem, rules)
-    return inflected or is_word(word, rules) or not _has_known_stem(word, rules)
+    ending = word[len(stem) :]
+    inflected = misspelt.endswith(ending) and ending[:1] != stem[-1:] and is_word(stem, rules)
+    return (inflected and word.startswith(stem)) or is_word(word, rules) or not _has_known_stem(word, rules)
 
 
 def is_word(word: str, rules: WordRules) -> bool:
