@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from memscope.languages.en.words import WORDS
 from memscope.text.language import NO_RULES
-from memscope.text.spelling import MIN_LONG_LETTERS, frequency_rank, is_plausible, may_be_misspelt, without_slip
+from memscope.text.spelling import MIN_LETTERS, frequency_rank, is_plausible, may_be_misspelt, without_slip
 
-words = st.text(ascii_lowercase, min_size=MIN_LONG_LETTERS, max_size=12)
+words = st.text(ascii_lowercase, min_size=MIN_LETTERS + 1, max_size=12)
 places = st.integers(1, 11)
 
 

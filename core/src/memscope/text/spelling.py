@@ -17,7 +17,7 @@ from memscope.text.vectors import vector_words
 
 SHARED_LETTERS = 3  # at the beginning of all forms of a word
 MIN_LETTERS, MAX_LETTERS = 4, 16  # of a word with a slip
-MIN_LONG_LETTERS = 5  # a shorter word is one wrong or missing letter away from too many others
+MIN_LONG_LETTERS = 6  # a shorter word is one wrong consonant away from too many others
 MIN_PART_LETTERS = 3  # of a word written together with another
 _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 
@@ -51,15 +51,15 @@ def frequency_rank(word: str, rules: WordRules) -> int | None:
 
 
 def without_slip(word: str) -> Iterator[str]:
-    """Yield the words, real or not, that one slip turns into this one."""
-    short = len(word) < MIN_LONG_LETTERS
+    """Yield the words, real or not, that one slip turns into this one: fewer slips for shorter words."""
+    wrong = _NEAR if len(word) >= MIN_LONG_LETTERS else _VOWELS_NEAR if len(word) > MIN_LETTERS else {}
     for at in range(1, len(word)):
         head, letter, tail = word[:at], word[at], word[at + 1 :]
         if tail:
             yield f"{head}{tail[0]}{letter}{tail[1:]}"
-        if not short and (letter == head[-1] or letter in _SLIPS[head[-1]] or letter in _SLIPS[tail[:1]]):
+        if len(word) > MIN_LETTERS and (letter == head[-1] or letter in _NEAR[head[-1]] or letter in _NEAR[tail[:1]]):
             yield f"{head}{tail}"
-        yield from (f"{head}{other}{tail}" for other in _SLIPS["" if short else letter])
+        yield from (f"{head}{other}{tail}" for other in wrong.get(letter, ""))
     yield from (f"{word[:at]} {word[at:]}" for at in range(MIN_PART_LETTERS, len(word) - MIN_PART_LETTERS + 1))
     yield from (f"{word[:at]}{letter}{word[at:]}" for at in range(1, len(word) + 1) for letter in ascii_lowercase)
 
@@ -71,7 +71,7 @@ def other_spellings(word: str, rules: WordRules) -> Sequence[str]:
     return [other for other in others if other != word and is_word(other, rules)]
 
 
-def _slips() -> Mapping[str, str]:
+def _near_letters() -> Mapping[str, str]:
     """Map each letter to those that it may stand for: its neighbours on the keyboard, and the vowels if it is one."""
     near = {letter: {*_VOWELS} if letter in _VOWELS else set[str]() for letter in ascii_lowercase}
     for row, below in pairwise((*_KEYBOARD, "")):
@@ -81,7 +81,8 @@ def _slips() -> Mapping[str, str]:
     return {"": "", **{letter: "".join(sorted(others - {letter})) for letter, others in near.items()}}
 
 
-_SLIPS = _slips()
+_NEAR = _near_letters()
+_VOWELS_NEAR = dict.fromkeys(_VOWELS, _VOWELS)
 
 
 def load(rules: WordRules) -> None:
