@@ -19,11 +19,11 @@ async def asked(query: str, *, said: list[str] = SAID, **settings: object) -> li
 
 
 async def test_a_turn_with_a_synonym_is_found():
-    assert await asked("How much was that bike?") == [SAID[0]]
+    assert await asked("How much is a bike?") == [SAID[0]]
 
 
 async def test_without_the_built_in_vectors_there_are_none():
-    assert await asked("How much was that bike?", builtin_vectors=False) == []
+    assert await asked("How much is a bike?", builtin_vectors=False) == []
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -25,6 +25,7 @@ class Questions:
         assistant*: asks what the assistant said ("you recommended").
         talk*: is about the conversation itself ("did we discuss").
         personal*: is about the user, or asks for something for them ("my", "recommend").
+        recalls: asks about one past event that both speakers know ("how did the interview go"), perhaps the user's.
         definite*: names one thing that both speakers know ("the").
         contentless: phrases without content ("at the moment").
         list: asks for every instance of a class ("which books").
@@ -57,6 +58,7 @@ class Questions:
     assistant: re.Pattern[str] = MATCHES_NOTHING
     talk: re.Pattern[str] = MATCHES_NOTHING
     personal: re.Pattern[str] = MATCHES_NOTHING
+    recalls: re.Pattern[str] = MATCHES_NOTHING
     definite: re.Pattern[str] = MATCHES_NOTHING
     contentless: re.Pattern[str] = MATCHES_NOTHING
     list: re.Pattern[str] = MATCHES_NOTHING

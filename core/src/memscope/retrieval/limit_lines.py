@@ -43,6 +43,8 @@ MIN_QUESTION_WORD_SHARE, MIN_QUESTION_WORDS = 0.45, 2  # of the words of a quest
 MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; CJK pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
+# of a line about the user for "How did the interview go?": share of the words, topic (at this weight) and cosine
+MIN_RECALLED_LIKENESS, RECALLED_TOPIC_WEIGHT = 0.6, 0.4
 MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of the best lines
 MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words; if it
@@ -57,7 +59,7 @@ DURABILITY_WEIGHT, TASTE_WEIGHT, NEAR_TASTE_WEIGHT = 2.0, 0.3, 2.0
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
            "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
-           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant", "asks_number", "asks_when"),
+           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant", "asks_number", "asks_when", "recalls"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
@@ -321,7 +323,8 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     """Return the best rows with enough of the query's words, a name in it, or its subject and a near meaning. For a
     question about a kind, rows with nearly all of its words. If it has capitalised names, rows with one of them:
-    "two walls" is no answer to "When did the Berlin Wall fall?".
+    "two walls" is no answer to "When did the Berlin Wall fall?". If it may recall the user's past, what they said of
+    themselves and is alike in words, topic and meaning together.
     """
     if inputs.query.need == "kind":
         enough = inputs.coverage >= MIN_KIND_COVERAGE
@@ -330,6 +333,12 @@ def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
         enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs, sure=True)
         enough |= (inputs.on_subject | _has_a_name(inputs)) & near
         enough |= inputs.answers_all & (inputs.candidates.role == USER_ROLE)
+        if inputs.query.recalls:
+            candidates = inputs.candidates
+            likeness = inputs.coverage + RECALLED_TOPIC_WEIGHT * candidates.topic + np.fmax(candidates.meaning, 0)
+            lasts = inputs.has(Flag.PERSONAL) | (candidates.flags >> DURABILITY_SHIFT > 0)
+            enough |= lasts & (likeness >= MIN_RECALLED_LIKENESS)
+            enough &= (candidates.role != ASSISTANT_ROLE) | inputs.query.asks_assistant
     if capitalised := [terms(name) for name in CAPITALISED.findall(inputs.query.text)]:
         enough &= _has_all_terms(inputs, capitalised)
     enough = enough & (evidence_level(inputs.candidates) == STATEMENT_LEVEL)

@@ -60,7 +60,7 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
 @worker(
     reads=("text", "written", "scope", "now", "as_of", "k", "expand_lists", "speak", "asks_profile", "exclude"),
     writes=("text", "written", "exclude", "terms", "weights", "statement_terms", "undated", "kinds_asked", "names",
-            "periods", "asks_number", "asks_when", "asks_assistant", "asks_personally", "asks_ahead",
+            "periods", "asks_number", "asks_when", "asks_assistant", "asks_personally", "recalls", "asks_ahead",
             "is_list_question", "asks_period", "said_then", "days", "topics", "meaning", "about_talk", "about_user",
             "list_k", "need"),
 )  # fmt: skip
@@ -71,9 +71,8 @@ async def understand(query: Query, ctx: Services) -> Query:
     text = searched(query.text)
     asked = in_first_person(text, query.scope.user)
     wording, ends = fold(asked), ends_of(asked, MAX_ANALYSED_CHARS)
-    rules = spaced_rules(wording)
-    only_named = asked != text and not any(piece_terms(one, rules) for one in pieces(wording))  # "Who is Alice?"
-    if query.asks_profile or only_named or about_user(ends):
+    named_alone = asked != text and not any(piece_terms(one, spaced_rules(wording)) for one in pieces(wording))
+    if query.asks_profile or named_alone or about_user(ends):  # "Who is Alice?"
         return profile_question(query)
     wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if wanted == "nothing":
@@ -92,8 +91,8 @@ async def understand(query: Query, ctx: Services) -> Query:
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
-    remark = remarks(asked)  # a statement about the user without a request
-    personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
+    remark, recalls = remarks(asked), _has("recalls", asked, signs)  # a remark asks for nothing
+    personal = remark or recalls or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
     wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
@@ -113,6 +112,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         asks_when=asks_when,
         asks_assistant=_has("assistant", wording, signs),
         asks_personally=personal,
+        recalls=recalls,
         asks_ahead=bool(ahead or coming),
         asks_period=asks_period,
         said_then=_has("past", ends, signs) or len(ahead) < len(named),

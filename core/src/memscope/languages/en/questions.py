@@ -2,7 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.classes import Classes
-from memscope.languages.en.words import FOLDER, HOUSEHOLD
+from memscope.languages.en.words import FOLDER, HOUSEHOLD, alternatives
 from memscope.languages.question_rules import Questions
 
 _SINGULAR = (
@@ -27,6 +27,28 @@ def _forms(noun: str) -> tuple[str, ...]:
     irregular = (ending.sub(plural, noun) for ending, plural in _PLURALS if ending.search(noun))
     return (noun, f"{noun}s", next(irregular, f"{noun}es"))
 
+
+# The past tense with "the" or a pronoun: "How did the interview go?", "Who brought the tent?".
+_PAST_TENSE = (
+    r"(?:\b(?:did|was|were|had|didn['’]?t|wasn['’]?t|what['’]?d)\b|\b(?:has|have)\b.*\b(?:yet|ever|in the end)\b"
+    r"|\b(?:who|what|which \w+)(?: \w+ly)? (?:\w+ed|got|won|lost|came|brought|took|gave|fell|broke|paid|said|went|sent"
+    r"|left|bought|sold|chose|drove|ran|threw|made|kept|told|ate|drank|rang|put|set|cut|let)\b)"
+)
+_KNOWN_TO_BOTH = r"\b(?:the|that|those|he|she|they|it|his|her|their|again)\b"
+# The past of everybody: words of history, the first and the greatest, and what somebody made ("Who painted the ...?").
+_WORLDLY = (
+    rf"(?:\b{alternatives('history')}\b|\b\d{{4}}\b"
+    r"|\bthe (?:(?:first|second|third|last|only) (?:\w+ )?(?:man|woman|person|human|people|king|queen|ship|book|film)"
+    r"|world|earth|sun|moon|sea|internet|economy"
+    r"|(?!(?:gu|for|w|r|ch|cont|requ|arr|inter|t|qu|pri|prot|harv)est\b)\w+est|most|\d+(?:st|nd|rd|th))\b"
+    r"|\b(?:who|when|where)(?: was| were)?\b.{0,30}? (?:invented|discovered|founded|composed|painted|written|wrote"
+    r"|built|designed|directed|conquered|ruled|came up with|originated?|born|extinct)\b)"
+)
+_OPENS_A_QUESTION = (
+    r"(?:[^?]*\?|\W*(?:(?:and|so|but|ok|okay|hey|wait|sorry|oh|btw|remember|in|at|on|from|with|for|by|to)\W+){0,2}"
+    r"(?:who|whose|what|which|when|where|why|how|did|was|were|had|has|have|didn['’]?t|wasn['’]?t)\b)"
+)
+_CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
 
 QUESTIONS = Questions(
     number=pattern(
@@ -68,6 +90,9 @@ QUESTIONS = Questions(
         r"|^\W*(?:(?:and|so|hey|hi|ok) )?"  # "When is choir?"
         r"(?:(?:when|what (?:time|day))(?: does| did|['’]?s| is| was)|where(?:['’]?s| is| was)) "
         r"(?!(?:the|an?|one|you|my|our|your|his|her|their|its|this|that|these|those)\b))(\w+)()"
+    ),
+    recalls=pattern(
+        rf"^(?!.*{_CAPITALISED})(?i:(?={_OPENS_A_QUESTION})(?!.*{_WORLDLY})(?=.*{_PAST_TENSE})(?=.*{_KNOWN_TO_BOTH}))"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
