@@ -66,3 +66,10 @@ def test_such_an_event_is_found_in_other_words_by_topic_and_meaning(message, sho
             memory.add_turns([{"role": "user", "content": text}], user="alice", session=str(number))
         lines = memory.context(message, user="alice").splitlines()
     assert [line.partition("user: ")[2] for line in lines] == shown
+
+
+def test_lasting_statements_do_not_answer_it_whatever_their_words():
+    with MemoryScope(":memory:", settings={}) as memory:
+        for number, text in enumerate(["I'm allergic to peanuts.", *TOLD]):
+            memory.add_turns([{"role": "user", "content": text}], user="alice", session=str(number))
+        assert not memory.retrieve("Who flimmed the gorvax?", user="alice").hits

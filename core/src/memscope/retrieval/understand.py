@@ -92,7 +92,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
     remark, recalls = remarks(asked), _has("recalls", asked, signs)  # a remark asks for nothing
-    personal = remark or recalls or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
+    personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
     wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
@@ -111,7 +111,7 @@ async def understand(query: Query, ctx: Services) -> Query:
         asks_number=_has("number", wording, signs),
         asks_when=asks_when,
         asks_assistant=_has("assistant", wording, signs),
-        asks_personally=personal,
+        asks_personally=personal or recalls,
         recalls=recalls,
         asks_ahead=bool(ahead or coming),
         asks_period=asks_period,
