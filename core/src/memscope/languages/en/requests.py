@@ -32,7 +32,8 @@ _HOW_TO = (
     r"|(?:^\W*|[,;:.!?]\W*|\b(?:so|and|but) )(?:can|could|should|must) (?:i|you|we)"
     r"(?= (?:(?:re)?(?:freeze|heat)|refrigerate|microwave|defrost|thaw|boil|bake|roast|fry|steam|soak|peel|rinse|blanch"
     r"|marinate|mix|recycle|compost|bleach|iron|descale|prune|repot)\b)"
-    r"|\b(?:the )?(?:best|easiest|quickest|right|proper|correct) way to"
+    r"|\b(?:the |an? |any )?(?:best|easiest|quickest|right|proper|correct|good|nice|simple|safe)"
+    r" (?:way|time of (?:year|day)) to"
     r"(?! (?:get|go|travel|spend|celebrate|surprise|thank|tell|ask|reach|meet)\b)"
 )
 _MEASURED_IN = (
@@ -52,6 +53,10 @@ _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}"
 _EDIT = (
     r"(?:rewrite|rephrase|reword|paraphrase|proofread|correct|fix|improve|polish|shorten|simplify|summari[sz]e|sum up"
     r"|condense|edit|format|sort|alphabeti[sz]e|extract|highlight|expand|convert|turn|make|check|punctuate|outline)"
+)
+# "Whose turn was it?", "What was the highlight of that trip?": nouns that look like verbs of editing.
+_NO_NOUN = (
+    r"(?<!\bwhose )(?<!\bwhat )(?<!\bwhich )(?<!\bthe )(?<!\ba )(?<!\ban )(?<!\bmy )(?<!\bhis )(?<!\bher )(?<!\bno )"
 )
 _BROUGHT = (
     r"(?:this|these|the following|that|it|below|above|(?:the )?(?:grammar|spelling|punctuation|sentence|paragraph"
@@ -80,6 +85,13 @@ _ASKS_INDIRECTLY = (
     r"(?s:.*)\b(?:(?:asks|wants|needs)\b(?: \w+){0,6}? (?:my|our|we|i)\b|let'?s\b"
     r"|(?:wonder|(?:not|don'?t|can'?t) (?:sure|know|remember)|no idea|forg[eo]t)\b[^.]{0,60}"
     r"\b(?:wh(?:at|ere|o|ose|ich|en|ether)|how|if)\b)"
+)
+
+# Words, moves and measures, which are good for anybody: "What's a good synonym for happy?", "a decent heart rate".
+_ABSTRACT = (
+    r"(?:(?:question|word|synonym|phrase|sentence|title|headline|slogan|caption|rhyme|pun|joke|riddle|quote|example"
+    r"|metaphor|analogy|acronym|password|opening|move|strateg(?:y|ie)|tactic|way|score|rate|ratio|salar(?:y|ie)|price|average"
+    r"|percentage|speed|temperature)s?)"
 )
 
 REQUESTS = Requests(
@@ -118,7 +130,7 @@ REQUESTS = Requests(
     material=pattern(
         rf"\btranslat(?:e|ion|ing)\b|\b(?:in|into|to) {alternatives('languages')}\b(?! (?:class|course|lesson|exam))"
         r"|\bhow (?:do|would|can|to)(?: (?:you|i|we|one))? (?:say|spell|pronounce|write)\b"
-        rf"|\b{_EDIT}\b[^:]{{0,40}}:|\b{_EDIT}\b(?: \w+){{0,5}}? {_BROUGHT}\b(?! {_TIME_NOUNS}\b)"
+        rf"|\b{_EDIT}\b[^:]{{0,40}}:|{_NO_NOUN}\b{_EDIT}\b(?: \w+){{0,5}}? {_BROUGHT}\b(?! {_TIME_NOUNS}\b)"
         r"|\b(?:tl;?dr|key (?:points|takeaways)|main (?:points|idea)|bullet points)\b.{0,20}\b(?:this|of|from|below)\b"
         r"|\b(?:synonyms?|antonyms?|rhymes?|plural|past (?:tense|participle)|opposite|anagram|etymology"
         r"|(?:an)?other words?)\b"
@@ -175,6 +187,8 @@ REQUESTS = Requests(
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
         r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of"
+        r"|what (?:time|day|date) is it(?: (?:now|today|right now|at the moment|in .{1,40}))?\W*$"
+        r"|what['’]?s the (?:time|date)(?: (?:now|today|right now|in .{1,40}))?\W*$"
         r"|who won(?! the \w+(?: \w+)?\W*$))\b"
     ),
     possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
@@ -191,7 +205,7 @@ REQUESTS = Requests(
     ),
     general=pattern(
         r"\b(?:invented|discovered(?! (?:the|that|this|an?)\b)|on average|in general|difference between)\b"
-        r"|^\W*what(?:'?s| is| are) an? \w"
+        r"|^\W*what(?:'?s| is| are) an? \w|\bwhat happens (?:if|when) (?:someone|somebody|anyone|people|you|an?)\b"
         r"|\b(?:what|why|how|where|when|which|who)\b(?: \w+){0,2}? (?:do|does|can|should) an? \w"
         rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
@@ -216,7 +230,8 @@ REQUESTS = Requests(
         r"|\bwhat goes (?:well )?with\b"
         r"|\b(?:some|any|more|the best) (?:[\w-]+ )?(?:options?|names|places|spots|choices)\b"
         r"|\bput together\b|\bgo for\W*$"
-        r"|\bwhat do you (?:reckon|say|think)\W*$|\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b"
+        rf"|\bwhat do you (?:reckon|say|think)\W*$|(?<!how much does )(?<!how long does )"
+        rf"\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b(?! (?:\w+ ){{0,2}}?{_ABSTRACT}\b)"
     ),
     looks_up=pattern(
         r"^\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|sorry|btw|wait)\W+)*"
