@@ -25,7 +25,8 @@ class Questions:
         assistant*: asks what the assistant said ("you recommended").
         talk*: is about the conversation itself ("did we discuss").
         personal*: is about the user, or asks for something for them ("my", "recommend").
-        recalls: asks about one past event that both speakers know ("how did the interview go"), perhaps the user's.
+        recalls: asks about one past event that both speakers know ("how did the interview go") or the present of one
+            thing ("which shelf are the passports on"), perhaps the user's.
         definite*: names one thing that both speakers know ("the").
         contentless: phrases without content ("at the moment").
         list: asks for every instance of a class ("which books").

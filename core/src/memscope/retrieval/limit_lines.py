@@ -323,8 +323,8 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     """Return the best rows with enough of the query's words, a name in it, or its subject and a near meaning. For a
     question about a kind, rows with nearly all of its words. If it has capitalised names, rows with one of them:
-    "two walls" is no answer to "When did the Berlin Wall fall?". If it may recall the user's past, what they said of
-    themselves and is alike in words, topic and meaning together.
+    "two walls" is no answer to "When did the Berlin Wall fall?". If it may recall something of the user's, what they
+    said of themselves and is alike in words, topic and meaning together.
     """
     if inputs.query.need == "kind":
         enough = inputs.coverage >= MIN_KIND_COVERAGE

@@ -56,7 +56,7 @@ class Query(Request):
     asks_when: bool = False
     asks_assistant: bool = False
     asks_personally: bool = False  # about the user, or a request by them
-    recalls: bool = False  # asks about one past event, perhaps the user's
+    recalls: bool = False  # about the world by its words, but perhaps one event or thing of the user's
     asks_ahead: bool = False  # names a time that is not over yet, or asks for the day of something to come
     asks_period: bool = False  # asks for anything at the named times
     said_then: bool = True  # words said within the named times may answer, not only earlier ones

@@ -91,7 +91,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
-    remark, recalls = remarks(asked), _has("recalls", asked, signs)  # a remark asks for nothing
+    remark, recalls = remarks(asked), wanted == "world" and _has("recalls", asked, signs)  # a remark asks for nothing
     personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
     wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word

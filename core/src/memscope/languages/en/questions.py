@@ -44,9 +44,18 @@ _WORLDLY = (
     r"|\b(?:who|when|where)(?: was| were)?\b.{0,30}? (?:invented|discovered|founded|composed|painted|written|wrote"
     r"|built|designed|directed|conquered|ruled|came up with|originated?|born|extinct)\b)"
 )
+# The present of one thing: "Which shelf are the passports on?", unlike "How does the heart work?", "the boiling point
+# of milk" and what is usual.
+_PRESENT = (
+    r"(?!.*\b(?:how (?:do|does|can|is|are)|why|mean|called|average|national|official|usual|normal|typical)\b)"
+    r"(?!.*\bthe (?:[\w'’]+ ){1,3}?(?:of|in|to|for) (?!the\b|this\b|that\b|those\b)\w)(?!.*[\"“])"
+    r".*(?:\b(?:is|are|does|do|has|have|can|will|what['’]?s|who['’]?s|where['’]?s|when['’]?s|how['’]?s)\b.*\bthe\b"
+    r"|\bhow (?:long|many \w+) (?:till|until)\b.*\bthe\b|\b(?:left|due)\b)"
+)
 _OPENS_A_QUESTION = (
     r"(?:[^?]*\?|\W*(?:(?:and|so|but|ok|okay|hey|wait|sorry|oh|btw|remember|in|at|on|from|with|for|by|to)\W+){0,2}"
-    r"(?:who|whose|what|which|when|where|why|how|did|was|were|had|has|have|didn['’]?t|wasn['’]?t)\b)"
+    r"(?:who|whose|what|which|when|where|why|how|did|was|were|had|has|have|didn['’]?t|wasn['’]?t|is|are|does|do|can|will"
+    r"|what['’]?s|who['’]?s|where['’]?s|when['’]?s|how['’]?s)\b)"
 )
 _CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
 
@@ -92,7 +101,7 @@ QUESTIONS = Questions(
         r"(?!(?:the|an?|one|you|my|our|your|his|her|their|its|this|that|these|those)\b))(\w+)()"
     ),
     recalls=pattern(
-        rf"^(?!.*{_CAPITALISED})(?i:(?={_OPENS_A_QUESTION})(?!.*{_WORLDLY})(?=.*{_PAST_TENSE})(?=.*{_KNOWN_TO_BOTH}))"
+        rf"^(?!.*{_CAPITALISED})(?i:(?={_OPENS_A_QUESTION})(?!.*{_WORLDLY})(?:(?=.*{_PAST_TENSE})(?=.*{_KNOWN_TO_BOTH})|(?={_PRESENT})))"
     ),
     definite=pattern(r"\b(?:the|this|that|these|those)\b"),
     contentless=pattern(
