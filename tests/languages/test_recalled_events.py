@@ -35,6 +35,7 @@ OF_THE_WORLD = [
     "what's the boiling point of milk",
     "how heavy is the average car",
     "why is the sky blue",
+    "what's the leg before rule, in two sentences",
     "what do hedgehogs eat",
 ]
 TOLD = [

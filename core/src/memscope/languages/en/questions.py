@@ -49,6 +49,7 @@ _WORLDLY = (
 _PRESENT = (
     r"(?!.*\b(?:how (?:do|does|can|is|are)|why|mean|called|average|national|official|usual|normal|typical)\b)"
     r"(?!.*\bthe (?:[\w'’]+ ){1,3}?(?:of|in|to|for) (?!the\b|this\b|that\b|those\b)\w)(?!.*[\"“])"
+    r"(?!.*\bin (?:an?|one|two|three|a few|simple|plain) (?:words?|lines?|sentences?|paragraphs?|terms)\b)"
     r".*(?:\b(?:is|are|does|do|has|have|can|will|what['’]?s|who['’]?s|where['’]?s|when['’]?s|how['’]?s)\b.*\bthe\b"
     r"|\bhow (?:long|many \w+) (?:till|until)\b.*\bthe\b|\b(?:left|due)\b)"
 )
