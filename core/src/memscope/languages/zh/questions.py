@@ -4,7 +4,7 @@ from memscope.imports import pattern
 from memscope.languages.classes import Classes
 from memscope.languages.question_rules import Questions
 from memscope.languages.zh.name_lists import ROLE_PATTERN
-from memscope.languages.zh.words import FOLDER, HOUSEHOLD, OWN_DUTY, OWN_ERRAND, OWN_PURCHASE, POINTED_AT
+from memscope.languages.zh.words import FOLDER, HOUSEHOLD, OWN_DUTY, OWN_ERRAND, OWN_PURCHASE, POINTED_AT, alternatives
 from memscope.text.language import CJK
 
 _STOP = frozenset(
@@ -17,6 +17,43 @@ _OPENING_WORDS = (
     "|(?:解释|解釋|介绍|介紹|翻译|翻譯|说明|說明|比较|比較|分析|总结|總結|证明|證明|计算|計算|讲讲|講講|说说|說說)(?:一下)?)"
 )
 _INTRODUCED = f"(?:^|[^{CJK}]|[跟和與与給给找问問比被让讓]|[那这這][个個位]|关于|關於|叫)"
+
+# 面试后来怎么样了, 谁送的那条围巾: one past event that both speakers know, by the grammar of the question.
+_ASKED = "(?:[谁誰哪几幾]|什[么麼]|啥|多少|多[大久长長高]|怎|咋|[为為因]什|[为為因]啥|[为為]何)"
+_IN_GENERAL = (
+    "一般|通常|普通|平均|容易|怎[么麼][办辦才]|如何|多久一次|有[哪几幾]|[会會能该該](?![议議计計员員了])|可以|合[适適]|最好"
+    "|[现現]在|今天[几幾]|(?:多[久大长長高]|[几幾][点點岁歲])[了啦]"
+)
+# three characters in a row that mostly write the sounds of foreign names: 哥伦布, 泰坦尼克
+_FOREIGN = (
+    "[阿埃艾爱愛奥奧巴贝貝比伯布达達丹德迪蒂杜尔爾厄恩法菲弗福戈哥格古哈赫霍基加坎科克库庫拉莱萊兰蘭劳勞勒雷利林卢盧鲁魯伦倫仑侖"
+    "罗羅洛马馬麦麥曼梅米摩莫默姆穆拿纳納内尼涅努诺諾欧歐帕佩彭皮坡破普奇齐齊恰乔喬萨薩塞瑟沙舍史斯苏蘇泰坦塔特提廷图圖托瓦威韦韋维維"
+    "温沃乌烏希夏谢謝辛休雅亚亞扬耶伊因尤约約泽澤扎]{3}"
+)
+_DEED = (
+    "[买買换換开開送拿丢丟拔挂掛报報吃喝用订訂定租借寄给給签簽办辦做修找选選停坐住上学學约約付交退请請带帶放存扔卖賣骑騎去来來到"
+    "抓咬撞摔砸打碰伤傷贴貼剪烫燙染洗配装裝搬刷加喂餵种種]"
+)
+_THEN = (
+    "后来|後來|最[后後](?!一)|[当當](?:时|時|初)|上一?[次回趟]|那[次回天场場阵陣晚年]|之前|[刚剛]才|昨|前[天晚]"
+    "|上[个個]?(?:月|[周週])|差[点點]|第一次"
+)
+_DONE_BY = "[谁誰][^，。？?]{1,8}的|(?:[谁誰]|哪)[^，。]{1,6}了|(?:[谁誰]|哪[里裡儿兒边邊])[^，。？?的]{1,4}的"
+_DONE_WHEN = (
+    "(?:[谁誰哪几幾]|(?:什[么麼]|啥)[时時]|多少|(?:怎[么麼]?|咋)(?=[弄丢丟坏壞摔伤傷碎破]))[^，。？?]{1,8}的\\W*$"
+    f"|{_DEED}[^，。？?的]{{0,2}}的是?(?:[谁誰哪几幾]|什[么麼]|啥|多少)"
+)
+_IS_DONE = (
+    "了(?:[没沒]有?|[吗嗎])?[呀啊呢]?\\W*$|(?<!有)[没沒]有?\\W*$"
+    "|了(?:多少|[几幾](?![个個]?[点點]|[号號])|多久|多[长長大]|什[么麼]|啥|[谁誰]|哪)"
+    f"|[^么麼][过過][^，。]{{0,4}}(?:{_ASKED}|[吗嗎没沒])|[完出][^，。]{{0,6}}(?:{_ASKED})"
+)
+_LEFT_AT = "[停放存搁擱摆擺藏丢丟落寄挂掛塞收坐][在到]?(?:哪|[几幾]|[谁誰])|在[谁誰](?:手|那|家)"
+_THAT_THING = "那(?:[盆条條件只隻张張把双雙套瓶本辆輛台臺间間家顿頓]|[个個](?!人|[国國]))"
+_RECALLS = (
+    f"^(?=.{{3,40}}\\Z)(?!.*(?:{_IN_GENERAL}|{_FOREIGN}|{alternatives('history')}))(?=.*(?:{_ASKED}|[吗嗎没沒呢]))"
+    f"(?=.*(?:{_DONE_BY}|{_DONE_WHEN}|{_IS_DONE}|{_LEFT_AT}|{_THEN}|{_THAT_THING}))"
+)
 
 QUESTIONS = Questions(
     number=pattern(r"多少[钱錢]?|(?<![哪荐薦])(?<!给我)几[次个天年月岁点位本家只件块]|多[大久长高远重]"),
@@ -42,6 +79,7 @@ QUESTIONS = Questions(
         "|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭样]|怎[麼么][樣样]|行不行|好不好|合[適适][吗嗎]|行[吗嗎]"
         f"|可以[吗嗎]|要不要|[该該]不[该該]|{OWN_DUTY}|{OWN_ERRAND}|{OWN_PURCHASE}|{POINTED_AT}|{HOUSEHOLD}"
     ),
+    recalls=pattern(_RECALLS),
     definite=pattern(""),
     contentless=pattern(
         "[上下][次回]|[关關][于於]|有[关關]|[你您]?(?:知道|了解|[记記]得)(?:[些什甚]?[么麼些]|啥)|告[诉訴]我|介[绍紹]一下"
