@@ -51,7 +51,7 @@ _IS_DONE = (
 _LEFT_AT = "[停放存搁擱摆擺藏丢丟落寄挂掛塞收坐][在到]?(?:哪|[几幾]|[谁誰])|在[谁誰](?:手|那|家)"
 _THAT_THING = "那(?:[盆条條件只隻张張把双雙套瓶本辆輛台臺间間家顿頓]|[个個](?!人|[国國]))"
 _RECALLS = (
-    f"^(?=.{{3,40}}\\Z)(?!.*(?:{_IN_GENERAL}|{_FOREIGN}|{alternatives('history')}))(?=.*(?:{_ASKED}|[吗嗎没沒呢]))"
+    f"^(?=.{{3,40}}\\Z)(?!.*(?:[我咱俺]|{_IN_GENERAL}|{_FOREIGN}|{alternatives('history')}))(?=.*(?:{_ASKED}|[吗嗎没沒呢]))"
     f"(?=.*(?:{_DONE_BY}|{_DONE_WHEN}|{_IS_DONE}|{_LEFT_AT}|{_THEN}|{_THAT_THING}))"
 )
 
