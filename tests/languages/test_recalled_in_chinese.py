@@ -60,3 +60,13 @@ def test_what_an_animal_eats_is_no_choice(message: str) -> None:
 
 def test_what_to_eat_is_a_choice() -> None:
     assert need("晚上吃什么") == need("下了夜班喝点什么") == "user"
+
+
+@pytest.mark.parametrize("message", ["巴黎现在几点", "今天星期几？", "今天是几月几号"])
+def test_the_time_of_day_and_the_date_need_no_memory(message: str) -> None:
+    assert need(message) == "task"
+
+
+@pytest.mark.parametrize("message", ["诊所现在几点开门", "今天几点开会"])
+def test_the_hour_of_something_may_need_memory(message: str) -> None:
+    assert need(message) != "task"
