@@ -12,6 +12,8 @@ from memscope.languages.en.introductions import (
     BODY,
     FACT_LISTS,
     FORGOING,
+    NAMED,
+    NAMING,
     NOT_MINE,
     ails,
     forgoes,
@@ -328,6 +330,7 @@ _ASKED_NOUN = re.compile(  # "which pets do we have", a plural
 )
 
 _ASKED_WORDS = {  # "What's my profession?", "How old am I?"
+    "name": re.compile(r"\b(?:what|how)\b.*\b(?:(?:call|address) me|i (?:be|am) called)\b"),
     "work": re.compile(r"\b(?:my|our)(?: \w+)? (?:profession|occupation|employer|company|boss)\b"),
     "home": re.compile(r"\b(?:my|our)(?: \w+)? (?:address|postcode|home ?town|city|town)\b"),
     "person": re.compile(r"\bold (?:am|are) (?:i|we)\b|\bmy (?:age|religion)\b"),
@@ -358,6 +361,8 @@ class EnglishFacts(FactRules):
         if (" my " in folded or " me" in folded) and NOT_MINE.search(folded):
             yield "taste"
         if places and _I_AM_NAMED.search(sentence):
+            yield "name"
+        if any(map(folded.__contains__, NAMING)) and NAMED.search(sentence):
             yield "name"
         if places and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
             yield "work"
