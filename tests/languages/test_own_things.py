@@ -11,7 +11,8 @@ from memscope.languages.requests import need
 
 @pytest.mark.parametrize(
     "question",
-    "猫叫什么名字 车什么牌子 狗几岁了 wifi密码多少 家里的宽带密码是多少 冰箱什么牌子的 车牌号是多少 车停哪了 小狗叫什么来着 乌龟多大了 "
+    "猫叫什么名字 车什么牌子 狗几岁了 wifi密码多少 家里的宽带密码是多少 冰箱什么牌子的 车牌号是多少 车停哪了 "
+    "小狗叫什么来着 乌龟多大了 "
     "房子在哪买的 宝宝小名叫什么 洗衣机谁送的 门锁密码是几 手机什么颜色 仓鼠什么品种".split(),
 )
 def test_what_only_the_owner_knows_is_asked_of_memory(question):
@@ -20,7 +21,8 @@ def test_what_only_the_owner_knows_is_asked_of_memory(question):
 
 @pytest.mark.parametrize(
     "question",
-    "猫叫什么声音好听 狗几岁算老年 车什么颜色最耐脏 狗什么品种最聪明 猫多大可以绝育 法国的首都叫什么名字 wifi密码怎么破解 仓鼠能活几年 "
+    "猫叫什么声音好听 狗几岁算老年 车什么颜色最耐脏 狗什么品种最聪明 猫多大可以绝育 法国的首都叫什么名字 wifi密码怎么破解 "
+    "仓鼠能活几年 "
     "孩子多大可以坐前排 冰箱是谁发明的 空调什么原理".split(),
 )
 def test_what_holds_for_all_is_not(question):
@@ -46,7 +48,8 @@ def test_a_name_that_somebody_goes_by(sentence):
 
 @pytest.mark.parametrize(
     "sentence",
-    "他们叫我去开会 老板叫我小心点 妈妈喊我起床吃饭 大家叫我加油 猫的名字是团团 同事叫我帮忙 他们叫我大声点 孩子喊我陪他玩 "
+    "他们叫我去开会 老板叫我小心点 妈妈喊我起床吃饭 大家叫我加油 猫的名字是团团 同事叫我帮忙 "
+    "他们叫我大声点 孩子喊我陪他玩 "
     "公司名字是什么 老师叫我老实点 他叫我来一趟".split(),
 )
 def test_what_somebody_is_asked_to_do_is_no_name(sentence):
