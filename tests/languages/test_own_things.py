@@ -21,7 +21,8 @@ def test_what_only_the_owner_knows_is_asked_of_memory(question):
 
 @pytest.mark.parametrize(
     "question",
-    "猫叫什么声音好听 狗几岁算老年 车什么颜色最耐脏 狗什么品种最聪明 猫多大可以绝育 法国的首都叫什么名字 wifi密码怎么破解 "
+    "猫叫什么声音好听 狗几岁算老年 车什么颜色最耐脏 狗什么品种最聪明 猫多大可以绝育 "
+    "法国的首都叫什么名字 wifi密码怎么破解 "
     "仓鼠能活几年 "
     "孩子多大可以坐前排 冰箱是谁发明的 空调什么原理".split(),
 )
