@@ -1,4 +1,4 @@
-"""What people say they are called."""
+"""The names by which people are called, as they give them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from memscope.languages.en.statement_score import signs
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Name's Tobias",
         "Spent nine years as a prison librarian",
         "been off dairy since the twins arrived",
         "The wife is from Lagos and cooks twice a week",

@@ -37,7 +37,7 @@ _PLACED = re.compile(
     rf"\b(?:in|from|near|outside|out of|to|home is|around)\s+(?:the )?(?!{_CALENDAR})[A-ZÀ-Þ][\w-]*[a-zß-ÿ]"
 )
 _DATED = re.compile(rf"(?i)\W*(?:it['’]s |this is )?{_CALENDAR}(?! here)")  # a day, not a name
-_TITLED = (
+_OWN_NAME = (
     r"(?:(?:the|Mrs|Mr|Ms|Miss|Dr|Big|Old|Little) )?"
     rf"(?!{_CALENDAR}|(?:I|Mum|Mom|Dad|Mummy|Daddy|Love|Sir|Madam|Mate)\b)"
     r"[A-ZÀ-Þ][a-zß-ÿ]+(?:-[A-Z][a-z]+)?\b(?!['’]s)"
@@ -48,9 +48,9 @@ _NAMED_BY = (
 )
 NAMING = ("ll me ", "lls me ", "name", "w me as ", "ws me as ", "own as ", "sign ", "go by ", "swer to ", ", with a")
 NAMED = re.compile(  # "You can call me Neville", "Everyone calls me Fitz", "Name's Doyle", "It's Kerryn, with a y"
-    rf"(?<!n't )(?<!n’t )(?<!not )(?<!never )\b(?:{_NAMED_BY}) {_TITLED}"
-    rf"|(?:^|[.!?,;:] ?)(?:[Mm]y |[Tt]he )?[Nn]ame(?:['’]?s| is) {_TITLED}"
-    rf"|^\W*(?:[Ii]t['’]?s|[Tt]his is) {_TITLED},? (?:with an? [a-z]\b|spelt|spelled|short for|pronounced)"
+    rf"(?<!n't )(?<!n’t )(?<!not )(?<!never )\b(?:{_NAMED_BY}) {_OWN_NAME}"
+    rf"|(?:^|[.!?,;:] ?)(?:[Mm]y |[Tt]he )?[Nn]ame(?:['’]?s| is) {_OWN_NAME}"
+    rf"|^\W*(?:[Ii]t['’]?s|[Tt]his is) {_OWN_NAME},? (?:with an? [a-z]\b|spelt|spelled|short for|pronounced)"
 )
 _PLACE_ALONE = re.compile(rf"{_NAME}(?: (?:girl|boy|lad|native))?")
 FACT_LISTS = read_lists(Path(__file__).parent / "data" / "fact_words.txt")
