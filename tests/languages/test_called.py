@@ -15,7 +15,7 @@ from memscope.languages.durable_facts import asked_kinds, kinds
         "call me Shaz, everyone does", "Name's Doyle, spelt with a y", "Name is Ximena, pronounced with an H.",
         "It's Kerryn, with a y.", "Sign it Neville, by the way.", "Sign off as Harriet on that.", "I go by Teddy.",
         "Write me down as Shanice.", "I'm known as Dot down the club.", "People know me as Lefty.",
-        "I answer to Mags.", "Call me Mrs Whitlock, please, not Joan.",
+        "It's Siobhan, spelt the Irish way.", "I answer to Mags.", "Call me Mrs Whitlock, please, not Joan.",
     ],
 )  # fmt: skip
 def test_a_name_that_somebody_gives_themselves_is_one(sentence):

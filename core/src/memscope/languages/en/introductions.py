@@ -44,13 +44,14 @@ _OWN_NAME = (
 )
 _NAMED_BY = (
     "[Cc]alls? me|[Kk]nows? me as|I (?:go by|answer to)|I(?:['’]m| am) known as|[Ss]ign (?:it|me|that|off)(?: as)?"
-    "|[Ww]rite me down as|[Pp]ut (?:it|me) (?:under|down as)"
+    "|[Ww]rite me down as"
 )
-NAMING = ("ll me ", "lls me ", "name", "w me as ", "ws me as ", "own as ", "sign ", "go by ", "swer to ", ", with a")
+# One of these stands in each match of ``NAMED``, in lower case.
+NAMING = ("ll me ", "lls me ", "name", "w me as ", "ws me as ", "own as ", "sign ", "go by ", "swer to ", " with a", "spel")
 NAMED = re.compile(  # "You can call me Neville", "Everyone calls me Fitz", "Name's Doyle", "It's Kerryn, with a y"
     rf"(?<!n't )(?<!n’t )(?<!not )(?<!never )\b(?:{_NAMED_BY}) {_OWN_NAME}"
     rf"|(?:^|[.!?,;:] ?)(?:[Mm]y |[Tt]he )?[Nn]ame(?:['’]?s| is) {_OWN_NAME}"
-    rf"|^\W*(?:[Ii]t['’]?s|[Tt]his is) {_OWN_NAME},? (?:with an? [a-z]\b|spelt|spelled|short for|pronounced)"
+    rf"|^\W*(?:[Ii]t['’]?s|[Tt]his is) {_OWN_NAME},? (?:with an? [a-z]\b|spelt|spelled)"
 )
 _PLACE_ALONE = re.compile(rf"{_NAME}(?: (?:girl|boy|lad|native))?")
 FACT_LISTS = read_lists(Path(__file__).parent / "data" / "fact_words.txt")
