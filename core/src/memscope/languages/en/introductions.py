@@ -47,19 +47,7 @@ _NAMED_BY = (
     "|[Ww]rite me down as"
 )
 # One of these stands in each match of ``NAMED``, in lower case.
-NAMING = (
-    "ll me ",
-    "lls me ",
-    "name",
-    "w me as ",
-    "ws me as",
-    "own as ",
-    "sign ",
-    "go by ",
-    "swer to",
-    " with a",
-    "spel",
-)
+NAMING = ("ll me ", "lls me ", "name", "me as ", "own as ", "sign ", "go by ", "swer to ", " with a", "spel")
 NAMED = re.compile(  # "You can call me Neville", "Everyone calls me Fitz", "Name's Doyle", "It's Kerryn, with a y"
     rf"(?<!n't )(?<!n’t )(?<!not )(?<!never )\b(?:{_NAMED_BY}) {_OWN_NAME}"
     rf"|(?:^|[.!?,;:] ?)(?:[Mm]y |[Tt]he )?[Nn]ame(?:['’]?s| is) {_OWN_NAME}"
