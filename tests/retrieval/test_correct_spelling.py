@@ -109,6 +109,12 @@ def test_a_misspelt_question_is_embedded_once():
     assert embedder.asked == 1
 
 
+def test_a_long_text_is_read_as_it_stands():
+    with memory_of(*SAID) as memory:
+        pasted = "what is this about: " + "the dentsit said so. " * 200
+        assert "read as" not in memory.retrieve(pasted, user="alice", explain=True).explanation
+
+
 def test_a_task_with_a_slip_shows_nothing():
     with memory_of(*SAID) as memory:
         assert memory.context("write a peom about the sea in autmn", user="alice") == ""

@@ -16,7 +16,7 @@ from memscope.pipeline import altered, worker
 from memscope.records import Search
 from memscope.retrieval.query import Query
 from memscope.retrieval.search import search
-from memscope.retrieval.understand import understand
+from memscope.retrieval.understand import MAX_ANALYSED_CHARS, understand
 from memscope.services import Services
 from memscope.text.language import WordRules, spaced_rules
 from memscope.text.spelling import frequency_rank, is_plausible, is_word, may_be_misspelt, other_spellings, without_slip
@@ -32,7 +32,7 @@ _UNREAD = {column.name: column.default for column in fields(Query) if column.nam
 @worker(reads=(*understand.reads, *search.reads), writes=(*understand.writes, *search.writes))
 async def correct_spelling(query: Query, ctx: Services) -> Query:
     candidates = query.candidates
-    if candidates is None or query.about_user:
+    if candidates is None or query.about_user or len(query.text) > MAX_ANALYSED_CHARS:
         return query
     stating = (candidates.flags & int(Flag.ASKING)) == 0  # an earlier question may have the same slip
     stated = (candidates.tf[stating] > 0).any(axis=0) | (candidates.tf_header > 0).any(axis=0)
@@ -74,9 +74,8 @@ async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: S
     for word, every in misspelt.items():
         known = [one for one in every if one in in_memory and is_plausible(one, word, rules)]
         correct = max(known, key=in_memory.__getitem__, default="")
-        if (
-            not correct and word in text and may_be_misspelt(word, rules)
-        ):  # one with a capital may be a name that memory lacks
+        is_lower = word in text  # with a capital it may be a name that memory lacks
+        if not correct and is_lower and may_be_misspelt(word, rules):
             correct = _most_frequent(every, rules)
         for old, new in ((word, correct), (word.capitalize(), correct.capitalize())):
             text = re.sub(rf"(?<!\w){old}(?!\w)", new or old, text)
