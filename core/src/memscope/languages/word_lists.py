@@ -34,12 +34,6 @@ def read_alternatives(folder: Path, name: str) -> str:
     return f"(?:{'|'.join((folder / f'{name}.txt').read_text(encoding='utf-8').splitlines())})"
 
 
-def read_pairs(file: Path) -> list[tuple[str, str]]:
-    """Read a file with two words per line."""
-    pairs = map(str.split, file.read_text(encoding="utf-8").splitlines())
-    return [(first, second) for first, second in pairs]
-
-
 def read_spellings(file: Path) -> Mapping[str, str]:
     """Read a file with a line "usual spelling: other spellings" per word; map the others to the usual one."""
     lines = (line.partition(": ") for line in file.read_text(encoding="utf-8").splitlines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -62,7 +62,7 @@ class WordRules:
     is read as one with "what are you".
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``, and perhaps "none: words"; or None.
     dictionary: a file of words that ``vectors`` lacks, one per line; a word in neither may be misspelt; or None.
-    other_spellings: parts of words that are written otherwise in another country ("our", "or"), or whole words.
+    other_spellings: parts of words, or whole words, with those that another country writes ("our" and "or").
     vectors: a folder with ``word_vectors.npz`` and perhaps ``synonyms.npz``, as ``text.vectors`` reads them; or None.
     """
 
@@ -81,7 +81,7 @@ class WordRules:
     spellings: Mapping[str, str] = field(default_factory=dict)
     topics: Path | None = None
     dictionary: Path | None = None
-    other_spellings: Sequence[tuple[str, str]] = ()
+    other_spellings: Mapping[str, str] = field(default_factory=dict)
     vectors: Path | None = None
 
 

@@ -66,7 +66,7 @@ def without_slip(word: str) -> Iterator[str]:
 
 def other_spellings(word: str, rules: WordRules) -> Sequence[str]:
     """List the words that are this one as other countries spell it: "color" for "colour"."""
-    pairs = (pair for one in rules.other_spellings for pair in (one, one[::-1]))
+    pairs = (pair for one in rules.other_spellings.items() for pair in (one, one[::-1]))
     others = dict.fromkeys(word.replace(part, other) for part, other in pairs if part in word)
     return [other for other in others if other != word and is_word(other, rules)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memscope.imports import pattern
 from memscope.languages.en.stemmer import stem
-from memscope.languages.word_lists import read_alternatives, read_pairs, read_spellings
+from memscope.languages.word_lists import read_alternatives, read_spellings
 from memscope.text.language import WordRules
 
 FOLDER = Path(__file__).parent / "data"
@@ -42,6 +42,6 @@ WORDS = WordRules(
     spellings=read_spellings(FOLDER / "spellings.txt"),
     topics=FOLDER / "topics.txt",
     dictionary=FOLDER / "dictionary.txt",
-    other_spellings=read_pairs(FOLDER / "other_spellings.txt"),
+    other_spellings=read_spellings(FOLDER / "other_spellings.txt"),
     vectors=FOLDER,
 )
