@@ -4,7 +4,7 @@ from memscope.imports import pattern
 from memscope.languages.classes import Classes
 from memscope.languages.question_rules import Questions
 from memscope.languages.zh.name_lists import ROLE_PATTERN
-from memscope.languages.zh.words import FOLDER, HOUSEHOLD, OWN_DUTY, OWN_ERRAND, OWN_PURCHASE, POINTED_AT, alternatives
+from memscope.languages.zh.words import FOLDER, OWN_AFFAIRS, alternatives
 from memscope.text.language import CJK
 
 _STOP = frozenset(
@@ -77,7 +77,7 @@ QUESTIONS = Questions(
     personal=pattern(
         "我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意"
         "|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭样]|怎[麼么][樣样]|行不行|好不好|合[適适][吗嗎]|行[吗嗎]"
-        f"|可以[吗嗎]|要不要|[该該]不[该該]|{OWN_DUTY}|{OWN_ERRAND}|{OWN_PURCHASE}|{POINTED_AT}|{HOUSEHOLD}"
+        f"|可以[吗嗎]|要不要|[该該]不[该該]|{OWN_AFFAIRS}"
     ),
     recalls=pattern(_RECALLS),
     definite=pattern(""),

@@ -2,15 +2,7 @@
 
 from memscope.imports import pattern
 from memscope.languages.request_rules import Requests
-from memscope.languages.zh.words import (
-    HOUSEHOLD,
-    OWN_DUTY,
-    OWN_ERRAND,
-    OWN_PURCHASE,
-    OWN_THING,
-    POINTED_AT,
-    alternatives,
-)
+from memscope.languages.zh.words import OWN_AFFAIRS, OWN_THING, alternatives
 
 _REQUESTED_WORK = (
     "算|翻|改|写[个個]?(?:[A-Za-z匹正函代程]|一段)|寫[個个]?[A-Za-z匹正函代程]|[润潤]色|修改|解|[讲講]|[说說]|介[绍紹]|查|看看|[检檢]查"
@@ -120,7 +112,7 @@ REQUESTS = Requests(
     possessive=pattern(
         "(?:我|我[们們]|咱[们們]?|俺)(?:的|家|[妈媽爸爷爺奶哥姐弟妹]|老婆|老公|[儿兒女孩]|朋友|同事|公司|店|老[板闆])"
     ),
-    own=pattern(f"我|咱|俺|用[户戶]|{OWN_DUTY}|{OWN_ERRAND}|{POINTED_AT}|{OWN_PURCHASE}|{HOUSEHOLD}|{OWN_THING}"),
+    own=pattern(f"我|咱|俺|用[户戶]|{OWN_AFFAIRS}|{OWN_THING}"),
     affairs=pattern(
         "[这這][儿兒边邊学學]|家[里裡]|[该該填帮幫带帶]|[給给](?![^，。]{0,8}(?:解[释釋]|[讲講]|科普))|[预預][约約]"
         "|[谁誰](?:在(?!位)|[会會能](?![解告讲講说說])|有(?![权權])|要|[爱愛]|喜[欢歡]|怕|住|[当當养養教欠懂]|[开開](?![发發创創])|不)"

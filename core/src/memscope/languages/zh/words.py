@@ -38,6 +38,7 @@ HOUSEHOLD = (
     "(?:狗|[猫貓](?![头頭熊])|[宝寶]{2}|娃|孩子|老公|老婆|房[东東]|店[长長]|老[板闆]|[领領][导導]|[兽獸][医醫])"
     "(?=[^，。能会會]{0,6}(?:的|了|[现現]在|[几幾][点點号號]|[周週][几幾]))"
 )
+OWN_AFFAIRS = f"{OWN_DUTY}|{OWN_ERRAND}|{OWN_PURCHASE}|{POINTED_AT}|{HOUSEHOLD}"
 # 猫叫什么名字, 车什么牌子, 宽带密码是多少: one animal or thing, of which only its owner knows this.
 OWN_THING = (
     "^\\W*(?:[我俺咱]?家(?:里|裡)?的?)?(?:[那][只隻条條辆輛台臺部个個])?"
