@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from itertools import chain, islice
 
 from memscope.languages.flags import Flag
@@ -21,7 +22,7 @@ from memscope.services import Services
 from memscope.text.language import WordRules, spaced_rules
 from memscope.text.spelling import frequency_rank, is_plausible, is_word, may_be_misspelt, other_spellings, without_slip
 from memscope.text.terms import piece_terms, term
-from memscope.text.tokens import fold, is_stop_word, pieces
+from memscope.text.tokens import fold, is_stop_word, pieces, respelled
 
 MAX_MISSPELT_WORDS = 2  # per query
 MAX_WORDS_LOOKED_UP = 800  # per query; Elasticsearch refuses a search with more than 1,024
@@ -68,18 +69,19 @@ def _may_be_one(pair: re.Match[str], rules: WordRules) -> bool:
 
 
 async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: Services) -> str:
-    rules, text = spaced_rules(query.text), query.text
+    rules, corrections = spaced_rules(query.text), dict[str, str]()
     looked_up = islice(chain.from_iterable(misspelt.values()), MAX_WORDS_LOOKED_UP)
     in_memory = await _in_memory(looked_up, rules, query, ctx)
     for word, every in misspelt.items():
         known = [one for one in every if one in in_memory and is_plausible(one, word, rules)]
         correct = max(known, key=in_memory.__getitem__, default="")
-        is_lower = word in text  # with a capital it may be a name that memory lacks
+        is_lower = word in query.text  # with a capital it may be a name that memory lacks
         if not correct and is_lower and may_be_misspelt(word, rules):
             correct = _most_frequent(every, rules)
-        for old, new in ((word, correct), (word.capitalize(), correct.capitalize())):
-            text = re.sub(rf"(?<!\w){old}(?!\w)", new or old, text)
-    return text
+        if correct:
+            corrections[word] = correct
+    forms = "|".join(f"{word}|{word.capitalize()}" for word in sorted(corrections, key=len, reverse=True))
+    return re.sub(rf"(?<!\w)(?:{forms})(?!\w)", partial(respelled, corrections), query.text) if forms else query.text
 
 
 async def _in_memory(words: Iterable[str], rules: WordRules, query: Query, ctx: Services) -> Mapping[str, float]:

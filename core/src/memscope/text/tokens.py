@@ -86,7 +86,7 @@ def usual_spelling(query: str) -> str:
     words_written = frozenset(_ANY_WORD.findall(query.lower()))
     for rules, first, spellings in _spellings():
         if rules.script == "han" or not first.isdisjoint(words_written):
-            spelled = spellings.sub(partial(_usual, rules.spellings), query)
+            spelled = spellings.sub(partial(respelled, rules.spellings), query)
             query = spelled if rules.script == "han" or spaced_language(spelled) == rules.code else query
     return query
 
@@ -103,7 +103,8 @@ def _spellings() -> Sequence[tuple[WordRules, frozenset[str], re.Pattern[str]]]:
     return listed
 
 
-def _usual(spellings: Mapping[str, str], match: re.Match[str]) -> str:
+def respelled(spellings: Mapping[str, str], match: re.Match[str]) -> str:
+    """Look up another spelling of a matched word, and keep its first letter a capital; a word in capitals stays."""
     if match[0].isupper():
         return match[0]
     usual = spellings[match[0].lower()]
