@@ -9,6 +9,7 @@ SCOWL is a folder with files such as ``english-words.10`` (``final`` in its arch
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -28,14 +29,14 @@ _WORD = re.compile(r"[a-z]{4,16}")
 @click.argument("scowl", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--output", default=DATA, type=click.Path(path_type=Path))
 def main(scowl: Path, output: Path) -> None:
-    (output / "dictionary.txt").write_text("", encoding="utf-8")
+    with_vector = replace(WORDS, dictionary=None)
     every: set[str] = set()
     for file in scowl.glob("*-words.*"):
         if int(file.suffix[1:]) <= MAX_SIZE:
             every.update(filter(_WORD.fullmatch, file.read_text(encoding="latin-1").split()))
     by_stem: dict[str, str] = {}
     for word in sorted(every, key=lambda one: (len(one), one)):
-        if may_be_misspelt(word, WORDS):
+        if may_be_misspelt(word, with_vector):
             by_stem.setdefault(WORDS.stem(word), word)
     (output / "dictionary.txt").write_text("\n".join([*sorted(by_stem.values()), ""]), encoding="utf-8")
     print(len(by_stem), "words")
