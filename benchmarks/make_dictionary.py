@@ -3,7 +3,7 @@
     python benchmarks/make_dictionary.py SCOWL [--output FOLDER]
 
 SCOWL is a folder with files such as ``english-words.10`` (``final`` in its archive). Words of all spellings up to size
-50 are kept, one of each stem, unless a word with a built-in vector has the same stem.
+60 are kept, one of each stem, unless a word with a built-in vector has the same stem.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memscope.builtin import memscope_register_languages
 from memscope.languages.en.words import WORDS
 from memscope.text.spelling import may_be_misspelt
 
-MAX_SIZE = 50  # of SCOWL's sizes: larger ones add words that are rarer than typos of others
+MAX_SIZE = 60  # of SCOWL's sizes: larger ones add words that are rarer than typos of others
 memscope_register_languages(languages.register)  # before words are read
 _WORD = re.compile(r"[a-z]{4,16}")
 

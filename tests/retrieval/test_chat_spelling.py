@@ -74,7 +74,7 @@ def test_a_line_that_begins_like_code_is_code_only_if_it_goes_on_so(message, nee
     ("line", "named"),
     [
         ("my cousin farhan's opened a bike repair place", {"Farhan"}),
-        ("had mrs halvorsen round, and olga", {"Halvorsen", "Olga"}),
+        ("had mrs halvorsen round, and olga", {"Mrs Halvorsen", "Olga"}),
         ("we flew from lisbon to toronto", {"Lisbon", "Toronto"}),
         ("my brother snores, max two nights more", set()),
         ("i'll bill you in may, mark my words", set()),
@@ -82,6 +82,29 @@ def test_a_line_that_begins_like_code_is_code_only_if_it_goes_on_so(message, nee
 )
 def test_names_are_recognised_in_a_line_without_capitals(line, named):
     assert {one.text for one in names(line) if one.weight} == named
+
+
+def test_an_unknown_word_of_a_line_without_capitals_may_be_a_name():
+    line = "bike's with anselm again, the telly is on and the kitchne is cold"
+    assert [(one.text, one.weight) for one in names(line)] == [("Anselm", 0)]
+
+
+@pytest.mark.parametrize(
+    ("said", "query", "wanted"),
+    [
+        (("my cousin farhan's opened a bike repair place", "farhan's settled in leicester, three streets from the station"),
+         "What city is my relative with the bike business in?", "leicester"),
+        (("left the sourdough with mrs okafor while we're away", "mrs okafor's is number 12 with the green door"),
+         "Which house do I go to to get my sourdough back?", "number 12"),
+        (("lent my good tent to anselm", "anselm has posted a photo, he's up in ladakh till the 28th"),
+         "In which region is my tent at the moment?", "ladakh"),
+    ],
+)  # fmt: skip
+def test_a_name_without_a_capital_is_followed(said, query, wanted):
+    with MemoryScope(":memory:", settings={}) as memory:
+        every = [said[0], *remarks("english"), said[1]]
+        memory.add_turns([{"role": "user", "content": text} for text in every], user="alice", session="s")
+        assert wanted in memory.context(query, user="alice")
 
 
 def test_what_lasts_is_recognised_in_a_line_without_capitals():

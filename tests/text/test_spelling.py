@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from memscope.languages.en.words import WORDS
 from memscope.text.language import NO_RULES
-from memscope.text.spelling import MIN_LETTERS, frequency_rank, is_plausible, may_be_misspelt, without_slip
+from memscope.text.analysis import analyse, analyse_statement
+from memscope.text.spelling import (
+    MIN_LETTERS,
+    frequency_rank,
+    is_plausible,
+    may_be_misspelt,
+    usual_words,
+    without_slip,
+)
+from memscope.text.terms import unpacked_terms
 
 words = st.text(ascii_lowercase, min_size=MIN_LETTERS + 1, max_size=12)
 places = st.integers(1, 11)
@@ -84,3 +93,45 @@ def test_a_language_without_a_list_of_words_has_no_misspelt_ones():
 )
 def test_what_merely_has_the_stem_of_a_word_is_no_correction(word, misspelt, plausible):
     assert is_plausible(word, misspelt, WORDS) is plausible
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("my wfie's bday is tmrw", "my wife's birthday is tomorrow"),
+        ("the dentsit moved me to 3pm", "the dentist moved me to 3pm"),
+        ("teh keys r in the kitchne drawer", "the keys are in the kitchen drawer"),
+        ("went 2 the hosptial", "went to the hospital"),
+    ],
+)
+def test_a_statement_is_read_in_the_usual_spelling(said, read):
+    assert usual_words(said) == read
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Dentsit Road is closed",  # may be a name
+        "see kitchne.py and www.kitchne.org/dentsit",
+        "mail imogne@kitchne.org",
+        "we watched telly in our wellies, the bloke next door had a samosa",
+        "my neighbour anselm and his poodle",
+    ],
+)
+def test_names_addresses_and_rare_words_of_a_statement_stay(said):
+    assert usual_words(said) == said
+
+
+@pytest.mark.parametrize("spelling", sorted(WORDS.spellings))
+def test_no_spelling_of_chats_is_overlooked(spelling):
+    text = f"my dog and i were in the house, {spelling} the house we were in"
+    assert usual_words(text) == text or analyse(text).unusual
+
+
+def test_a_statement_has_the_terms_of_both_spellings():
+    written, usual = "my dauhgter is at the hosptial", "my daughter is at the hospital"
+    both = analyse_statement(written)
+    assert set(unpacked_terms(both.terms)) == {
+        *unpacked_terms(analyse(written).terms), *unpacked_terms(analyse(usual).terms)
+    }  # fmt: skip
+    assert (both.text, both.topics) == (usual, analyse(usual).topics)

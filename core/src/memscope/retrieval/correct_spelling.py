@@ -20,7 +20,7 @@ from memscope.retrieval.search import search
 from memscope.retrieval.understand import MAX_ANALYSED_CHARS, understand
 from memscope.services import Services
 from memscope.text.language import WordRules, spaced_rules
-from memscope.text.spelling import frequency_rank, is_plausible, is_word, may_be_misspelt, other_spellings, without_slip
+from memscope.text.spelling import correction, is_plausible, is_word, may_be_misspelt, other_spellings, without_slip
 from memscope.text.terms import piece_terms, term
 from memscope.text.tokens import fold, is_stop_word, pieces, respelled
 
@@ -76,8 +76,8 @@ async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: S
         known = [one for one in every if one in in_memory and is_plausible(one, word, rules)]
         correct = max(known, key=in_memory.__getitem__, default="")
         is_lower = word in query.text  # with a capital it may be a name that memory lacks
-        if not correct and is_lower and may_be_misspelt(word, rules):
-            correct = _most_frequent(every, rules)
+        if not correct and is_lower:
+            correct = correction(word, rules)
         if correct:
             corrections[word] = correct
     forms = "|".join(f"{word}|{word.capitalize()}" for word in sorted(corrections, key=len, reverse=True))
@@ -100,8 +100,3 @@ async def _in_memory(words: Iterable[str], rules: WordRules, query: Query, ctx: 
         if every and all(units[place[one]] for one in every)
     }
     return {word: float(count) for word, count in counted.items() if count}
-
-
-def _most_frequent(words: Sequence[str], rules: WordRules) -> str:
-    ranks = {word: rank for word in words if (rank := frequency_rank(word, rules)) is not None}
-    return min(ranks, key=ranks.__getitem__, default="")

@@ -107,6 +107,10 @@ def _is_followed(name: FoundName) -> bool:
     return name.kind != "topic" and (name.weight > 0 or not has_cjk(name.text))
 
 
+def _has_name(text: str, name: str) -> bool:
+    return name in text or (text.islower() and name.lower() in text)
+
+
 def _texts(query: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:
     """Yield the text of a record and of its memories that the query may see."""
     record = fetched.records.get(handle)
@@ -136,7 +140,7 @@ async def _with_bridged_lines(
     ]
     fetched = await fetch(ranked, candidates, rows, ctx)
     texts = {row: [*_texts(query, candidates.handle[row], fetched)] for row in rows}
-    rows = [row for row in rows if any(name in text for text in texts[row] for name in bridges)]
+    rows = [row for row in rows if any(_has_name(text, name) for text in texts[row] for name in bridges)]
     if not rows:
         return query
     inputs = FeatureInputs(ranked, candidates)

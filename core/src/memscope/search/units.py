@@ -16,7 +16,7 @@ from memscope.languages.durable_facts import DURABLE_TERM, IMPORTANT_TERM, MAX_D
 from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags, wishes
 from memscope.languages.repetitions import repeated_days
 from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
-from memscope.text.analysis import Analysis, analyse
+from memscope.text.analysis import Analysis, analyse, analyse_statement
 from memscope.text.language import depends_on_languages
 from memscope.text.periods import named_periods
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
@@ -79,7 +79,7 @@ UNIT_STRUCT = struct.Struct("<" + "".join(code for _, code in UNIT_COLUMNS))
 _in_order = itemgetter(*(name for name, _ in UNIT_COLUMNS[:-1]))
 _NUMBERS_STRUCT = struct.Struct("<3q")  # seq, number, target
 # Bump on any change of derived columns; stores rebuild units of another version.
-units_version = f"{terms_version}.{VECTORS_VERSION}.49"
+units_version = f"{terms_version}.{VECTORS_VERSION}.50"
 NEVER_US = (1 << 63) - 1
 IMPORTANT_LEVEL = 3  # level of observations that a profile takes first
 
@@ -165,7 +165,7 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         turn.role != "assistant" or len(turn.text) <= MAX_WHOLE_CHARS
     )  # long answers of the assistant report no events
     for part, piece in enumerate(chunks(turn.text)):
-        read = analyse(piece)
+        read = analyse(piece) if turn.role == "assistant" else analyse_statement(piece)
         named = _named(read.text, turn, read.timed) if tells else _UNDATED
         columns = {**shared, **named, "seq": seq + part, "part": part}
         days = repeated_days(read.text, turn.time) if turn.role != "assistant" else ()

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from memscope.text.language import WordRules, rules_of, spaced_rules
 from memscope.text.periods import TIMED_BIT, is_timed
-from memscope.text.terms import packed_runs, packed_terms, term, word_terms
+from memscope.text.spelling import may_be_respelled, usual_words
+from memscope.text.terms import packed_runs, packed_terms, term, unpacked_terms, word_terms
 from memscope.text.tokens import content_stems, fold, fold_variants, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece, tokens_of_run
@@ -25,15 +26,19 @@ class Analysis(NamedTuple):
     topics: int  # a bit per topic
     meaning: bytes  # int8, the largest component 127; b"" for none
     timed: bool  # has a word of time such as "Monday"
+    unusual: bool  # has a word that may be misspelt, or the spelling of chats
 
 
 class _Word(NamedTuple):
     terms: bytes
     topics: int  # with TIMED_BIT above the topics' bits
     tokens: Sequence[int]
+    unusual: bool
 
 
-_terms, _topics, _tokens = map(attrgetter, ("terms", "topics", "tokens"))  # quicker than a comprehension
+_terms, _topics, _tokens, _unusual = map(
+    attrgetter, ("terms", "topics", "tokens", "unusual")
+)  # quicker than a comprehension
 
 
 class _Words(dict[str, _Word | None]):
@@ -46,7 +51,7 @@ class _Words(dict[str, _Word | None]):
         rules = self._rules
         topics = topics_of_words(content_stems(piece, rules), rules) | TIMED_BIT * is_timed(piece)
         tokens = tuple(tokens_of_piece(piece, rules)) if rules.vectors else ()
-        word = _Word(packed_terms(word_terms(piece, rules)), topics, tokens)
+        word = _Word(packed_terms(word_terms(piece, rules)), topics, tokens, may_be_respelled(piece, rules))
         if len(self) >= _MAX_ANALYSED_WORDS:
             self.clear()
         self[piece] = entry = word if any(word) else None
@@ -75,7 +80,21 @@ def analyse(text: str) -> Analysis:
     tokens = []
     if rules_of(text).vectors:
         tokens = list(chain.from_iterable((*map(_tokens, known), *map(tokens_of_run, runs))))
-    return Analysis(text, parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
+    return Analysis(
+        text, parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT), any(map(_unusual, known))
+    )
+
+
+def analyse_statement(text: str) -> Analysis:
+    """Analyse a text in the usual spelling; its terms are those of both spellings."""
+    read = analyse(text)
+    usual = usual_words(read.text) if read.unusual else read.text
+    if usual == read.text:
+        return read
+    respelled = analyse(usual)
+    known = set(unpacked_terms(respelled.terms))
+    written = [term for term in unpacked_terms(read.terms) if term not in known]
+    return respelled._replace(terms=respelled.terms + packed_terms(written))
 
 
 def _with_runs(

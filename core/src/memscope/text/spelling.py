@@ -1,4 +1,4 @@
-"""The words that a language knows, and those that a slip may turn into a misspelt one.
+"""Find misspelt words, and the words that they may stand for.
 
 A language knows the words with a built-in vector, most frequent first, and those of its dictionary. Slips are those of
 Damerau ("A technique for computer detection and correction of spelling errors", CACM 1964): a letter too many, too few
@@ -7,26 +7,70 @@ or wrong, or two swapped; and a space too few ("icecream"). The first letter is 
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, pairwise
+from functools import lru_cache, partial
+from itertools import pairwise
 from string import ascii_lowercase
 
-from memscope.text.language import WordRules, depends_on_languages
+from memscope.imports import pattern
+from memscope.text.language import WordRules, depends_on_languages, spaced_rules
+from memscope.text.tokens import usual_spelling
 from memscope.text.vectors import vector_words
 
-SHARED_LETTERS = 3  # at the beginning of all forms of a word
+MIN_SHARED_LETTERS = 3  # all forms of a word share at least these, or its stem but for the last letter ("happi")
 MIN_LETTERS, MAX_LETTERS = 4, 16  # of a word with a slip
 MIN_LONG_LETTERS = 6  # a shorter word is one wrong consonant away from too many others
 MIN_PART_LETTERS = 3  # of a word written together with another
+_LOWER_CASE_WORD = pattern(r"(?<![\w'’@./-])[a-z]{4,16}(?![\w@/-]|\.\w)")  # but no part of an address or a file's name
+_LETTERS_AND_DIGITS = pattern(r"\w+")
 _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
+
+
+def usual_words(statement: str) -> str:
+    """Read a statement in the usual spelling: "my wfie's bday is tmrw" as "my wife's birthday is tomorrow".
+
+    A word with a capital stays, since it may be a name.
+    """
+    text = usual_spelling(statement)
+    return _LOWER_CASE_WORD.sub(partial(_corrected, spaced_rules(text)), text)
+
+
+def _corrected(rules: WordRules, match: re.Match[str]) -> str:
+    return correction(match[0], rules) or match[0]
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 12)
+def correction(word: str, rules: WordRules) -> str:
+    """Return the most frequent word that a slip may have turned into a misspelt one; "" for other words."""
+    if not may_be_misspelt(word, rules):
+        return ""
+    ranks = {one: rank for one in without_slip(word) if (rank := frequency_rank(one, rules)) is not None}
+    return min(ranks, key=ranks.__getitem__, default="")
+
+
+def may_be_respelled(word: str, rules: WordRules) -> bool:
+    """Test whether ``usual_words`` may replace a text with this folded word."""
+    return word in _rarest_of_spellings(rules) or correction(word, rules) != ""
+
+
+@depends_on_languages
+@lru_cache(maxsize=8)
+def _rarest_of_spellings(rules: WordRules) -> frozenset[str]:
+    """Return the rarest word of each spelling that ``usual_spelling`` replaces: "4" of "4 my"."""
+    ranks = _ranks(rules)
+    every = (_LETTERS_AND_DIGITS.findall(spelling) for spelling in rules.spellings)
+    return frozenset(max(words, key=lambda word: ranks.get(word, len(ranks))) for words in every)
 
 
 def may_be_misspelt(word: str, rules: WordRules) -> bool:
     """Test whether a language with a list of words knows neither a word nor another form of it."""
     if not (MIN_LETTERS <= len(word) <= MAX_LETTERS and word.isascii() and word.isalpha()):
         return False
-    return (rules.vectors or rules.dictionary) is not None and not _has_known_stem(word, rules)
+    has_words = (rules.vectors or rules.dictionary) is not None
+    return has_words and not (is_word(word, rules) or _has_known_stem(word, rules))
 
 
 def is_plausible(word: str, misspelt: str, rules: WordRules) -> bool:
@@ -91,13 +135,16 @@ def load(rules: WordRules) -> None:
 
 
 def _has_known_stem(word: str, rules: WordRules) -> bool:
-    return rules.stem(word) in _stems(word[:SHARED_LETTERS], rules)
+    stem = rules.stem(word)
+    return stem in _stems(stem[: max(MIN_SHARED_LETTERS, len(stem) - 1)], rules)
 
 
 @depends_on_languages
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 12)
 def _stems(beginning: str, rules: WordRules) -> frozenset[str]:
-    return frozenset(map(rules.stem, _by_beginning(rules).get(beginning, ())))
+    """Return the stems of the words with this beginning."""
+    every = _in_order(rules)
+    return frozenset(map(rules.stem, every[bisect_left(every, beginning) : bisect_left(every, f"{beginning}{{")]))
 
 
 @depends_on_languages
@@ -114,8 +161,5 @@ def _dictionary(rules: WordRules) -> frozenset[str]:
 
 @depends_on_languages
 @lru_cache(maxsize=8)
-def _by_beginning(rules: WordRules) -> Mapping[str, Sequence[str]]:
-    words: dict[str, list[str]] = {}
-    for word in chain(_ranks(rules), _dictionary(rules)):
-        words.setdefault(word[:SHARED_LETTERS], []).append(word)
-    return words
+def _in_order(rules: WordRules) -> Sequence[str]:
+    return sorted({*_ranks(rules), *_dictionary(rules)})

@@ -69,6 +69,13 @@ def packed_terms(terms: Sequence[int]) -> bytes:
     return values.tobytes()
 
 
+def unpacked_terms(packed: bytes) -> Sequence[int]:
+    values = array("I", packed)
+    if byteorder == "big":
+        values.byteswap()
+    return values
+
+
 @lru_cache(maxsize=1)
 def _character_terms() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Compute tables of 65536 entries for characters from U+0800: their CRC-32, and their share in that of a pair.

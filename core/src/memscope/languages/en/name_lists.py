@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -10,6 +11,7 @@ from memscope.languages.en.words import FOLDER, STOP_WORDS, WORDS
 from memscope.languages.name_rules import NameKind, kinds_of_names
 from memscope.languages.word_lists import read_lists, read_sets
 from memscope.text.language import CJK
+from memscope.text.spelling import correction, may_be_misspelt
 from memscope.text.vectors import tokens_of_piece
 
 NAME_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
@@ -56,15 +58,29 @@ def known_names() -> Mapping[str, NameKind]:
 
 def with_capitals(line: str) -> str:
     """Capitalise the names in a line without capitals: words that are only names, and others after a title or role:
-    "my cousin farhan", "my old roommate is farouk".
+    "my cousin farhan", "mrs okafor", "my old roommate is farouk".
     """
-    cased, before = list(line), list[str]()
+    cased, before, title = list(line), list[str](), 0
     for match in NAME_WORD.finditer(line):
         low = POSSESSIVE.sub("", match[0])
         if low in UNMISTAKABLE_NAMES or (_introduces(before) and (low in known_names() or _is_unknown(low))):
-            cased[match.start()] = line[match.start()].upper()
+            starts = (title, match.start()) if before and before[-1] in TITLES - ROLE_NOUNS else (match.start(),)
+            for start in starts:
+                cased[start] = line[start].upper()
+        title = match.start()
         before.append(low)
     return "".join(cased)
+
+
+def with_unknown_words(line: str) -> str:
+    """Capitalise the words that English does not know, which may be names: "bike's with anselm again"."""
+    return NAME_WORD.sub(_capitalised_if_unknown, line)
+
+
+def _capitalised_if_unknown(match: re.Match[str]) -> str:
+    word = POSSESSIVE.sub("", match[0])
+    may_be_name = word.islower() and may_be_misspelt(word, WORDS) and not correction(word, WORDS)
+    return match[0].capitalize() if may_be_name else match[0]
 
 
 def _introduces(before: Sequence[str]) -> bool:

@@ -67,8 +67,8 @@ class EnglishNames(NameRules):
         at = 0
         for line in text.split("\n"):
             if not line.isupper():
-                cased = lists.with_capitals(line) if line.islower() else line
-                yield from (name._replace(start=name.start + at) for name in _of_line(cased))
+                every = _of_lower_case_line(line) if line.islower() else _of_line(line)
+                yield from (name._replace(start=name.start + at) for name in every)
             at += len(line) + 1
 
     def known(self) -> Mapping[str, NameKind]:
@@ -84,6 +84,17 @@ class EnglishNames(NameRules):
 
 
 NAMES = EnglishNames()
+
+
+def _of_lower_case_line(line: str) -> Iterator[FoundName]:
+    """Yield the names of a line without capitals, those that are merely unknown words with weight 0."""
+    cased = lists.with_capitals(line)
+    certain = [*_of_line(cased)]
+    yield from certain
+    taken = [(name.start, name.start + len(name.text)) for name in certain]
+    for name in _of_line(lists.with_unknown_words(cased)):
+        if not any(start < name.start + len(name.text) and name.start < end for start, end in taken):
+            yield name._replace(weight=0)
 
 
 def _of_line(line: str) -> Iterator[FoundName]:
