@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.languages.en.words import WORDS
-from memscope.text.language import NO_RULES
 from memscope.text.analysis import analyse, analyse_statement
+from memscope.text.language import NO_RULES
 from memscope.text.spelling import (
     MIN_LETTERS,
     frequency_rank,
