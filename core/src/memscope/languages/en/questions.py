@@ -58,6 +58,7 @@ _OPENS_A_QUESTION = (
     r"(?:who|whose|what|which|when|where|why|how|did|was|were|had|has|have|didn['’]?t|wasn['’]?t|is|are|does|do|can|will"
     r"|what['’]?s|who['’]?s|where['’]?s|when['’]?s|how['’]?s)\b)"
 )
+_HAS_ONE_THING = r"who has (?:got )?(?:my|our|the) (?:[\w'’-]+ ){0,2}[\w'’-]*[^\Ws]\W*$"  # "Who has my ladder?"
 _CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
 
 QUESTIONS = Questions(
@@ -113,7 +114,8 @@ QUESTIONS = Questions(
         rf"(?i)\b(?!what \w+s {_OBJECT})(?:which|what|how many) (?:(?:kind|type|sort)s? of )?"
         rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
         r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
-        r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
+        r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w"
+        rf"|\b(?!{_HAS_ONE_THING})(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
         r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:like|enjoy|love|hate)\b"
         r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}do (?!for|with|as|now|these|at (?:the|this)|right|currently)\w"
         r"|\bwho(?:m)? (?:do|am|are|have) (?:i|we) .{2,40}\b(?:to|from|with) ?[?.!]*$|\bwho (?:came|attended)\b"
