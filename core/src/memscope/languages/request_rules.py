@@ -28,6 +28,7 @@ class Requests:
         reckons: asks for an amount, which makes the message a task if it contains the numbers.
         numbers: group 1 holds a number that is not part of a date ("240", "three").
         asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
+        suits: asks whether something is for the user ("Is a latte ok for me?"), unlike "Look it up for me".
         news: asks for the weather, the news and the like.
         possessive: something or somebody of the user ("my", "our").
         own: mentions the user, possessives included ("I", "we").
@@ -55,6 +56,7 @@ class Requests:
     reckons: re.Pattern[str] = MATCHES_NOTHING
     numbers: re.Pattern[str] = MATCHES_NOTHING
     asks_own: re.Pattern[str] = MATCHES_NOTHING
+    suits: re.Pattern[str] = MATCHES_NOTHING
     news: re.Pattern[str] = MATCHES_NOTHING
     possessive: re.Pattern[str] = MATCHES_NOTHING
     own: re.Pattern[str] = MATCHES_NOTHING

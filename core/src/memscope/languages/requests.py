@@ -54,7 +54,7 @@ def need(message: str) -> Need:
         return "task"
     if _QUOTED.search(folded) and rules.brings.search(bare):
         return "task"
-    if rules.asks_own.search(bare):
+    if rules.asks_own.search(bare) or rules.suits.search(instruction):
         return "user"
     if _QUOTED_PAIR.search(folded) or _reckons(bare, rules):
         return "task"

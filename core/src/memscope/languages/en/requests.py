@@ -184,6 +184,10 @@ REQUESTS = Requests(
         r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b|\bdid the (?:\w+ )?one\b"
         r"|\bon the (?:first|second|third|fourth)\b(?=\W*$|[,;] | (?:of (?!\w+ing\b)|and|or|then|i|we)\b)"
     ),
+    suits=pattern(
+        r"^\W*(?:(?:and|so|ok|hey|hi|but)\W+)*(?:is|are|was|were|would|will|does|do|did|should|what(?:['’]?s)?|which|how"
+        r"|any|anything)\b(?! (?:(?:do|does|can|would|could) )?you\b)[^.?!:]*\bfor (?:me|us)\W*$"
+    ),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
         r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of"
