@@ -26,7 +26,7 @@ class Analysis(NamedTuple):
     topics: int  # a bit per topic
     meaning: bytes  # int8, the largest component 127; b"" for none
     timed: bool  # has a word of time such as "Monday"
-    unusual: bool  # has a word that may be misspelt, or the spelling of chats
+    unusual: bool  # ``usual_words`` may change it
 
 
 class _Word(NamedTuple):
@@ -80,9 +80,8 @@ def analyse(text: str) -> Analysis:
     tokens = []
     if rules_of(text).vectors:
         tokens = list(chain.from_iterable((*map(_tokens, known), *map(tokens_of_run, runs))))
-    return Analysis(
-        text, parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT), any(map(_unusual, known))
-    )
+    unusual = bool(runs) or any(map(_unusual, known))  # spellings in runs are not looked up word by word
+    return Analysis(text, parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT), unusual)
 
 
 def analyse_statement(text: str) -> Analysis:
