@@ -1,6 +1,7 @@
 """Evaluate whether memory shows what everyday questions to an assistant ask for.
 
-    python benchmarks/everyday.py SCENARIOS [--noise FILE] [--mode turns|facts] [--embedder URL] [--store URL] [--slips]
+    python benchmarks/everyday.py SCENARIOS [--noise FILE] [--mode turns|facts] [--embedder URL] [--store URL]
+        [--slips questions|statements]
 
 SCENARIOS: a short history and one question per line (JSON: ``turns``, ``facts``, ``relations``, ``question``, ``want``,
 ``unwanted``), mixed with ``--others`` turns of noise (by default the 80 turns of ``unseen/noise_*.jsonl``). In mode
@@ -11,7 +12,8 @@ one text of each list in ``want``, and none of ``unwanted`` outside lines that a
 Prints one JSON object: percentage right in total, by mode, and by mode and category; ``tokens``, the mean number shown;
 ``noise_lines``, the mean percentage of a scenario's lines that show only noise; under "dump ..." the same if the newest
 statements are shown instead; ``nonsense``: lines shown for questions that nothing in a full store answers. With
-``--slips`` each English question has one misspelt word.
+``--slips questions`` each English question has one misspelt word; with ``--slips statements`` a third of the longer
+words that users say have a slip, but none that the answer must show.
 
 ``unseen/`` has scenarios on which rules and weights were not developed. Of ``en2`` and ``zh2`` one half (by a hash of
 the id) was inspected, the other only measured until ``en3`` existed: twenty scenarios that were written before the code
@@ -33,6 +35,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -41,7 +44,7 @@ import click
 from measuring.datasets import read
 from measuring.nonsense import QUESTIONS
 from measuring.recall import settings
-from measuring.slips import with_slip
+from measuring.slips import with_slip, with_slips
 from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
@@ -261,6 +264,15 @@ async def measure(scenarios: Sequence[Mapping[str, Any]], mode: str | None, setu
     return {**figures(ours), **figures(dump, "dump "), "nonsense": sum(lines)}
 
 
+def misspell(scenario: dict[str, Any], where: str) -> None:
+    if where == "questions":
+        scenario["question"]["text"] = with_slip(scenario["question"]["text"], scenario["id"])
+    for at, turn in enumerate(scenario["turns"] if where == "statements" else ()):
+        if turn["role"] == "user":
+            wanted = " ".join(chain.from_iterable([*scenario["want"], scenario["unwanted"]]))
+            turn["text"] = with_slips(turn["text"], f"{scenario['id']} {at}", wanted)
+
+
 @click.command()
 @click.argument("scenarios")
 @click.option("--noise", help="turns to mix in, one JSON object a line; by default those of unseen/")
@@ -269,7 +281,7 @@ async def measure(scenarios: Sequence[Mapping[str, Any]], mode: str | None, setu
 @click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
 @click.option("--languages", default="en", show_default=True, help="what the embedder understands")
 @click.option("--store", help="a store's URL; by default each history has one in memory")
-@click.option("--slips", is_flag=True, help="misspell one word of each question in Latin script")
+@click.option("--slips", type=click.Choice(["questions", "statements"]), help="misspell words in Latin script")
 def main(
     scenarios: str,
     noise: str | None,
@@ -278,11 +290,11 @@ def main(
     embedder: str | None,
     languages: str,
     store: str | None,
-    slips: bool,
+    slips: str | None,
 ) -> None:
     asked = read(scenarios)
     for scenario in asked if slips else ():
-        scenario["question"]["text"] = with_slip(scenario["question"]["text"], scenario["id"])
+        misspell(scenario, slips)
     mixed_in = read(noise) if noise else own_noise(asked)
     setup = Setup(mixed_in, others, settings(embedder, languages), store)
     print(json.dumps(asyncio.run(counted(measure(asked, mode, setup)))))
