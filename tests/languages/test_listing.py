@@ -26,7 +26,8 @@ from memscope_testing.models import IdealChat
         "What are my neighbours called?", "Tell me everything I lent to Tom", "What have I paid so far?",
         "我都去过哪些博物馆？", "这个冬天我烤了哪几种蛋糕", "把我借给小汤的东西列一下", "野餐都有谁来？",
         "我養過的植物有哪些", "Who is in my family?", "what books've I read", "Where've I been on holiday?",
-        "Who has my books?", "Who has visited my mother?", "我看过啥书？", "我对什么过敏？", "谁来我家住过？", "我请谁吃过饭？",
+        "Who has my books?", "Who has visited my mother?",
+        "我看过啥书？", "我对什么过敏？", "谁来我家住过？", "我请谁吃过饭？",
     ],
 )  # fmt: skip
 def test_a_question_for_all_of_a_class(question):
@@ -41,7 +42,8 @@ def test_a_question_for_all_of_a_class(question):
         "Which year did things end with Renato?", "What makes Tom happy?", "What usually helps Anna sleep?",
         "What drives Jon?", "What scares Mila most?", "What reminds my aunt of home?", "What annoys me?",
         "What causes my headaches?", "Make a packing list for the trip", "Put together a shopping list",
-        "Who has my ladder?", "who has got the spare key", "What time does the class begin?", "Do I take the bus every day?", "When is Ida's birthday?",
+        "Who has my ladder?", "who has got the spare key",
+        "What time does the class begin?", "Do I take the bus every day?", "When is Ida's birthday?",
         "我星期天去了哪个博物馆？", "我老板叫什么名字？", "我每天坐几路车？", "伊达生日是哪天？",
         "五一那几天帮我排个班", "谁对花生过敏？", "谁通过考试了？", "谁过两天来？",
     ],

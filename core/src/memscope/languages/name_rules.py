@@ -40,6 +40,17 @@ class NameRules:
         """
         return ()
 
+    def unknown(self, text: str) -> Sequence[str]:
+        """List the words of a text without capitals that the language does not know: they may be names.
+
+        Args:
+            text: A turn or a memory.
+
+        Returns:
+            The words, as written.
+        """
+        return ()
+
     def known(self) -> Mapping[str, NameKind]:
         """Load the table of known names, on first use.
 

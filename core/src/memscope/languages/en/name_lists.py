@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -72,15 +71,10 @@ def with_capitals(line: str) -> str:
     return "".join(cased)
 
 
-def with_unknown_words(line: str) -> str:
-    """Capitalise the words that English does not know, which may be names: "bike's with anselm again"."""
-    return NAME_WORD.sub(_capitalised_if_unknown, line)
-
-
-def _capitalised_if_unknown(match: re.Match[str]) -> str:
-    word = POSSESSIVE.sub("", match[0])
-    may_be_name = word.islower() and may_be_misspelt(word, WORDS) and not correction(word, WORDS)
-    return match[0].capitalize() if may_be_name else match[0]
+def unknown_words(line: str) -> list[str]:
+    """List the words that English does not know, without misspelt ones: "anselm" in "bike's with anselm again"."""
+    words = dict.fromkeys(POSSESSIVE.sub("", match[0]) for match in NAME_WORD.finditer(line))
+    return [word for word in words if may_be_misspelt(word, WORDS) and not correction(word, WORDS)]
 
 
 def _introduces(before: Sequence[str]) -> bool:

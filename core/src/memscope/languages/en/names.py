@@ -67,9 +67,12 @@ class EnglishNames(NameRules):
         at = 0
         for line in text.split("\n"):
             if not line.isupper():
-                every = _of_lower_case_line(line) if line.islower() else _of_line(line)
-                yield from (name._replace(start=name.start + at) for name in every)
+                cased = lists.with_capitals(line) if line.islower() else line
+                yield from (name._replace(start=name.start + at) for name in _of_line(cased))
             at += len(line) + 1
+
+    def unknown(self, text: str) -> Sequence[str]:
+        return lists.unknown_words(text) if text.islower() else ()
 
     def known(self) -> Mapping[str, NameKind]:
         return lists.known_names()
@@ -84,17 +87,6 @@ class EnglishNames(NameRules):
 
 
 NAMES = EnglishNames()
-
-
-def _of_lower_case_line(line: str) -> Iterator[FoundName]:
-    """Yield the names of a line without capitals, those that are merely unknown words with weight 0."""
-    cased = lists.with_capitals(line)
-    certain = [*_of_line(cased)]
-    yield from certain
-    taken = [(name.start, name.start + len(name.text)) for name in certain]
-    for name in _of_line(lists.with_unknown_words(cased)):
-        if not any(start < name.start + len(name.text) and name.start < end for start, end in taken):
-            yield name._replace(weight=0)
 
 
 def _of_line(line: str) -> Iterator[FoundName]:
