@@ -88,7 +88,6 @@ def test_names_are_recognised_in_a_line_without_capitals(line, named):
 def test_an_unknown_word_of_a_line_without_capitals_may_be_a_name():
     line = "bike's with anselm again, the telly is on and the kitchne is cold"
     assert main(line).names.unknown(line) == ["anselm"]
-    assert not main(line).names.unknown(line.capitalize())
 
 
 @pytest.mark.parametrize(

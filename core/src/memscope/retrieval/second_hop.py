@@ -100,7 +100,8 @@ def _bridges(query: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     asked, new_names = set(query.terms), set[str]()
     for text in texts:
         new_names.update(name.text for name in names(text) if _is_followed(name))
-        new_names.update(languages.main(text).names.unknown(text))
+        if text.islower():
+            new_names.update(languages.main(text).names.unknown(text))
     bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(new_names)}
     return {name: its_terms for name, its_terms in bridges.items() if its_terms and asked.isdisjoint(its_terms)}
 

@@ -58,8 +58,8 @@ class WordRules:
     repetition: words of repetitions ("every Tuesday"): a sentence without a match has no repeated days.
     secret_words: patterns of words that may precede a key ("access.?key").
     variants: a file with one line per variant: the variant and the character to read instead; or None.
-    spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: a query with "wat r u"
-    is read as one with "what are you".
+    spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: "wat r u" is read as
+    "what are you".
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``, and perhaps "none: words"; or None.
     dictionary: a file of words that ``vectors`` lacks, one per line; a word in neither may be misspelt; or None.
     other_spellings: parts of words, or whole words, with those that another country writes ("our" and "or").

@@ -72,7 +72,7 @@ class EnglishNames(NameRules):
             at += len(line) + 1
 
     def unknown(self, text: str) -> Sequence[str]:
-        return lists.unknown_words(text) if text.islower() else ()
+        return lists.unknown_words(text)
 
     def known(self) -> Mapping[str, NameKind]:
         return lists.known_names()
