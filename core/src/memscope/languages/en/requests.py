@@ -9,6 +9,11 @@ _ADDRESSED_TO_ME = (
     r"|name|greet|spell|define|describe|quiz|test)(?: (?:it|this|that))?"
     r" (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
 )
+# "is a tomato a fruit i say it is", "what's a quark i keep forgetting": beside a question, not what it asks about.
+_OPINES = (
+    r"(?:'m| am)?(?: (?:always|just|really|only|can|could|would|would've))*"
+    r" (?:say|bet|swear|reckon(?:ed)?|figured?|heard|read|thought|think|guess(?:ed)?|keep forgetting|never remember)"
+)
 _WANT_TO_KNOW = (
     r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
     r"|curious|forget|forgot|don't (?:know|get|understand)|keep forgetting|have a question|trying to understand)"
@@ -124,7 +129,8 @@ REQUESTS = Requests(
         r"|\blike i(?:'?m| am|'?m a| were a) (?:\d+|five|a child|a kid|an idiot|a beginner|child|kid)\b"
         r"|\bhow (?:do|does|can|would|did) (?:i|you|we|one)\b|\bhow could (?:you|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
-        r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b"
+        r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b|\bi (?:had|knew|(?:have )?lost) it\b"
+        rf"|(?<!what )(?<!did )(?<!do )(?<!have )\bi{_OPINES}\b(?! (?:my|our|i|me|we)\b)"
         r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
     ),
     material=pattern(
@@ -137,6 +143,7 @@ REQUESTS = Requests(
         r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for|short for)\b"
         r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct|grammatical)\b"
         r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
+        r"|\b(?:read|look at|check) (?:this|these|the following)\b.{0,40}\bwhat (?:it|this|they) (?:means?|says?)\b"
         r"|^(?!.*\b(?:my|our)\b).*\b(?:apostrophe|comma|semi-?colon|full stop|hyphen(?:ate)?|capital letter|adverb"
         rf"|preposition)s?\b|\b\d[\d.]* ?% (?:of|off|tip)\b|\bat \d[\d.,]* (?:each|apiece)\b|{_CONVERSION}"
     ),
