@@ -24,6 +24,8 @@ MIN_LETTERS, MAX_LETTERS = 4, 16  # of a word with a slip
 MIN_LONG_LETTERS = 6  # a shorter word is one wrong consonant away from too many others
 MIN_PART_LETTERS = 3  # of a word written together with another
 _LOWER_CASE_WORD = pattern(r"(?<![\w'’@./-])[a-z]{4,16}(?![\w@/-]|\.\w)")  # but no part of an address or a file's name
+_SPACE_BETWEEN_HAN = pattern(r"(?<=[\u4e00-\u9fff])[ \u3000]+(?=[\u4e00-\u9fff])")
+_FULL_STOP = "\u3002"
 _LETTERS_AND_DIGITS = pattern(r"\w+")
 _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 
@@ -31,9 +33,11 @@ _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 def usual_words(statement: str) -> str:
     """Read a statement in the usual spelling: "my wfie's bday is tmrw" as "my wife's birthday is tomorrow".
 
-    A word with a capital stays, since it may be a name.
+    A word with a capital stays, since it may be a name. A space between Chinese characters separates sentences.
     """
     text = usual_spelling(statement)
+    if not text.isascii():
+        text = _SPACE_BETWEEN_HAN.sub(_FULL_STOP, text)
     return _LOWER_CASE_WORD.sub(partial(_corrected, spaced_rules(text)), text)
 
 

@@ -38,8 +38,6 @@ _TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum() and chr
 _TOKEN = pattern(f"[{_UNSPACED}]+|(?:{_LETTER_RUN})+(?:'[a-z]+)?")
 _PUNCTUATION = r"!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3020！-／：-＠"
 ALL_UNSPACED = pattern(rf"[{_UNSPACED}{_PUNCTUATION}\d\s]*+")  # matches no text with a word between spaces
-_SPACE_BETWEEN_HAN = pattern(r"(?<=[\u4e00-\u9fff])[ \u3000]+(?=[\u4e00-\u9fff])")
-_FULL_STOP = "\u3002"
 _UNSPACED_CHARACTER = pattern(f"[{_UNSPACED}]")
 # Superset of what ``fold`` removes, since looking up each character takes ten times as long.
 _MAY_COMBINE = pattern("[^\0-\u02ff\u2000-\u20cf\u3000-\u3029\u3030-\ua66e\uac00-\ud7ff\uf900-\ufb1d\uff00-\uffff]")
@@ -82,11 +80,9 @@ def usual_spelling(query: str) -> str:
     "where's my birthday gift".
 
     Words in capitals stay ("IM", "R"). The spellings of a language in Latin script count only if the result is in it:
-    "wat" and "u" are words of Dutch. A space between Chinese characters separates sentences.
+    "wat" and "u" are words of Dutch.
     """
     query = fold_variants(query)
-    if not query.isascii():
-        query = _SPACE_BETWEEN_HAN.sub(_FULL_STOP, query)
     words_written = frozenset(_ANY_WORD.findall(query.lower()))
     for rules, first, spellings in _spellings():
         if rules.script == "han" or not first.isdisjoint(words_written):
