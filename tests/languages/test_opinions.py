@@ -13,7 +13,7 @@ from memscope.languages.requests import need
         ("what's the capital of Peru i had it and i lost it", "what did the vet say i forgot"),
         ("is a tomato a fruit i say it is", "what did i say about the fruit"),
         ("who sang that song i swear it was elvis", "who did i say sang at the wedding"),
-        ("how tall is the eiffel tower i guessed 300 metres", "how tall am i i always guess"),
+        ("how tall is the eiffel tower i guessed 300 metres", "should i say yes to the cruise"),
         ("is it true bats are blind i heard they aren't", "what have i heard from the school"),
         ("what's a quark i keep forgetting", "which bus do i get i keep forgetting"),
         ("西红柿炒鸡蛋先放啥 我老记不住", "我的车停哪了 我老记不住"),

@@ -20,7 +20,15 @@ from memscope.retrieval.search import search
 from memscope.retrieval.understand import MAX_ANALYSED_CHARS, understand
 from memscope.services import Services
 from memscope.text.language import WordRules, spaced_rules
-from memscope.text.spelling import correction, is_plausible, is_word, may_be_misspelt, other_spellings, without_slip
+from memscope.text.spelling import (
+    correction,
+    is_plausible,
+    is_word,
+    may_be_misspelt,
+    other_spellings,
+    rare_correction,
+    without_slip,
+)
 from memscope.text.terms import piece_terms, term
 from memscope.text.tokens import fold, is_stop_word, pieces, respelled
 
@@ -77,7 +85,7 @@ async def _corrected(query: Query, misspelt: Mapping[str, Sequence[str]], ctx: S
         correct = max(known, key=in_memory.__getitem__, default="")
         is_lower = word in query.text  # with a capital it may be a name that memory lacks
         if not correct and is_lower:
-            correct = correction(word, rules)
+            correct = correction(word, rules) or rare_correction(word, rules)
         if correct:
             corrections[word] = correct
     forms = "|".join(f"{word}|{word.capitalize()}" for word in sorted(corrections, key=len, reverse=True))

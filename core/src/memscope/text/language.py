@@ -58,6 +58,7 @@ class WordRules:
     repetition: words of repetitions ("every Tuesday"): a sentence without a match has no repeated days.
     secret_words: patterns of words that may precede a key ("access.?key").
     variants: a file with one line per variant: the variant and the character to read instead; or None.
+    fillers: words without meaning ("um"), which are dropped before a text is read; or None.
     spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: "wat r u" is read as
     "what are you".
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``, and perhaps "none: words"; or None.
@@ -78,6 +79,7 @@ class WordRules:
     repetition: re.Pattern[str] | None = None
     secret_words: tuple[str, ...] = ()
     variants: Path | None = None
+    fillers: re.Pattern[str] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     topics: Path | None = None
     dictionary: Path | None = None

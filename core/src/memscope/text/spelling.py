@@ -48,22 +48,24 @@ def _corrected(rules: WordRules, match: re.Match[str]) -> str:
 @depends_on_languages
 @lru_cache(maxsize=1 << 12)
 def correction(word: str, rules: WordRules) -> str:
-    """Return the word that a slip may have turned into a misspelt one: the most frequent one, or the only one of the
-    dictionary; "" for other words.
-    """
+    """Return the most frequent word that a slip may have turned into a misspelt one; "" for other words."""
     if not may_be_misspelt(word, rules):
         return ""
-    every = dict.fromkeys(without_slip(word))
-    ranks = {one: rank for one in every if (rank := frequency_rank(one, rules)) is not None}
-    if ranks:
-        return min(ranks, key=ranks.__getitem__)
-    rare = [one for one in every if is_word(one, rules)]
+    ranks = {one: rank for one in without_slip(word) if (rank := frequency_rank(one, rules)) is not None}
+    return min(ranks, key=ranks.__getitem__, default="")
+
+
+def rare_correction(word: str, rules: WordRules) -> str:
+    """Return the only word of the dictionary that a slip may have turned into this one; "" if there are several."""
+    candidates = dict.fromkeys(without_slip(word)) if may_be_misspelt(word, rules) else ()
+    rare = [one for one in candidates if is_word(one, rules)]
     return rare[0] if len(rare) == 1 else ""
 
 
 def may_be_respelled(word: str, rules: WordRules) -> bool:
     """Test whether ``usual_words`` may replace a text with this folded word."""
-    return word in _rarest_of_spellings(rules) or correction(word, rules) != ""
+    is_filler = rules.fillers is not None and rules.fillers.fullmatch(word) is not None
+    return is_filler or word in _rarest_of_spellings(rules) or correction(word, rules) != ""
 
 
 @depends_on_languages

@@ -76,13 +76,20 @@ def _variants() -> tuple[re.Pattern[str], Mapping[int, str]]:
 
 
 def usual_spelling(query: str) -> str:
-    """Replace variants of characters, spellings of chats and frequent mistakes: "wheres my bday gift" is read as
-    "where's my birthday gift".
+    """Replace variants of characters, spellings of chats and frequent mistakes, and drop fillers: "um wheres my bday
+    gift" is read as "where's my birthday gift".
 
     Words in capitals stay ("IM", "R"). The spellings of a language in Latin script count only if the result is in it:
     "wat" and "u" are words of Dutch.
     """
     query = fold_variants(query)
+    for rules in every_rules():
+        if (
+            rules.fillers
+            and rules.fillers.search(query)
+            and (rules.script == "han" or spaced_language(query) == rules.code)
+        ):
+            query = rules.fillers.sub("", query) or query
     words_written = frozenset(_ANY_WORD.findall(query.lower()))
     for rules, first, spellings in _spellings():
         if rules.script == "han" or not first.isdisjoint(words_written):

@@ -12,8 +12,11 @@ _ADDRESSED_TO_ME = (
 # "is a tomato a fruit i say it is", "what's a quark i keep forgetting": beside a question, not what it asks about.
 _OPINES = (
     r"(?:'m| am)?(?: (?:always|just|really|only|can|could|would|would've))*"
-    r" (?:say|bet|swear|reckon(?:ed)?|figured?|heard|read|thought|think|guess(?:ed)?|keep forgetting|never remember)"
+    r" (?:(?:were|was|got|been|have been)(?: all| both| just)* (?:arguing|talking|wondering|debating|thinking)"
+    r"(?: about (?:it|this|that))?|say|bet|swear|reckon(?:ed)?|figured?|heard|read|thought|think|guess(?:ed)?"
+    r"|said(?! (?:about|yes|no|i|so)\b)|keep forgetting|never remember|made (?:it|something) up|worked it out)"
 )
+_NO_AUXILIARY = "".join(f"(?<!\\b{word} )" for word in "what did do have should shall can could would if".split())
 _WANT_TO_KNOW = (
     r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
     r"|curious|forget|forgot|don't (?:know|get|understand)|keep forgetting|have a question|trying to understand)"
@@ -130,7 +133,8 @@ REQUESTS = Requests(
         r"|\bhow (?:do|does|can|would|did) (?:i|you|we|one)\b|\bhow could (?:you|one)\b"
         r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
         r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b|\bi (?:had|knew|(?:have )?lost) it\b"
-        rf"|(?<!what )(?<!did )(?<!do )(?<!have )\bi{_OPINES}\b(?! (?:my|our|i|me|we)\b)"
+        r"|\b(?:asked|tells|told|taught) (?:me|us)\b(?=,? (?:and|n|but|so)\b|\W*$)"
+        rf"|{_NO_AUXILIARY}\b(?:i|we){_OPINES}\b(?! (?:my|our|i|me|we)\b)"
         r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
     ),
     material=pattern(
@@ -198,7 +202,7 @@ REQUESTS = Requests(
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
         r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of"
-        r"|what (?:time|day|date) is it(?: (?:now|today|right now|at the moment|in .{1,40}))?\W*$"
+        r"|what (?:time|day|date) is it(?: (?:now|today|right now|at the moment|in .{1,40}?(?: when it.{1,30})?))?\W*$"
         r"|what['’]?s the (?:time|date)(?: (?:now|today|right now|in .{1,40}))?\W*$"
         r"|who won(?! the \w+(?: \w+)?\W*$))\b"
     ),
