@@ -21,7 +21,7 @@ from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
 from memscope.chat.assembly import AssembledContext, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
-from memscope.errors import ConfigError, InputError
+from memscope.errors import ConfigError, InputError, MemscopeError, ModelError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
 from memscope.retrieval.window import recent_turns
@@ -30,6 +30,7 @@ from memscope.text.terms import terms
 from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
+    from memscope.models import Message
     from memscope.runtime import Runtime
 
 __all__ = ["Answer", "ChatRequest", "start"]
@@ -83,8 +84,7 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         messages = build_prompt(
             request.text, runtime.services.prompts, persona, lines, whole.recent, runtime.services.now(), whole.lead
         )
-        stream = runtime.services.chat.stream(messages)  # type: ignore[union-attr]
-        async with aclosing(stream), aclosing(whole_characters(stream)) as pieces:  # type: ignore[type-var]
+        async with aclosing(_stream(runtime, messages)) as pieces:
             async for piece in pieces:
                 yield piece
         work = _record(runtime, request.scope, "assistant", answer.text)
@@ -93,6 +93,25 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         runtime.work.wake()
         if stored:
             runtime.work.work_for(request.scope.user, stored)
+
+
+async def _stream(runtime: Runtime, messages: list[Message]) -> AsyncGenerator[str]:
+    """Stream the chat model's reply. Errors of a model of one's own become ``ModelError``, with their cause."""
+    assert runtime.services.chat is not None
+    stream = None
+    try:
+        stream = runtime.services.chat.stream(messages)
+        async with aclosing(whole_characters(stream)) as pieces:
+            async for piece in pieces:
+                yield piece
+    except MemscopeError:
+        raise
+    except Exception as error:  # its message may quote the conversation
+        message = f"the chat model {runtime.services.chat.name!r} failed: {type(error).__name__}"
+        raise ModelError(message, hint="see __cause__; docs/models.md says which errors a model raises") from error
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()
 
 
 async def _assemble_parts(
