@@ -70,3 +70,9 @@ def test_a_hook_that_exits_refuses_the_call_and_ends_nothing():
         with pytest.raises(PluginError, match="'Leaving' refused add_turns: SystemExit"):
             memory.add_turns([{"role": "user", "content": "x"}], user="alice")
         assert not memory.retrieve("x", user="alice")
+
+
+@pytest.mark.parametrize("plugins", [5, "redact", {"redact": 1}, object()])
+def test_plugins_that_are_no_list_are_refused(plugins):
+    with pytest.raises(ConfigError, match=r"plugins must be a list of plugins, got \w+; plugins=\[plugin\]"):
+        MemoryScope(":memory:", settings={}, plugins=plugins)

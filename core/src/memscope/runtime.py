@@ -255,6 +255,8 @@ def assemble(
     from memscope.plugins.redaction import Redaction
     from memscope.prompts.loader import Prompts
 
+    if not isinstance(plugins, list | tuple):
+        raise ConfigError(f"plugins must be a list of plugins, got {type(plugins).__name__}", hint="plugins=[plugin]")
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
     redaction = Redaction(configured.redaction.mask)
