@@ -93,6 +93,15 @@ async def test_one_bad_reply_is_asked_for_again_with_what_was_wrong(world):
     assert any("turn 1 is neither quoted nor in nothing" in message["content"] for message in world.chat.prompts[1])
 
 
+@pytest.mark.parametrize(
+    "empty", [{"when": None}, {"about": None}, {"keywords": None}, {"level": None}, {"known": None}, {"when": 2025}]
+)
+async def test_a_null_in_place_of_an_empty_text_costs_no_fact(world, empty):
+    await world.say("I moved to Berlin")
+    report = await world.consolidate({"facts": [BERLIN | empty], "nothing": []})
+    assert (report.new, dict(report.rejected)) == (1, {})
+
+
 async def test_small_talk_leaves_nothing_and_is_done(world):
     await world.say("Hello!", "How are you?")
     report = await world.consolidate(noted(levels=[0, 0]))

@@ -50,6 +50,16 @@ async def test_facts_about_one_subject_become_an_insight_that_names_them(world):
     assert (report.new, report.calls, report.done, report.pending) == (1, 1, 3, 0)
 
 
+async def test_nulls_and_an_unknown_relation_cost_no_sentence(world):
+    await know(world, BERLIN, FLAT)
+    bad = {"older": 1, "newer": 2, "relation": "supersedes"}
+    home = {"insight": None, "subject": "living situation", "text": None, "facts": [1, 2], "replaces": None}
+    report = await reflected(world, [{"sentences": [home], "alone": [], "relations": [bad, {**bad, "older": None}]}])
+    assert (report.new, report.pending, dict(report.errors)) == (1, 0, {})
+    (insight,) = await insights(world)
+    assert insight.text == f"living situation: {BERLIN} {FLAT}"
+
+
 async def test_nothing_new_asks_nothing(world):
     await know(world, BERLIN, FLAT)
     await reflected(world, Placing(HOME))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator, model_validator
 
 from memscope.reconciliation.supersession import Verdict
 
@@ -29,11 +29,13 @@ class Relation(BaseModel):
 
 
 class Fact(BaseModel):
+    model_config = ConfigDict(coerce_numbers_to_str=True)  # "when": 2025
+
     text: str
-    about: str
-    level: int = USUAL_LEVEL
-    when: str
-    keywords: list[str]
+    about: Annotated[str, BeforeValidator(lambda one: "" if one is None else one)]
+    level: Annotated[int, BeforeValidator(lambda one: USUAL_LEVEL if one is None else one)] = USUAL_LEVEL
+    when: Annotated[str, BeforeValidator(lambda one: "" if one is None else one)]
+    keywords: Annotated[list[str], BeforeValidator(lambda one: [] if one is None else one)]
     quotes: list[Words]
     known: list[Relation] = []
 

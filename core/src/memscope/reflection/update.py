@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from memscope.errors import ModelReplyCut, ModelReplyError
 from memscope.languages.similarity import translated
@@ -41,18 +42,24 @@ MAX_REPLY_SENTENCE_CHARS = 400  # of a sentence
 MIN_FACTS_PER_SUBJECT = 2  # for a new subject
 
 
+Number = Annotated[int, BeforeValidator(lambda one: 0 if one is None else one)]
+Numbers = Annotated[list[int], BeforeValidator(lambda one: [] if one is None else one)]
+Text = Annotated[str, BeforeValidator(lambda one: "" if one is None else one)]
+VERDICTS = ("ends", "was", "repeats", "refines", "contradicts")
+
+
 class Related(BaseModel):
-    older: int
-    newer: int
-    relation: Verdict
+    older: Number
+    newer: Number
+    relation: Annotated[Verdict, BeforeValidator(lambda one: one if one in VERDICTS else "unrelated")]
 
 
 class Told(BaseModel):
-    insight: int
-    subject: str
-    text: str
-    facts: list[int]
-    replaces: list[int]
+    insight: Number
+    subject: Text
+    text: Text
+    facts: Numbers
+    replaces: Numbers
 
 
 class Updates(BaseModel):
