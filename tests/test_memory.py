@@ -81,6 +81,7 @@ async def test_the_data_of_a_memory_without_text_can_be_corrected(memory):
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [({"time": "soon"}, "time is"), ({"role": "boss"}, "role must"), ({"text": "x" * 300_000}, "bytes in text"),
+     ({"text": 5}, "text must be text"),
      ({"subject": 7}, "subject must be text"), ({"zone": (1, 2)}, "unknown time zone")],
 )  # fmt: skip
 async def test_an_error_of_a_statement_names_its_argument(memory, wrong, named):

@@ -337,8 +337,9 @@ def _turn(
     if not isinstance(message, Mapping):
         raise InputError(f"{path[:-1]} must be a dict or a Turn, got {type(message).__name__}")
     role = _role(path, message.get("role"))
-    words, skipped = _text_of(path, message)
-    content = text(f"{path}content" if path else "text", words, limits.text)
+    name = f"{path}content" if path else "text"
+    words, skipped = _text_of(name, message)
+    content = text(name, words, limits.text)
     time = _time(path, message, default_zone)
     session = message.get("session")
     turn = Turn(
@@ -384,7 +385,7 @@ def _role(path: str, value: object) -> Role:
     raise InputError(f"{path}role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
 
 
-def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
+def _text_of(name: str, message: Mapping[Any, Any]) -> tuple[str, int]:
     """Extract a message's text (joined text parts, "" for null) and count its other parts."""
     content = message.get("content", message.get("text"))
     if isinstance(content, str):
@@ -392,7 +393,7 @@ def _text_of(path: str, message: Mapping[Any, Any]) -> tuple[str, int]:
     if content is None and not MAY_BE_SILENT.isdisjoint(message):
         return "", 0
     if not isinstance(content, Sequence) or isinstance(content, bytes):
-        raise InputError(f"{path}content must be text or a list of parts, got {type(content).__name__}")
+        raise InputError(f"{name} must be text or a list of parts, got {type(content).__name__}")
     texts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
     plain = [part for part in texts if isinstance(part, str)]
     return "\n".join(plain), len(content) - len(plain)
