@@ -76,3 +76,9 @@ def test_a_hook_that_exits_refuses_the_call_and_ends_nothing():
 def test_plugins_that_are_no_list_are_refused(plugins):
     with pytest.raises(ConfigError, match=r"plugins must be a list of plugins, got \w+; plugins=\[plugin\]"):
         MemoryScope(":memory:", settings={}, plugins=plugins)
+
+
+@pytest.mark.parametrize("store", ["", " ", "\t"])
+def test_a_store_without_a_name_is_refused(store):
+    with pytest.raises(ConfigError, match="the store has no name; give a path or a URL, or leave it out"):
+        MemoryScope(store, settings={})

@@ -235,6 +235,8 @@ class Plugins:
             _check_parts("store", location, Store, hint)
             return location
         location = str(location)
+        if not location.strip():
+            raise ConfigError("the store has no name", hint="give a path or a URL, or leave it out for the usual file")
         scheme = location.partition("://")[0] if "://" in location else "sqlite"
         if scheme not in self.registered("stores") and (reason := self._why_missing(scheme)):
             raise ConfigError(f"the store {scheme}:// is not there: {reason[0]}", hint=reason[1])
