@@ -169,6 +169,14 @@ async def test_the_conversation_is_searched_by_words_and_roles_newest_first(
     assert "Shown: 6-8 of 8." in await use(session, "conversation_search", page=1)
 
 
+async def test_the_last_page_names_no_page_that_is_refused(memory: AsyncMemoryScope, session: MemorySession) -> None:
+    turns = [{"role": "user", "content": f"tea {n}"} for n in range(120)]
+    await memory.add_turns(turns, user="alice", agent="helper")
+    assert "More on page 19." in await use(session, "conversation_search", text="tea", page=18)
+    last = await use(session, "conversation_search", text="tea", page=19)
+    assert last.endswith("Shown: 96-100 of 120. Search with more words, or between two days, for the others.")
+
+
 BAD: list[dict[str, Any]] = [
     {"start": "yesterday"},
     {"end": "2024-02-30"},
@@ -218,5 +226,8 @@ async def test_null_and_what_can_be_converted_is_taken(session: MemorySession) -
     tools = tool_set("all")
     values = {"text": "tea", "roles": None, "start": None, "end": None, "page": "0"}
     assert await tool_answer(tools["conversation_search"], session, values) == "Nothing was said that fits."
+    for roles in ("user", '["user"]', ' ["user", "assistant"]'):  # some models write a list as a text
+        values = {"text": "tea", "roles": roles}
+        assert await tool_answer(tools["conversation_search"], session, values) == "Nothing was said that fits."
     values = {"text": "tea", "roles": "user"}
     assert await tool_answer(tools["conversation_search"], session, values) == "Nothing was said that fits."

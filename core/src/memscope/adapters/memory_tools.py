@@ -23,6 +23,7 @@ from memscope.records import ROLES, Block, Interval, Kind, Turn, in_zone
 Tool: TypeAlias = Callable[..., Awaitable[str]]
 ToolSet: TypeAlias = Literal["core", "archival", "all"] | str  # a plugin's tool by its name
 RESULTS_PER_PAGE = 5
+MAX_PAGES = 20
 
 # ---- memories
 
@@ -149,12 +150,14 @@ def _line(turn: Turn, zone: tzinfo | None) -> str:
 
 
 def _page_start(page: int) -> int:
-    if not 0 <= page < 20:
-        raise InputError(f"there is no page {page}", hint="pages go from 0 to 19")
+    if not 0 <= page < MAX_PAGES:
+        raise InputError(f"there is no page {page}", hint=f"pages go from 0 to {MAX_PAGES - 1}")
     return page * RESULTS_PER_PAGE
 
 
 def _next_page_note(page: int) -> str:
+    if page + 1 == MAX_PAGES:
+        return "Search with more words, or between two days, for the others."
     return f"More on page {page + 1}."
 
 
@@ -235,13 +238,14 @@ def _checked(tool: Tool, values: Any) -> dict[str, Any]:
 
 
 def _as_type(name: str, wanted: Any, value: Any) -> Any:
-    """Convert one argument, such as "3" to 3 and a text to a list with it."""
+    """Convert one argument, such as "3" to 3 and a text to a list with it, or to the JSON list that it is."""
     if wanted is str and isinstance(value, str):
         return value  # pydantic refuses lone surrogates, which are repaired later
-    if isinstance(value, str) and _TYPES.get(wanted, {}).get("type") == "array":
-        value = [value]
+    is_list = isinstance(value, str) and _TYPES.get(wanted, {}).get("type") == "array"
     try:
-        return TypeAdapter(wanted).validate_python(value)
+        if is_list and value.lstrip().startswith("["):
+            return TypeAdapter(wanted).validate_json(value)
+        return TypeAdapter(wanted).validate_python([value] if is_list else value)
     except ValidationError as error:
         raise InputError(f"{name}: {error.errors(include_url=False, include_input=False)[0]['msg']}") from None
 
