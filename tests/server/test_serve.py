@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -82,6 +83,26 @@ def test_another_address_requires_tls_or_insecure(home):
         assert "login?token=" not in said  # other machines' users may read this line
         port = re.findall(r":(\d+)/", said)[0]
         assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code == 200
+
+
+def test_an_address_that_is_not_free_says_so(home):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("serve", "--port", str(taken.getsockname()[1]))
+    assert refused.returncode == 3 and "Address already in use; choose another --address or --port" in refused.stderr
+    refused = run("serve", "--address", "nowhere.invalid", "--insecure")
+    assert refused.returncode == 3 and "cannot listen on nowhere.invalid:8710" in refused.stderr
+
+
+def test_a_certificate_that_is_none_is_refused_before_it_says_that_it_serves(home):
+    (home / "cert.pem").write_text("no certificate")
+    refused = run("serve", "--port", "0", "--cert", str(home / "cert.pem"), "--key", str(home / "cert.pem"))
+    assert refused.returncode == 3 and refused.stdout == ""
+    assert "--cert and --key cannot be used" in refused.stderr and "in PEM" in refused.stderr
+
+
+def test_a_name_of_a_token_turns_no_line(home):
+    run("--user", "alice", "token", "add", "--name", "phone \u202e\n2nd")
+    assert run("token", "list").stdout.rstrip().endswith("phone \\u202e 2nd")
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError
 from memscope_cli.commands.language import say
 from memscope_cli.commands.options import Call, Group, command
+from memscope_cli.commands.output import visible
 from memscope_server.tokens import TOKEN_ROLES, Role, TokenFile
 
 
@@ -55,16 +57,23 @@ def _local(address: str) -> bool:
         return False
 
 
-async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls: dict[str, Any], work: bool) -> None:
-    import socket
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, port), family=family)
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]
+        hint = "choose another --address or --port; --port 0 picks a free one"
+        raise ConfigError(f"cannot listen on {address}:{port}: {reason}", hint=hint) from None
 
+
+async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls: dict[str, Any], work: bool) -> None:
     import uvicorn
 
     from memscope_server.app import create_app
     from memscope_server.connections import Server, options
 
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.create_server((address, port), family=family) as listening:
+    with _listen(address, port) as listening:
         port = listening.getsockname()[1]
         shown = f"[{address}]" if ":" in address else address
         hosts = {f"{name}:{port}" for name in (shown, "localhost", "127.0.0.1")} | set(names)
@@ -74,6 +83,11 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
             tokens, root = TokenFile(), f"{'https' if tls else 'http'}://{shown}:{port}/"
             app = create_app(memory, tokens=tokens, hosts=hosts)
             config = uvicorn.Config(app, log_level="warning", **options(), **tls)
+            try:
+                config.load()
+            except OSError as error:  # of ssl, or of a file that may not be read
+                message = f"--cert and --key cannot be used: {error.strerror or error}"
+                raise ConfigError(message, hint="give a certificate and its private key, both in PEM") from None
             call.show.line(
                 say("memscope serves {store} on {address}", store=memory.admin.runtime.location, address=root)
             )
@@ -110,7 +124,7 @@ def list_(call: Call) -> None:
         call.show.data({name: value for name, value in asdict(one).items() if name != "digest"})
         state = say("revoked {time}", time=one.revoked) if one.revoked else say("valid")
         call.show.line(
-            f"{one.id}  {one.role:<8}  {one.user or '-'}  {one.agent or '-'}  {one.created}  {state}  {one.name}"
+            f"{one.id}  {one.role:<8}  {one.user or '-'}  {one.agent or '-'}  {one.created}  {state}  {visible(one.name)}"
         )
 
 
