@@ -123,9 +123,8 @@ def list_(call: Call) -> None:
     for one in TokenFile().tokens():
         call.show.data({name: value for name, value in asdict(one).items() if name != "digest"})
         state = say("revoked {time}", time=one.revoked) if one.revoked else say("valid")
-        call.show.line(
-            f"{one.id}  {one.role:<8}  {one.user or '-'}  {one.agent or '-'}  {one.created}  {state}  {visible(one.name)}"
-        )
+        columns = one.id, f"{one.role:<8}", one.user or "-", one.agent or "-", one.created, state, visible(one.name)
+        call.show.line("  ".join(columns))
 
 
 @command("revoke", group=token)
