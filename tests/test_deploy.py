@@ -38,6 +38,15 @@ def test_it_is_closed_to_others_and_limited():
         assert node["mem_limit"] and "_cluster/health" in node["healthcheck"]["test"][1]
 
 
+def test_it_says_what_the_nodes_need_of_the_machine():
+    head = TEXT.partition("name: memscope")[0]
+    assert "vm.max_map_count=1048576" in head  # else a node that is not alone ends with its bootstrap check
+
+
+def test_a_token_needs_no_node():
+    assert re.search(r"run .*server token", TEXT) and not re.search(r"run (?!--rm --no-deps)\S* *server", TEXT)
+
+
 def test_three_nodes_find_each_other_over_tls_and_have_data_of_their_own():
     assert len(NODES) == 3
     for name, node in NODES.items():
@@ -103,7 +112,7 @@ def test_the_programs_are_commands_with_these_options(name):
     assert not [one for one in arguments if one.startswith("--") and f"{one} " not in known.output]
 
 
-@pytest.mark.parametrize("line", re.findall(r"run --rm server (.+?)(?:  |\n)", TEXT))
+@pytest.mark.parametrize("line", re.findall(r"run --rm --no-deps server (.+?)(?:  |\n)", TEXT))
 def test_a_command_that_it_names_is_one(line, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     done = CliRunner().invoke(cli, line.split())
