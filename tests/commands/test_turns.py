@@ -45,6 +45,13 @@ def test_the_first_example_in_the_docs_works(run):
     assert "Berlin" not in run(*shlex.split(retrieve)[1:]).stdout
 
 
+def test_a_year_has_four_digits(run):
+    run("add", "I met Karl in Aachen.", "--time", "0987-05-03T10:00Z")
+    assert run("--zone", "UTC", "list").stdout.startswith("0987-05-03 10:00")
+    assert "0987-05-03" in run("--zone", "UTC", "entities").stdout
+    assert "0987-05-01" in run("--zone", "UTC", "timeline", "--by", "month").stdout
+
+
 def test_a_turn_from_arguments(run):
     done = run(
         "add", "I moved", "--role", "assistant", "--speaker", "Ann", "--time", "2026-01-02T03:04:05+00:00", "--json"

@@ -34,6 +34,14 @@ def test_records_are_short_where_they_are_shown():
     assert "'Alice is vegan.', no longer current)" in versions[0]
 
 
+def test_a_year_has_four_digits():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": "I was born.", "time": "0987-05-03T10:00Z"}], user="alice")
+        found, (turn,) = memory.retrieve("born", user="alice"), memory.list(user="alice")
+        assert "[0987-05-03]" in str(found) and "0987-05-03 10:00" in found._repr_html_()
+        assert ", 0987-05-03 10:00, " in repr(turn)
+
+
 def test_nothing_found_says_why():
     with MemoryScope(":memory:", settings={}) as memory:
         found = memory.retrieve("Where do I live?", user="alice")

@@ -172,8 +172,8 @@ def _format_records(records: list[Record], zone: tzinfo | None) -> str:
 def _line(record: Record, zone: tzinfo | None) -> str:
     text = " ".join(record.text.split())
     if isinstance(record, Turn):
-        return f"[id {record.key}] [{in_zone(record.time, zone):%Y-%m-%d}] {record.speaker}: {text}"
-    return f"[id {record.id}] [{in_zone(record.said, zone):%Y-%m-%d}] {text}"
+        return f"[id {record.key}] [{in_zone(record.time, zone).date()}] {record.speaker}: {text}"
+    return f"[id {record.id}] [{in_zone(record.said, zone).date()}] {text}"
 
 
 def _summarize(report: WorkReport) -> str:

@@ -52,7 +52,7 @@ def entities(call: Call, /, **asked: Any) -> None:
 
 def _entity_parts(one: Entity) -> list[StyledText]:
     aliases: list[StyledText] = [(f" ({', '.join(map(visible, one.aliases))})", "dim")] if one.aliases else []
-    span = days(one.first, one.last) if one.last.date() != one.first.date() else f"{one.first:%Y-%m-%d}"
+    span = days(one.first, one.last) if one.last.date() != one.first.date() else str(one.first.date())
     return [(visible(one.name), "bold"), *aliases, (f"  {say(one.kind)}", "magenta"),
             f"  {count_nouns(one.count, 'turn')}  ", (span, "cyan")]  # fmt: skip
 
@@ -126,7 +126,7 @@ def _show_buckets(show: Display, line: Timeline) -> None:
     for one in line.buckets:
         named = join(f"{visible(top.name)}{_change(top.rank, top.before)}" for top in one.top)
         burst: list[StyledText] = [(say("burst  "), "yellow")] if one.burst else []
-        show.line((f"{one.start:%Y-%m-%d}", "cyan"), f"  {one.count:>4}  ", *burst, named, hang=18)
+        show.line((str(one.start.date()), "cyan"), f"  {one.count:>4}  ", *burst, named, hang=18)
         if show.terminal:
             show.line(_bar_part(show, one.count, most), indent=18)
 

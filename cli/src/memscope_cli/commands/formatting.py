@@ -36,7 +36,7 @@ def _speaker(turn: Turn) -> str:
 
 
 def days(first: date, last: date) -> str:
-    return say("{first} to {last}", first=f"{first:%Y-%m-%d}", last=f"{last:%Y-%m-%d}")
+    return say("{first} to {last}", first=first.isoformat()[:10], last=last.isoformat()[:10])
 
 
 def list_origins(places: Mapping[str, str]) -> str:
@@ -138,7 +138,7 @@ def _state(record: Record) -> list[StyledText]:
         return []
     named: list[StyledText] = [(f"  name={visible(record.name)}", "dim")] if record.name else []
     if record.closed:
-        named.append((say("  (superseded {day})", day=f"{record.closed:%Y-%m-%d}"), "yellow"))
+        named.append((say("  (superseded {day})", day=record.closed.date()), "yellow"))
     return named
 
 

@@ -113,7 +113,7 @@ class Display:
 
     def minute(self, when: datetime) -> str:
         """Format a time to the minute in the reader's zone."""
-        return f"{in_zone(when, self.zone):%Y-%m-%d %H:%M}"
+        return in_zone(when, self.zone).isoformat(" ", "minutes")[:16]
 
     def rule(self, title: str) -> None:
         """Print a title followed by a horizontal line."""

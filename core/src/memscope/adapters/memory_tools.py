@@ -146,7 +146,7 @@ def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
 
 def _line(turn: Turn, zone: tzinfo | None) -> str:
     moment = in_zone(turn.time, zone)
-    return f"[id {turn.key}] [{moment:%Y-%m-%d %H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
+    return f"[id {turn.key}] [{moment.date()} {moment:%H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
 
 
 def _page_start(page: int) -> int:

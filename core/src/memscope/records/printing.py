@@ -43,12 +43,12 @@ def as_html(retrieval: Any) -> str:
 
 
 def turn(this: Any) -> str:
-    return f"Turn({this.key!r}, {this.time:%Y-%m-%d %H:%M}, {this.speaker!r}, {_beginning(this.text)})"
+    return f"Turn({this.key!r}, {this.time.date()} {this.time:%H:%M}, {this.speaker!r}, {_beginning(this.text)})"
 
 
 def memory(this: Any) -> str:
     mark = "" if this.current else ", proposed" if this.proposed else ", no longer current"
-    return f"{type(this).__name__}({this.id!r}, {this.said:%Y-%m-%d}, {_beginning(this.text)}{mark})"
+    return f"{type(this).__name__}({this.id!r}, {this.said.date()}, {_beginning(this.text)}{mark})"
 
 
 def hit(this: Any) -> str:
@@ -73,9 +73,9 @@ def _numbered(retrieval: Any) -> Iterator[tuple[str, Any]]:
 
 def _lines(retrieval: Any) -> Iterable[str]:
     for number, hit in _numbered(retrieval):
-        changed = f" (changed later: {hit.changed:%Y-%m-%d})" if hit.changed else ""
+        changed = f" (changed later: {hit.changed.date()})" if hit.changed else ""
         text = " ".join(hit.text.split())
-        yield f"{number}. [{hit.time:%Y-%m-%d}] {text}{changed}  ({_why(hit)})"
+        yield f"{number}. [{hit.time.date()}] {text}{changed}  ({_why(hit)})"
     if retrieval.reason:
         yield retrieval.reason
 
@@ -83,8 +83,8 @@ def _lines(retrieval: Any) -> Iterable[str]:
 def _row(number: str, hit: Any) -> str:
     from html import escape
 
-    changed = f" <em>changed later: {hit.changed:%Y-%m-%d}</em>" if hit.changed else ""
-    cells = (number, f"{hit.time:%Y-%m-%d %H:%M}", escape(hit.text) + changed, escape(_why(hit)))
+    changed = f" <em>changed later: {hit.changed.date()}</em>" if hit.changed else ""
+    cells = (number, f"{hit.time.date()} {hit.time:%H:%M}", escape(hit.text) + changed, escape(_why(hit)))
     return "<tr>" + "".join(f'<td style="{_STYLE}">{cell}</td>' for cell in cells) + "</tr>"
 
 

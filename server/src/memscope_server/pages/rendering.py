@@ -37,8 +37,8 @@ def render(
         "say": words.say, "name_of": words.name_of, "translate": words.translate, "lang": words.language,
         "topic": languages.get(words.language).topic_name,
         "caller": caller, "csrf": caller.csrf if caller else "",
-        "day": lambda time: f"{in_zone(time, zone):%Y-%m-%d}",
-        "when": lambda time: f"{in_zone(time, zone):%Y-%m-%d %H:%M}",
+        "day": lambda time: str(in_zone(time, zone).date()),
+        "when": lambda time: in_zone(time, zone).isoformat(" ", "minutes")[:16],
     }  # fmt: skip
     return templates.TemplateResponse(request, template, {**shared, **values}, status_code=code)
 
