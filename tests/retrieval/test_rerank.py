@@ -70,6 +70,30 @@ async def test_a_model_that_fails_is_a_note():
     assert same.reason == "not reranked: model_timeout"
 
 
+@pytest.mark.parametrize(
+    ("scores", "why"),
+    [
+        (lambda texts: 1 / 0, "ZeroDivisionError"),
+        (lambda texts: None, "TypeError"),
+        (lambda texts: ["best"] * len(texts), "ValueError"),
+        (lambda texts: [1.0], "model_reply"),
+        (lambda texts: [1.0] * (len(texts) + 1), "model_reply"),
+        (lambda texts: [float("nan")] * len(texts), "model_reply"),
+    ],
+)
+async def test_no_mistake_of_ones_own_model_fails_a_retrieve(scores, why):
+    class Mine:
+        name = "mine"
+
+        async def rerank(self, query, documents, *, deadline_s=None):
+            return scores(documents)
+
+    async with await filled() as memory, await filled(reranker=Mine()) as judged:
+        plain, same = await memory.retrieve("tea", user="alice"), await judged.retrieve("tea", user="alice")
+    assert [(hit.text, hit.score) for hit in same] == [(hit.text, hit.score) for hit in plain]
+    assert same.reason == f"not reranked: {why}"
+
+
 async def test_one_hit_needs_no_order_and_a_pipeline_without_it_asks_nobody():
     judge = Judge()
     async with await filled(TEAS[:1], reranker=judge) as memory:

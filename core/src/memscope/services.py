@@ -8,9 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, InputError, MemscopeError, ModelError
+from memscope.errors import (
+    ConfigError,
+    EmbeddingError,
+    EmbeddingMismatch,
+    InputError,
+    MemscopeError,
+    ModelError,
+    ModelReplyError,
+)
 from memscope.imports import importing
 from memscope.records import Json
 from memscope.validation import Limits
@@ -134,10 +143,14 @@ class Services:
         if self.reranker is None:
             return None
         try:
-            return await self.reranker.rerank(query, texts)
-        except ModelError as error:
-            self.notes.append(f"not reranked: {error.code}")
+            scores = [float(score) for score in await self.reranker.rerank(query, texts)]
+            if len(scores) != len(texts) or not all(map(isfinite, scores)):
+                raise ModelReplyError("not one finite score per text")
+        except Exception as error:  # also of a model of one's own
+            code = error.code if isinstance(error, MemscopeError) else type(error).__name__
+            self.notes.append(f"not reranked: {code}")
             return None
+        return scores
 
 
 def _import(names: Sequence[str]) -> None:
