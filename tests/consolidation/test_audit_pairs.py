@@ -233,6 +233,18 @@ async def test_bad_input_and_no_model_say_what_to_do():
     await memory.close()
 
 
+async def test_an_error_of_ones_own_model_is_told_by_its_type():
+    memory = await learned(Judge([]))
+
+    async def careless(*args, **kwargs):
+        raise KeyError("I live in Berlin")
+
+    memory.admin.runtime.services.chat.chat = careless
+    report = await memory.admin.audit(user="alice", ask=3)
+    assert report.work.errors == {"model": 1} and report.work.pending
+    assert "failed: KeyError" in report.work.reason and "Berlin" not in report.work.reason
+
+
 async def test_an_outage_is_told_by_its_code():
     memory = await learned(Judge([]))
 

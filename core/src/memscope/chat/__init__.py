@@ -21,7 +21,8 @@ from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
 from memscope.chat.assembly import AssembledContext, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
-from memscope.errors import ConfigError, InputError, MemscopeError, ModelError
+from memscope.errors import ConfigError, InputError, MemscopeError
+from memscope.models import failed
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
 from memscope.retrieval.window import recent_turns
@@ -106,9 +107,8 @@ async def _stream(runtime: Runtime, messages: list[Message]) -> AsyncGenerator[s
                 yield piece
     except MemscopeError:
         raise
-    except Exception as error:  # its message may quote the conversation
-        message = f"the chat model {runtime.services.chat.name!r} failed: {type(error).__name__}"
-        raise ModelError(message, hint="see __cause__; docs/models.md says which errors a model raises") from error
+    except Exception as error:
+        raise failed(runtime.services.chat, error) from error
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()

@@ -22,9 +22,9 @@ from memscope.consolidation.extract import cites_fact, clean
 from memscope.consolidation.known_facts import fact_data
 from memscope.consolidation.known_names import known_aliases
 from memscope.consolidation.reply import Relation
-from memscope.errors import Conflict, ModelError
+from memscope.errors import Conflict, MemscopeError, ModelError
 from memscope.jobs.costs import Counts, MeteredChat, change_counters, count_facts, read_counters, user_counters
-from memscope.models import Usage
+from memscope.models import Usage, failed
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.near_pairs import NearPair, near_pairs
 from memscope.reconciliation.settlement import FactRelation, Settlement, action
@@ -179,7 +179,14 @@ class PairAudit:
             return {}, 0
         texts = [fact.text for pair in pairs for fact in (pair.old, pair.new)]
         reply_type = await asyncio.to_thread(judgement, len(pairs))
-        return _verdicts_of(await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, reply_type), pairs)
+        assert self.ctx.chat is not None
+        try:
+            reply = await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, reply_type)
+        except MemscopeError:
+            raise
+        except Exception as error:
+            raise failed(self.ctx.chat, error) from error
+        return _verdicts_of(reply, pairs)
 
     async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
         newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]

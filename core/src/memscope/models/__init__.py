@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
+from memscope.errors import ModelError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -67,6 +69,12 @@ def count(spent: Usage) -> None:
     """Add a request's cost to all enclosing ``Usage.counting`` blocks. Custom models call this once per request."""
     for usage in _counters.get():
         usage.add(spent)
+
+
+def failed(model: ChatModel, error: Exception) -> ModelError:
+    """Build the error for an exception of a model of one's own, whose message may quote the conversation."""
+    message = f"the chat model {model.name!r} failed: {type(error).__name__}"
+    return ModelError(message, hint="see __cause__; docs/models.md says which errors a model raises")
 
 
 @dataclass(frozen=True, slots=True)
