@@ -188,6 +188,42 @@ print(json.dumps(answers))
     assert (first[1], second[1], stranger) == ([19], [19], "config")
 
 
+def test_a_tool_of_a_plugin_that_fails_ends_no_run():
+    (answer, strict, missing), _ = run("""
+from memscope.adapters.session import MemorySession
+from memscope.errors import MemscopeError, PluginError
+
+async def careless(session, word: str) -> str:
+    \"\"\"Divide by it.\"\"\"
+    return str(1 // (len(word) - len(word)))
+
+class Careless:
+    def memscope_register_tools(self, register):
+        register("careless", careless)
+
+class Missing:
+    def memscope_register_tools(self, register):
+        register("missing", "no_such_module:tool")
+
+async def main():
+    async with AsyncMemoryScope(":memory:", plugins=[Careless()]) as memory:
+        session, (tool,) = MemorySession(user="alice", memory=memory), choose_tools("careless")
+        answer = await tool_answer(tool, session, {"word": "tea"})
+        try:
+            await bound(tool, session)(word="tea")
+        except MemscopeError as error:
+            strict = type(error.__cause__).__name__
+    async with AsyncMemoryScope(":memory:", plugins=[Missing()]):
+        try:
+            tool_set("missing")
+        except PluginError as error:
+            print(json.dumps([answer, strict, str(error)]))
+asyncio.run(main())
+""")
+    assert answer == "Error: the tool 'careless' failed: ZeroDivisionError" and strict == "ZeroDivisionError"
+    assert missing.startswith("the tool 'missing' cannot be imported: ModuleNotFoundError")
+
+
 def test_a_tool_of_a_plugin_is_offered_and_answers():
     (names, alone, about, given, answer), _ = run("""
 from memscope.adapters.session import MemorySession

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
-from memscope.errors import ConfigError, PluginError, nearest
+from memscope.errors import ConfigError, MemscopeError, PluginError, nearest
 from memscope.languages.registry import take_up
 
 
@@ -82,7 +83,26 @@ def register_tool(name: str, what: object, plugin: str) -> None:
 
 
 def model_tools() -> Mapping[str, Any]:
-    return {name: resolve_name(what) if isinstance(what, str) else what for name, what in _tools.items()}
+    return {name: _typed(name, what) for name, what in _tools.items()}
+
+
+def _typed(name: str, what: Any) -> Any:
+    """Return the tool, which then raises ``PluginError`` for what is no error of ours."""
+    try:
+        tool = resolve_name(what) if isinstance(what, str) else what
+    except Exception as error:
+        raise PluginError(f"the tool {name!r} cannot be imported: {one_line(error)}") from error
+
+    @wraps(tool)
+    async def call(*args: Any, **arguments: Any) -> Any:
+        try:
+            return await tool(*args, **arguments)
+        except MemscopeError:
+            raise
+        except Exception as error:  # its message may quote a conversation
+            raise PluginError(f"the tool {name!r} failed: {type(error).__name__}") from error
+
+    return call
 
 
 def one_line(error: BaseException) -> str:
