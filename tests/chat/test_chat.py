@@ -12,7 +12,7 @@ import pytest
 from adapters.background import ideal_chat
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.chat.prompt import build_prompt
-from memscope.errors import ConfigError, EmbeddingError, InputError, LimitError, ModelError, ModelTimeout, ScopeError
+from memscope.errors import ConfigError, EmbeddingError, InputError, LimitError, ModelTimeout, ScopeError
 from memscope.prompts.loader import Prompts
 from memscope.prompts.memory_block import CLOSE_MARK, OPEN_MARK
 from memscope.records import VectorSpace
@@ -226,43 +226,6 @@ async def test_a_model_that_fails_raises_and_keeps_the_users_turn():
         with pytest.raises(ModelTimeout):
             await memory.chat("Count.", user="alice")
         assert await turns(memory) == [("user", "Count.")]
-
-
-async def test_an_error_of_ones_own_model_is_typed_and_keeps_its_cause():
-    async with opened(Talker(KeyError("choices"))) as memory:
-        answer = memory.chat("Count.", user="alice")
-        with pytest.raises(ModelError, match="chat model 'talker' failed: KeyError; ") as raised:
-            await answer
-        assert isinstance(raised.value.__cause__, KeyError) and "choices" not in str(raised.value)
-        assert await turns(memory) == [("user", "Count.")]
-
-
-@pytest.mark.parametrize("stream", [lambda messages: None, lambda messages: iter(["one"])])
-async def test_a_stream_that_is_none_is_an_error_of_the_model(stream):
-    chat = Talker()
-    chat.stream = stream
-    async with opened(chat) as memory:
-        with pytest.raises(ModelError, match="failed: TypeError"):
-            await memory.chat("Count.", user="alice")
-
-
-async def test_a_stream_may_be_any_async_iterator():
-    class Pieces:
-        def __init__(self):
-            self.left = ["two", "one "]
-
-        def __aiter__(self):
-            return self
-
-        async def __anext__(self):
-            if not self.left:
-                raise StopAsyncIteration
-            return self.left.pop()
-
-    chat = Talker()
-    chat.stream = lambda messages: Pieces()
-    async with opened(chat) as memory:
-        assert await memory.chat("Count.", user="alice") == "one two"
 
 
 async def test_it_answers_while_the_store_is_out_of_order_and_says_so():

@@ -251,16 +251,14 @@ def assemble(
 ) -> Runtime:
     """Assemble a memory without opening its store. Raise ``ConfigError`` or ``PluginError``."""
     from memscope.config.settings import hide_credentials, load
-    from memscope.plugins.loader import Plugins
+    from memscope.plugins.loader import Plugins, plugin_list
     from memscope.plugins.redaction import Redaction
     from memscope.prompts.loader import Prompts
 
-    if not isinstance(plugins, list | tuple):
-        raise ConfigError(f"plugins must be a list of plugins, got {type(plugins).__name__}", hint="plugins=[plugin]")
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
     redaction = Redaction(configured.redaction.mask)
-    loaded = Plugins(configured.plugins, extra=[*redaction.hooks, *plugins], limits=limits)
+    loaded = Plugins(configured.plugins, extra=[*redaction.hooks, *plugin_list(plugins)], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
     services = Services(

@@ -322,6 +322,12 @@ class Plugins:
         return [(impl, tuple(parameters)) for impl in _in_order(caller)]
 
 
+def plugin_list(plugins: object) -> Sequence[object]:
+    if not isinstance(plugins, list | tuple):
+        raise ConfigError(f"plugins must be a list of plugins, got {type(plugins).__name__}", hint="plugins=[plugin]")
+    return plugins
+
+
 def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:
     """Order hooks as pluggy calls them: last registered first, except for tryfirst and trylast."""
     return caller.get_hookimpls()[::-1]

@@ -1,0 +1,62 @@
+"""A chat model of one's own that makes mistakes: its errors are typed, and the user's turn is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.errors import ModelError
+
+
+class Talker:
+    """Says "one ", then fails."""
+
+    name = "talker"
+
+    async def chat(self, messages, *, schema=None, deadline_s=None):
+        raise NotImplementedError
+
+    async def stream(self, messages, *, deadline_s=None):
+        yield "one "
+        raise KeyError("choices")
+
+
+def opened(chat):
+    return AsyncMemoryScope(":memory:", settings={}, chat=chat)
+
+
+async def test_an_error_of_ones_own_model_is_typed_and_keeps_its_cause():
+    async with opened(Talker()) as memory:
+        answer = memory.chat("Count.", user="alice")
+        with pytest.raises(ModelError, match="chat model 'talker' failed: KeyError; ") as raised:
+            await answer
+        assert isinstance(raised.value.__cause__, KeyError) and "choices" not in str(raised.value)
+        assert [(turn.role, turn.text) for turn in await memory.list(user="alice")] == [("user", "Count.")]
+
+
+@pytest.mark.parametrize("stream", [lambda messages: None, lambda messages: iter(["one"])])
+async def test_a_stream_that_is_none_is_an_error_of_the_model(stream):
+    chat = Talker()
+    chat.stream = stream
+    async with opened(chat) as memory:
+        with pytest.raises(ModelError, match="failed: TypeError"):
+            await memory.chat("Count.", user="alice")
+
+
+async def test_a_stream_may_be_any_async_iterator():
+    class Pieces:
+        def __init__(self):
+            self.left = ["two", "one "]
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop()
+
+    chat = Talker()
+    chat.stream = lambda messages: Pieces()
+    async with opened(chat) as memory:
+        assert await memory.chat("Count.", user="alice") == "one two"
