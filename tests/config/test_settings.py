@@ -371,3 +371,12 @@ def test_a_key_in_the_environment_is_not_sent_to_another_address():
     section = ModelSettings(model="m", base_url="http://localhost:9/v1/")
     made = endpoint("chat", environ={"OPENAI_API_KEY": SECRET}, **section.options())
     assert (made.base_url, made.secret) == ("http://localhost:9/v1", "")
+
+
+@pytest.mark.parametrize("name", ["temperature", "max_tokens", "top_p", "seed"])
+@pytest.mark.parametrize("section", ["chat", "embedding", "rerank"])
+def test_what_the_server_takes_goes_into_parameters(section, name):
+    with pytest.raises(ConfigError, match=f"no setting '{section}.{name}'.* such as temperature, goes into parameters"):
+        load({section: {"preset": "siliconflow", "model": "m", name: 1}}, environ={})
+    with pytest.raises(ConfigError, match=r"is no setting.* such as temperature, goes into parameters"):
+        load(environ={f"MEMSCOPE_{section}__{name}".upper(): "1"})

@@ -167,7 +167,10 @@ def requirement(kind: str, message: str, limits: Mapping[str, object]) -> str | 
 def name_hint(name: str, known: Collection[str]) -> str:
     """Return a hint for an unknown name: the successor of a MemoryScope 0.1 setting, else the nearest known name."""
     successor = _successors().get(name.removeprefix(ENVIRONMENT_PREFIX).lower())
-    return f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
+    hint = f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
+    if "parameters" not in known and f"{name.rpartition('__')[0]}__PARAMETERS" not in known:
+        return hint
+    return f"{hint}; what the server takes, such as temperature, goes into parameters"
 
 
 @cache
