@@ -137,6 +137,7 @@ def test_every_field_has_a_variable():
         ("blocks: {shared: '{x'}\n", r"blocks\.shared has to be JSON$"),
         ("plugins: {allow: 5}\n", r"plugins\.allow has to be a list$"),
         ("timezone: 5\n", "timezone has to be a text$"),
+        ("blocks: {maintain: [about me]}\n", "has to be a block's label: 1 to 64 letters, digits, _, - or .$"),
         ("chat: {base_url: ftp://x}\n", r": chat\.base_url must start with http://"),
         ("timezone: Mars/Base\n", "line 1 .*time zone"),
         ("chat:\n  model: m\n  preset: opnai\n", "line 3 .*chat.preset 'opnai' is unknown; did you mean 'openai'"),

@@ -31,6 +31,7 @@ NEEDED_VALUES = {
     **dict.fromkeys(("model_type", "dict_type"), "a mapping"),
     **dict.fromkeys(("tuple_type", "list_type", "frozen_set_type"), "a list"),
     "string_type": "a text",
+    "string_pattern_mismatch": "a block's label: 1 to 64 letters, digits, _, - or .",
     "string_too_long": "at most {0} characters long",
     "greater_than": "more than {0}",
     "greater_than_equal": "at least {0}",
