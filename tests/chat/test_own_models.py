@@ -1,11 +1,12 @@
-"""A chat model of one's own that makes mistakes: its errors are typed, and the user's turn is kept."""
+"""Mistakes of a chat model of one's own, and of its caller: typed errors, and no turn that is lost."""
 
 from __future__ import annotations
 
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.errors import ModelError
+from memscope.errors import ClosedError, ModelError
+from memscope_testing.models import ScriptedChat
 
 
 class Talker:
@@ -41,6 +42,15 @@ async def test_a_stream_that_is_none_is_an_error_of_the_model(stream):
     async with opened(chat) as memory:
         with pytest.raises(ModelError, match="failed: TypeError"):
             await memory.chat("Count.", user="alice")
+
+
+@pytest.mark.parametrize("made_before", [True, False])
+async def test_a_closed_memory_answers_nothing(made_before):
+    memory = opened(ScriptedChat(["Lost."]))
+    answer = memory.chat("Count.", user="alice") if made_before else None
+    await memory.close()
+    with pytest.raises(ClosedError, match="make a new one"):
+        await (answer or memory.chat("Count.", user="alice"))
 
 
 async def test_a_stream_may_be_any_async_iterator():

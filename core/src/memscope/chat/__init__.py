@@ -21,7 +21,7 @@ from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
 from memscope.chat.assembly import AssembledContext, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
-from memscope.errors import ConfigError, InputError, MemscopeError
+from memscope.errors import ClosedError, ConfigError, InputError, MemscopeError
 from memscope.models import failed
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
@@ -65,14 +65,23 @@ class ChatRequest:
 
 
 def start(runtime: Runtime, request: ChatRequest) -> Answer:
-    """Return an answer that starts on the first read. Raise ``ConfigError`` without a chat model, or ``InputError``."""
+    """Return an answer that starts on the first read. Raise ``ConfigError`` without a chat model, ``InputError`` or
+    ``ClosedError``."""
     request = request.checked(runtime.services.limits)
+    _check_open(runtime)
     if runtime.services.chat is None:
         raise ConfigError("there is no chat model", hint=NO_MODEL_REMEDY)
     return Answer(lambda answer: _answer(runtime, request, answer), lambda: runtime.counting("chat"))
 
 
+def _check_open(runtime: Runtime) -> None:
+    """Raise ``ClosedError``, which is a mistake of the caller and no failed memory step."""
+    if runtime.is_closed:
+        raise ClosedError("this memory is closed", hint="make a new one")
+
+
 async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
+    _check_open(runtime)
     persona, core = await answer.guard("core memory", _persona_and_blocks(runtime, request), (request.persona, []))
     minimal = AssembledContext(render(core, runtime.services.settings.blocks.tokens), left=request.tokens)
     whole = await answer.guard("recent turns", _assemble_parts(runtime, request, persona, core, minimal), minimal)
