@@ -58,6 +58,22 @@ async def test_a_sentence_whose_name_or_number_would_be_lost_stays(world, known,
     assert {lost, merged} <= {one.text for one in insight.sentences}
 
 
+@pytest.mark.parametrize(
+    ("known", "subject", "invented", "name"),
+    [
+        ((BERLIN, FLAT), "living situation", "The user lives in Tokyo with Bo.", "Tokyo"),
+        ((BERLIN, FLAT), "living situation", "The user lives in Berlin with Bo and Maria Lopez.", "Maria"),
+        (("用户住在北京。", "用户和小芳合租。"), "居住情况", "用户和小芳一起住在上海。", "上海"),
+    ],
+)
+async def test_a_sentence_with_a_name_that_was_not_shown_is_told_by_its_facts(world, known, subject, invented, name):
+    await know(world, *known)
+    report = await reflected(world, lambda messages: answer(told(invented, 1, 2, insight=0, subject=subject)))
+    (insight,) = await insights(world)
+    assert report.rejected == {"invented_name": 1} and name not in insight.text
+    assert [one.text for one in insight.sentences] == [*known]
+
+
 async def test_a_sentence_is_dropped_only_if_another_says_it(world):
     await know(world, "The user has a cat named Tim.", "The cat of the user is called Tim and sleeps a lot.", FLAT)
     await reflected(world, Placing({"home": ["user"]}))

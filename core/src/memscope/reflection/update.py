@@ -1,13 +1,14 @@
 """update: place new observations under subjects and rewrite the sentences there, in one call.
 
 The reply adds, merges, moves and drops numbered sentences. Sentences that were not shown stay untouched, and one is
-replaced only if none of its names and numbers is lost. Where a sentence is unusable, the facts stand in their own
-words. An observation that the reply ignores stays pending. One placed in no subject is done, and is shown again beside
-a similar one.
+replaced only if none of its names and numbers is lost. Where a sentence is unusable, or has a name that the model
+was not shown, the facts stand in their own words. An observation that the reply ignores stays pending. One placed in no
+subject is done, and is shown again beside a similar one.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator
 
 from memscope.errors import ModelReplyCut, ModelReplyError
+from memscope.languages.names import names
 from memscope.languages.similarity import translated
 from memscope.languages.wording import every
 from memscope.pipeline import worker
@@ -138,6 +140,7 @@ def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicB
 def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[str, Draft], Counter[str]]:
     """Group the reply by subject, matching known subjects by name; also count unusable parts by reason."""
     known = {fold(insight.subject): insight for insight in batch.insights}
+    told = fold(json.dumps(view.data, ensure_ascii=False))
     drafts: dict[str, Draft] = {}
     reasons: Counter[str] = Counter()
     for one in reply.sentences:
@@ -155,7 +158,12 @@ def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[s
             reasons["translated"] += 1  # its facts stay pending without a usable subject
         else:
             draft = drafts.setdefault(fold(name), Draft(insight.subject if insight else name, insight))
-            draft.entries.append(Entry(without_heading(one.text, draft.subject), facts, old))
+            entry = Entry(without_heading(one.text, draft.subject), facts, old)
+            unknown = (name for name in names(entry.text) if name.weight and name.kind != "topic")
+            if any(fold(name.text) not in told for name in unknown) and not _refusal(entry):
+                reasons["invented_name"] += 1
+                entry = replace(entry, text="")  # its facts stand in their own words
+            draft.entries.append(entry)
     return drafts, reasons
 
 
