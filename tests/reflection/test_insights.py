@@ -186,6 +186,21 @@ async def test_what_a_person_states_meanwhile_stays_and_what_it_superseded_does_
     assert "flat" in before.text and "flat" not in after.text
 
 
+async def test_what_a_person_states_meanwhile_is_the_only_insight_on_its_subject(world):
+    await know(world, BERLIN, FLAT)
+    await reflected(world, Placing(HOME))
+    await know(world, "The user lives by the river.")
+
+    async def slow(messages):
+        memory = AsyncMemoryScope(world.store, settings={}, clock=world.clock)
+        await memory.add_memory("On a boat now.", user="alice", kind="insight", subject="living situation")
+        return answer(told("The user lives by the river.", 1, insight=1))
+
+    await reflected(world, slow)
+    (after,) = await insights(world)
+    assert "On a boat now." in after.text and "flat" not in after.text
+
+
 @pytest.mark.parametrize(
     ("insight", "crowd", "needy", "needed", "things"),
     [

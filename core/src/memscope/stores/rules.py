@@ -146,6 +146,11 @@ class PendingChanges:
         """Apply the whole change set to the states; raise ``Conflict`` before any of them changes."""
         for revision in change_set.revised:
             self.check(revision)
+        derived = {one.id for one in change_set.new if isinstance(one, Insight) and one.origin == "reflect"}
+        for closing in change_set.closed:  # two insights on one subject would be current
+            if closing.by in derived and (old := self.states.get(closing.id)):
+                if old.record.superseded_by not in (None, closing.by):
+                    raise Conflict(f"insight {closing.id!r} changed meanwhile", hint="read it again, then reflect")
         outcomes = [(memory, self._create(memory)) for memory in change_set.new]
         closed = sum([self.close(closing) for closing in change_set.closed])
         for revision in change_set.revised:

@@ -136,6 +136,20 @@ class Memories(Chapter):
         with pytest.raises(Conflict):
             await store.apply("alice", ChangeSet(revised=(Revision(observation("missing", "a"), 1),)))
 
+    async def test_an_insight_of_the_back_end_expects_the_current_one(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        await remember(store, observation("o", "a"), insight("old", "o"), insight("stated", "o", origin="statement"))
+        await store.apply("alice", ChangeSet(closed=(Supersession("old", "stated", at(5), at(4)),)))
+        derived = insight("new", "o", origin="reflect")
+        stale = ChangeSet(new=(derived,), closed=(Supersession("old", "new", at(6), at(4)),))
+        with pytest.raises(Conflict):
+            await store.apply("alice", stale)
+        assert await ids(store, kinds=frozenset({"insight"}), current=True) == ["stated"]
+        current = replace(stale, closed=(Supersession("stated", "new", at(6), at(4)),))
+        await store.apply("alice", current)
+        await store.apply("alice", current)  # a repetition is none
+        assert await ids(store, kinds=frozenset({"insight"}), current=True) == ["new"]
+
     async def test_a_revision_does_not_open_what_was_closed(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         read = observation("o", "a")
