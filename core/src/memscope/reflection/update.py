@@ -140,7 +140,7 @@ def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicB
 def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[str, Draft], Counter[str]]:
     """Group the reply by subject, matching known subjects by name; also count unusable parts by reason."""
     known = {fold(insight.subject): insight for insight in batch.insights}
-    told = fold(json.dumps(view.data, ensure_ascii=False))
+    data = fold(json.dumps(view.data, ensure_ascii=False))
     drafts: dict[str, Draft] = {}
     reasons: Counter[str] = Counter()
     for one in reply.sentences:
@@ -160,7 +160,7 @@ def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[s
             draft = drafts.setdefault(fold(name), Draft(insight.subject if insight else name, insight))
             entry = Entry(without_heading(one.text, draft.subject), facts, old)
             unknown = (name for name in names(entry.text) if name.weight and name.kind != "topic")
-            if any(fold(name.text) not in told for name in unknown) and not _refusal(entry):
+            if any(fold(name.text) not in data for name in unknown) and not _refusal(entry):
                 reasons["invented_name"] += 1
                 entry = replace(entry, text="")  # its facts stand in their own words
             draft.entries.append(entry)
