@@ -41,3 +41,20 @@ def test_what_is_fine_for_the_user_is_a_question_about_them(own, others):
 
 def test_a_text_to_be_read_is_a_task_without_a_colon():
     assert need("read this and tell me what it means the undersigned hereby waives any and all claims") == "task"
+
+
+@pytest.mark.parametrize(
+    ("others", "own"),
+    [
+        ("Why do your ears pop when you go up a hill? I was coming over the top.", "Why is my ear sore? I was out."),
+        ("What's the longest river in Africa? My son has homework.", "What's the longest film we saw? My son asks."),
+        ("I'm bored. What's the capital of Mongolia?", "I'm bored. What's the capital of the bank account?"),
+        ("um why do your ears pop when you go up a hill i was coming over the top",
+         "um why do i get a sore ear i was coming over the top of the hill"),
+        ("What do you call a baby hare? We saw one.", "My dog ate a grape. Is that dangerous?"),
+        ("I've always liked maps. Who discovered Tasmania?", "I'm filling in a form. What's the policy number?"),
+    ],
+)  # fmt: skip
+def test_the_reason_for_a_question_of_general_knowledge_does_not_make_it_personal(others, own):
+    assert need(others) in {"world", "kind"}
+    assert need(own) == "user"

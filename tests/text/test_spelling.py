@@ -16,6 +16,7 @@ from memscope.text.spelling import (
     frequency_rank,
     is_plausible,
     may_be_misspelt,
+    punctuated,
     usual_words,
     without_slip,
 )
@@ -135,3 +136,30 @@ def test_a_statement_has_the_terms_of_both_spellings():
         *unpacked_terms(analyse(written).terms), *unpacked_terms(analyse(usual).terms)
     }  # fmt: skip
     assert (both.text, both.topics) == (usual, analyse(usual).topics)
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("popped to the vet with the cat this morning my knee is still sore",
+         "popped to the vet with the cat this morning. my knee is still sore"),
+        ("had a lovely day at the beach with the kids we're off again on sunday",
+         "had a lovely day at the beach with the kids. we're off again on sunday"),
+        ("花生我过敏 上回吃了一块", "花生我过敏。上回吃了一块"),
+    ],
+)  # fmt: skip
+def test_sentences_end_where_punctuation_is_missing(said, read):
+    assert punctuated(said) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I said that I like the house and when I was there my aunt came, too",  # has punctuation
+        "this is what I said and what my aunt and we all think of it",  # stop words precede
+        "my knee hurts i ran",  # short
+        "我用 Python 写程序",
+    ],
+)
+def test_other_texts_stay_one_sentence(text):
+    assert punctuated(text) == text

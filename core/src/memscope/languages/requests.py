@@ -8,7 +8,8 @@ from memscope.imports import pattern
 from memscope.languages.names import names
 from memscope.languages.registry import of_sentence
 from memscope.languages.request_rules import Requests
-from memscope.languages.statements import is_question, requests
+from memscope.languages.statements import is_question, requests, sentences
+from memscope.text.spelling import punctuated
 from memscope.text.tokens import fold, pieces
 
 Need = Literal["user", "world", "kind", "task", "nothing"]
@@ -54,6 +55,8 @@ def need(message: str) -> Need:
         return "task"
     if _QUOTED.search(folded) and rules.brings.search(bare):
         return "task"
+    if (apart := _need_of_questions(message)) is not None:
+        return apart
     if rules.asks_own.search(bare) or rules.suits.search(instruction):
         return "user"
     if _QUOTED_PAIR.search(folded) or _reckons(bare, rules):
@@ -74,6 +77,20 @@ def need(message: str) -> Need:
         return "user"
     asks = rules.explains.search(instruction) or rules.explains.search(bare) or is_question(message.strip())
     return "world" if asks else "user"
+
+
+def _need_of_questions(message: str) -> Need | None:
+    """Classify a message whose other sentences only say why it asks: "What is a quark? We heard it on the radio."
+
+    None if it asks nothing, or something that is not about the world by itself.
+    """
+    rules = of_sentence(message).requests
+    every = sentences(punctuated(rules.fillers.sub("", message)))
+    needs = {one: need(one) for one in every if rules.worldly.search(fold(one))} if len(every) > 1 else {}
+    others = [one for one in every if one not in needs]
+    if not needs or any(requests(one) or rules.explains.search(fold(one)) for one in others):
+        return None
+    return max(needs.values()) if {"kind", "world"}.issuperset(needs.values()) else None
 
 
 def remarks(message: str) -> bool:

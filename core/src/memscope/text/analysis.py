@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memscope.text.language import WordRules, rules_of, spaced_rules
 from memscope.text.periods import TIMED_BIT, is_timed
-from memscope.text.spelling import may_be_respelled, usual_words
+from memscope.text.spelling import lacks_punctuation, may_be_respelled, usual_words
 from memscope.text.terms import packed_runs, packed_terms, term, unpacked_terms, word_terms
 from memscope.text.tokens import content_stems, fold, fold_variants, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
@@ -87,7 +87,7 @@ def analyse(text: str) -> Analysis:
 def analyse_statement(text: str) -> Analysis:
     """Analyse a text in the usual spelling; its terms are those of both spellings."""
     read = analyse(text)
-    usual = usual_words(read.text) if read.unusual else read.text
+    usual = usual_words(read.text) if read.unusual or lacks_punctuation(read.text) else read.text
     if usual == read.text:
         return read
     respelled = analyse(usual)

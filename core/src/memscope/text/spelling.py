@@ -26,6 +26,8 @@ MIN_PART_LETTERS = 3  # of a word written together with another
 _LOWER_CASE_WORD = pattern(r"(?<![\w'’@./-])[a-z]{4,16}(?![\w@/-]|\.\w)")  # but no part of an address or a file's name
 _SPACE_BETWEEN_HAN = pattern(r"(?<=[\u4e00-\u9fff])[ \u3000]+(?=[\u4e00-\u9fff])")
 _FULL_STOP = "\u3002"
+_PUNCTUATION = pattern(r"[.,;:!?\u3002\uff0c\uff01\uff1f\n](?!\d)")
+MIN_SPACES_WITHOUT_PUNCTUATION = 9  # a shorter text without punctuation is one sentence
 _LETTERS_AND_DIGITS = pattern(r"\w+")
 _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 
@@ -33,12 +35,36 @@ _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 def usual_words(statement: str) -> str:
     """Read a statement in the usual spelling: "my wfie's bday is tmrw" as "my wife's birthday is tomorrow".
 
-    A word with a capital stays, since it may be a name. A space between Chinese characters separates sentences.
+    A word with a capital stays, since it may be a name.
     """
-    text = usual_spelling(statement)
+    text = punctuated(usual_spelling(statement))
+    return _LOWER_CASE_WORD.sub(partial(_corrected, spaced_rules(text)), text)
+
+
+def punctuated(text: str) -> str:
+    """Put full stops where a text without punctuation begins a new sentence: at a space between Chinese characters,
+    or before a subject ("popped to the vet my dog is fine").
+    """
     if not text.isascii():
         text = _SPACE_BETWEEN_HAN.sub(_FULL_STOP, text)
-    return _LOWER_CASE_WORD.sub(partial(_corrected, spaced_rules(text)), text)
+    rules = spaced_rules(text)
+    if not (rules.subjects and lacks_punctuation(text)):
+        return text
+    return _subjects(rules).sub(partial(_after_full_stop, rules), text)
+
+
+def lacks_punctuation(text: str) -> bool:
+    return text.count(" ") >= MIN_SPACES_WITHOUT_PUNCTUATION and not _PUNCTUATION.search(text)
+
+
+def _after_full_stop(rules: WordRules, match: re.Match[str]) -> str:
+    return match[0] if match[1].lower() in rules.stop_words else f"{match[1]}. "
+
+
+@depends_on_languages
+@lru_cache(maxsize=8)
+def _subjects(rules: WordRules) -> re.Pattern[str]:
+    return re.compile(rf"(?i)(\w+) (?=(?:{'|'.join(rules.subjects)})(?!['\w]))")
 
 
 def _corrected(rules: WordRules, match: re.Match[str]) -> str:

@@ -199,6 +199,14 @@ REQUESTS = Requests(
         r"^\W*(?:(?:and|so|ok|hey|hi|but)\W+)*(?:is|are|was|were|would|will|does|do|did|should|what(?:['’]?s)?|which|how"
         r"|any|anything)\b(?! (?:(?:do|does|can|would|could) )?you\b)[^.?!:]*\bfor (?:me|us)\W*$"
     ),
+    fillers=pattern(r"(?i)\b(?:um+|uh+|erm+|hmm+)\b[,.]* ?|^\W*(?:(?:so|ok|okay|right|well|hey)\b\W*)+"),
+    worldly=pattern(
+        r"^(?!.*\b(?:this|that|these|those|(?<!call )it|its|he|him|his|she|her|(?<!do )they|them|their|there|then)\b"
+        r"|.*\bthe (?!(?:\w+ )?\w+ (?:of|between|in|on) (?!the\b)|world\b|earth\b|moon\b|sun\b|\w+est\b|thing\b))"
+        r".*(?:\b(?:do|does|can|should|when|if|how) (?:you|your)\b|\bthe (?:\w+ )?\w+ (?:of|between|in|on)\b"
+        r"|\bthe \w+est\b(?! (?:way|route|one)\b)|^\W*(?:why|how come)\b|\b(?:invented|discovered|founded|extinct)\b"
+        r"|\bin (?:the world|history|space|english)\b)"
+    ),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
         r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of"
