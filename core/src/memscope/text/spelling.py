@@ -43,7 +43,7 @@ def usual_words(statement: str) -> str:
 
 def punctuated(text: str) -> str:
     """Put full stops where a text without punctuation begins a new sentence: at a space between Chinese characters,
-    or before a subject ("popped to the vet my dog is fine").
+    or before a subject ("popped to the vet i'm fine").
     """
     if not text.isascii():
         text = _SPACE_BETWEEN_HAN.sub(_FULL_STOP, text)

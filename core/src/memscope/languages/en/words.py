@@ -39,7 +39,7 @@ WORDS = WordRules(
         r"|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday|(?<=[Aa])nniversary)"
     ),
     secret_words=("secret", "access.?key"),
-    subjects=("i", "i'm", "i've", "i'd", "i'll", "my", "we", "we're", "we've", "it's", "she's", "he's", "our"),
+    subjects=("i", "i'm", "i've", "i'd", "i'll", "we", "we're", "we've", "it's", "she's", "he's"),
     spellings=read_spellings(FOLDER / "spellings.txt"),
     topics=FOLDER / "topics.txt",
     dictionary=FOLDER / "dictionary.txt",
