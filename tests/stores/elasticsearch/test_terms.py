@@ -66,6 +66,12 @@ def test_every_match_of_a_filter_fulfils_its_query(filter: dict[str, Any], mappi
         assert not fulfils_all(filter, mapping)
 
 
+def test_a_value_that_is_no_number_has_no_order() -> None:
+    mapping = {"b": float("nan")}
+    assert fulfils_all({"b": {"$not": {"$gt": 0}}}, mapping)
+    assert not fulfils_all({"b": {"$gt": 0}}, mapping)
+
+
 @given(key=st.sampled_from(["a", "ä", ""]), value=values, other=values)
 def test_an_equality_finds_nothing_else(key: str, value: Any, other: Any) -> None:
     for filter in (

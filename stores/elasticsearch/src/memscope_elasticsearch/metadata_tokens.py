@@ -66,7 +66,7 @@ def _canonical(value: Json) -> Json:
 
 def _order(value: Json) -> str | None:
     """Encode a value as text that sorts like the values of its type; None if these have no order."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or value != value:  # NaN compares with nothing
         return None
     if isinstance(value, int | float):
         return _NUMBER + _sortable(value)
