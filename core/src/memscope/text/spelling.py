@@ -26,8 +26,8 @@ MIN_PART_LETTERS = 3  # of a word written together with another
 _LOWER_CASE_WORD = pattern(r"(?<![\w'’@./-])[a-z]{4,16}(?![\w@/-]|\.\w)")  # but no part of an address or a file's name
 _SPACE_BETWEEN_HAN = pattern(r"(?<=[\u4e00-\u9fff])[ \u3000]+(?=[\u4e00-\u9fff])")
 _FULL_STOP = "\u3002"
-_PUNCTUATION = pattern(r"[.,;:!?\u3002\uff0c\uff01\uff1f\n](?!\d)")
-MIN_SPACES_WITHOUT_PUNCTUATION = 9  # a shorter text without punctuation is one sentence
+_SENTENCE_MARK = pattern(r"[.,;:!?\u3002\uff0c\uff01\uff1f\n](?!\d)")
+MIN_SPACES_WITHOUT_SENTENCE_MARK = 9  # a shorter text without punctuation is one sentence
 _LETTERS_AND_DIGITS = pattern(r"\w+")
 _KEYBOARD, _VOWELS = ("qwertyuiop", "asdfghjkl", "zxcvbnm"), "aeiouy"
 
@@ -54,7 +54,7 @@ def punctuated(text: str) -> str:
 
 
 def lacks_punctuation(text: str) -> bool:
-    return text.count(" ") >= MIN_SPACES_WITHOUT_PUNCTUATION and not _PUNCTUATION.search(text)
+    return text.count(" ") >= MIN_SPACES_WITHOUT_SENTENCE_MARK and not _SENTENCE_MARK.search(text)
 
 
 def _after_full_stop(rules: WordRules, match: re.Match[str]) -> str:
