@@ -21,8 +21,8 @@ from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
 from memscope.chat.assembly import AssembledContext, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
-from memscope.errors import ClosedError, ConfigError, InputError, MemscopeError
-from memscope.models import failed
+from memscope.errors import ClosedError, ConfigError, InputError
+from memscope.models import typed_errors
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
 from memscope.retrieval.window import recent_turns
@@ -110,14 +110,11 @@ async def _stream(runtime: Runtime, messages: list[Message]) -> AsyncGenerator[s
     assert runtime.services.chat is not None
     stream = None
     try:
-        stream = runtime.services.chat.stream(messages)
-        async with aclosing(whole_characters(stream)) as pieces:
-            async for piece in pieces:
-                yield piece
-    except MemscopeError:
-        raise
-    except Exception as error:
-        raise failed(runtime.services.chat, error) from error
+        with typed_errors(runtime.services.chat):
+            stream = runtime.services.chat.stream(messages)
+            async with aclosing(whole_characters(stream)) as pieces:
+                async for piece in pieces:
+                    yield piece
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()

@@ -22,9 +22,9 @@ from memscope.consolidation.extract import cites_fact, clean
 from memscope.consolidation.known_facts import fact_data
 from memscope.consolidation.known_names import known_aliases
 from memscope.consolidation.reply import Relation
-from memscope.errors import Conflict, MemscopeError, ModelError
+from memscope.errors import Conflict, ModelError
 from memscope.jobs.costs import Counts, MeteredChat, change_counters, count_facts, read_counters, user_counters
-from memscope.models import Usage, failed
+from memscope.models import Usage, typed_errors
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.near_pairs import NearPair, near_pairs
 from memscope.reconciliation.settlement import FactRelation, Settlement, action
@@ -180,12 +180,8 @@ class PairAudit:
         texts = [fact.text for pair in pairs for fact in (pair.old, pair.new)]
         reply_type = await asyncio.to_thread(judgement, len(pairs))
         assert self.ctx.chat is not None
-        try:
+        with typed_errors(self.ctx.chat):
             reply = await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, reply_type)
-        except MemscopeError:
-            raise
-        except Exception as error:
-            raise failed(self.ctx.chat, error) from error
         return _verdicts_of(reply, pairs)
 
     async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:

@@ -7,8 +7,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from memscope.models.structured_output import null_as
 from memscope.reconciliation.supersession import Verdict
 
 M = TypeVar("M", bound=BaseModel)
@@ -32,10 +33,10 @@ class Fact(BaseModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)  # "when": 2025
 
     text: str
-    about: Annotated[str, BeforeValidator(lambda one: "" if one is None else one)]
-    level: Annotated[int, BeforeValidator(lambda one: USUAL_LEVEL if one is None else one)] = USUAL_LEVEL
-    when: Annotated[str, BeforeValidator(lambda one: "" if one is None else one)]
-    keywords: Annotated[list[str], BeforeValidator(lambda one: [] if one is None else one)]
+    about: Annotated[str, null_as("")]
+    level: Annotated[int, null_as(USUAL_LEVEL)] = USUAL_LEVEL
+    when: Annotated[str, null_as("")]
+    keywords: Annotated[list[str], null_as([])]
     quotes: list[Words]
     known: list[Relation] = []
 

@@ -29,7 +29,7 @@ class Requests:
         numbers: group 1 holds a number that is not part of a date ("240", "three").
         asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
         suits: asks whether something is for the user ("Is a latte ok for me?"), unlike "Look it up for me".
-        fillers: words without meaning ("um"), which are dropped before ``worldly`` is tried.
+        hesitations: words without meaning ("um"), which are dropped before ``worldly`` is tried.
         worldly: a question that is about the world whatever stands beside it: "Why do your ears pop?", but nothing
         that refers to what was said before or to a thing that both know ("that", "the keys").
         news: asks for the weather, the news and the like.
@@ -60,7 +60,7 @@ class Requests:
     numbers: re.Pattern[str] = MATCHES_NOTHING
     asks_own: re.Pattern[str] = MATCHES_NOTHING
     suits: re.Pattern[str] = MATCHES_NOTHING
-    fillers: re.Pattern[str] = MATCHES_NOTHING
+    hesitations: re.Pattern[str] = MATCHES_NOTHING
     worldly: re.Pattern[str] = MATCHES_NOTHING
     news: re.Pattern[str] = MATCHES_NOTHING
     possessive: re.Pattern[str] = MATCHES_NOTHING

@@ -85,7 +85,7 @@ def _need_of_questions(message: str) -> Need | None:
     None if it asks nothing, or something that is not about the world by itself.
     """
     rules = of_sentence(message).requests
-    every = sentences(punctuated(rules.fillers.sub("", message)))
+    every = sentences(punctuated(rules.hesitations.sub("", message)))
     needs = {one: need(one) for one in every if rules.worldly.search(fold(one))} if len(every) > 1 else {}
     others = [one for one in every if one not in needs]
     if not needs or any(requests(one) or rules.explains.search(fold(one)) for one in others):

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
-from memscope.errors import ModelError
+from memscope.errors import MemscopeError, ModelError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,10 +71,17 @@ def count(spent: Usage) -> None:
         usage.add(spent)
 
 
-def failed(model: ChatModel, error: Exception) -> ModelError:
-    """Build the error for an exception of a model of one's own, whose message may quote the conversation."""
-    message = f"the chat model {model.name!r} failed: {type(error).__name__}"
-    return ModelError(message, hint="see __cause__; docs/models.md says which errors a model raises")
+@contextmanager
+def typed_errors(model: ChatModel) -> Iterator[None]:
+    """Raise ``ModelError`` for an exception of a model of one's own, whose message may quote the conversation."""
+    try:
+        yield
+    except MemscopeError:
+        raise
+    except Exception as error:
+        message = f"the chat model {model.name!r} failed: {type(error).__name__}"
+        hint = "see __cause__; docs/models.md says which errors a model raises"
+        raise ModelError(message, hint=hint) from error
 
 
 @dataclass(frozen=True, slots=True)

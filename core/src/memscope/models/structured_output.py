@@ -21,7 +21,7 @@ from memscope.models import Message
 from memscope.records import Json
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import BaseModel, BeforeValidator
 
     from memscope.models import ChatModel
 
@@ -42,6 +42,13 @@ _UNSUPPORTED_KEYWORDS = frozenset(
     "title default examples minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf pattern"
     " format minItems maxItems uniqueItems".split()
 )
+
+
+def null_as(empty: object) -> BeforeValidator:
+    """Annotate a field in whose place a model may write null."""
+    from pydantic import BeforeValidator
+
+    return BeforeValidator(lambda value: empty if value is None else value)
 
 
 # --------------------------------------------------------------------------------------------------- server's payload

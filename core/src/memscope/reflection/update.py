@@ -20,6 +20,7 @@ from memscope.errors import ModelReplyCut, ModelReplyError
 from memscope.languages.names import names
 from memscope.languages.similarity import translated
 from memscope.languages.wording import every
+from memscope.models.structured_output import null_as
 from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.reconciliation.insight_sentences import (
@@ -44,9 +45,9 @@ MAX_REPLY_SENTENCE_CHARS = 400  # of a sentence
 MIN_FACTS_PER_SUBJECT = 2  # for a new subject
 
 
-Number = Annotated[int, BeforeValidator(lambda one: 0 if one is None else one)]
-Numbers = Annotated[list[int], BeforeValidator(lambda one: [] if one is None else one)]
-Text = Annotated[str, BeforeValidator(lambda one: "" if one is None else one)]
+Number = Annotated[int, null_as(0)]
+Numbers = Annotated[list[int], null_as([])]
+Text = Annotated[str, null_as("")]
 VERDICTS = ("ends", "was", "repeats", "refines", "contradicts")
 
 

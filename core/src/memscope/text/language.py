@@ -59,7 +59,7 @@ class WordRules:
     secret_words: patterns of words that may precede a key ("access.?key").
     variants: a file with one line per variant: the variant and the character to read instead; or None.
     subjects: words that begin a sentence in a text without punctuation ("i", "we"), unless a stop word precedes them.
-    fillers: words without meaning ("um"), which are dropped before a text is read; or None.
+    hesitations: words without meaning, which are dropped before a text is read; or None.
     spellings: spellings of chats, and frequent mistakes, in lower case, with the usual spelling: "wat r u" is read as
     "what are you".
     topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``, and perhaps "none: words"; or None.
@@ -81,7 +81,7 @@ class WordRules:
     secret_words: tuple[str, ...] = ()
     variants: Path | None = None
     subjects: tuple[str, ...] = ()
-    fillers: re.Pattern[str] | None = None
+    hesitations: re.Pattern[str] | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     topics: Path | None = None
     dictionary: Path | None = None

@@ -90,8 +90,8 @@ def rare_correction(word: str, rules: WordRules) -> str:
 
 def may_be_respelled(word: str, rules: WordRules) -> bool:
     """Test whether ``usual_words`` may replace a text with this folded word."""
-    is_filler = rules.fillers is not None and rules.fillers.fullmatch(word) is not None
-    return is_filler or word in _rarest_of_spellings(rules) or correction(word, rules) != ""
+    is_hesitation = rules.hesitations is not None and rules.hesitations.fullmatch(word) is not None
+    return is_hesitation or word in _rarest_of_spellings(rules) or correction(word, rules) != ""
 
 
 @depends_on_languages

@@ -75,27 +75,24 @@ def _variants() -> tuple[re.Pattern[str], Mapping[int, str]]:
     return re.compile(f"[{''.join(map(chr, originals))}]" if originals else r"(?!)"), originals
 
 
-def usual_spelling(query: str) -> str:
-    """Replace variants of characters, spellings of chats and frequent mistakes, and drop fillers: "um wheres my bday
+def usual_spelling(text: str) -> str:
+    """Replace variants of characters, spellings of chats and frequent mistakes, and drop hesitations: "wheres my bday
     gift" is read as "where's my birthday gift".
 
     Words in capitals stay ("IM", "R"). The spellings of a language in Latin script count only if the result is in it:
     "wat" and "u" are words of Dutch.
     """
-    query = fold_variants(query)
+    text = fold_variants(text)
     for rules in every_rules():
-        if (
-            rules.fillers
-            and rules.fillers.search(query)
-            and (rules.script == "han" or spaced_language(query) == rules.code)
-        ):
-            query = rules.fillers.sub("", query) or query
-    words_written = frozenset(_ANY_WORD.findall(query.lower()))
+        if rules.hesitations and rules.hesitations.search(text):
+            is_its_own = rules.script == "han" or spaced_language(text) == rules.code
+            text = (is_its_own and rules.hesitations.sub("", text)) or text
+    words_written = frozenset(_ANY_WORD.findall(text.lower()))
     for rules, first, spellings in _spellings():
         if rules.script == "han" or not first.isdisjoint(words_written):
-            spelled = spellings.sub(partial(respelled, rules.spellings), query)
-            query = spelled if rules.script == "han" or spaced_language(spelled) == rules.code else query
-    return query
+            spelled = spellings.sub(partial(respelled, rules.spellings), text)
+            text = spelled if rules.script == "han" or spaced_language(spelled) == rules.code else text
+    return text
 
 
 @depends_on_languages

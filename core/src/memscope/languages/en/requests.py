@@ -199,7 +199,7 @@ REQUESTS = Requests(
         r"^\W*(?:(?:and|so|ok|hey|hi|but)\W+)*(?:is|are|was|were|would|will|does|do|did|should|what(?:['’]?s)?|which|how"
         r"|any|anything)\b(?! (?:(?:do|does|can|would|could) )?you\b)[^.?!:]*\bfor (?:me|us)\W*$"
     ),
-    fillers=pattern(r"(?i)\b(?:um+|uh+|erm+|hmm+)\b[,.]* ?|^\W*(?:(?:so|ok|okay|right|well|hey)\b\W*)+"),
+    hesitations=pattern(r"(?i)\b(?:um+|uh+|erm+|hmm+)\b[,.]* ?|^\W*(?:(?:so|ok|okay|right|well|hey)\b\W*)+"),
     worldly=pattern(
         r"^(?!.*\b(?:this|that|these|those|(?<!call )it|its|he|him|his|she|her|(?<!do )they|them|their|there|then)\b"
         r"|.*\bthe (?!(?:\w+ )?\w+ (?:of|between|in|on) (?!the\b)|world\b|earth\b|moon\b|sun\b|\w+est\b|thing\b))"

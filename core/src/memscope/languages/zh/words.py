@@ -70,7 +70,9 @@ WORDS = WordRules(
     ),
     secret_words=("密钥", "秘钥", "私钥"),
     variants=FOLDER / "traditional.txt",
-    fillers=pattern("^\\W*(?:(?:[嗯呃喂哎欸唉]+|那[个個](?=[我你您帮幫嗯就，。 ])|就是(?:[那说說][个個]?)?)[，。 ]*)+"),
+    hesitations=pattern(
+        "^\\W*(?:(?:[嗯呃喂哎欸唉]+|那[个個](?=[我你您帮幫嗯就，。 ])|就是(?:[那说說][个個]?)?)[，。 ]*)+"
+    ),
     spellings=read_spellings(FOLDER / "spellings.txt"),
     topics=FOLDER / "topics.txt",
     vectors=FOLDER,
