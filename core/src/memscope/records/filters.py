@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
 from memscope.errors import InputError, LimitError
@@ -102,10 +103,9 @@ def _check_special(key: str, wanted: Json, size: Counter[str]) -> None:
 
 
 def _unknown(operator: str, key: str | None = None) -> InputError:
+    place = "" if key is None else f" for {key[:40]!r}"
     hint = f"known are {', '.join((AND, OR, NOT, ABOUT_FIELD, KEYWORD_FIELD, *_TESTS))}"
-    if key is None:
-        return InputError(f"unknown operator {operator[:40]!r}", hint=hint)
-    return InputError(f"unknown operator {operator[:40]!r} for {key[:40]!r}", hint=hint)
+    return InputError(f"unknown operator {operator[:40]!r}{place}", hint=hint)
 
 
 def _check_conditions(key: str, wanted: Json, size: Counter[str], nesting: int) -> None:
@@ -234,7 +234,7 @@ def _has_operators(wanted: Json) -> bool:
 
 
 def _conditions(wanted: Json) -> list[tuple[str, Json]]:
-    """Split a dict of operators into pairs; refuse one that mixes operators and keys."""
+    """List the operators of a condition with their values."""
     return list(wanted.items()) if _has_operators(wanted) else [("$eq", wanted)]
 
 
@@ -254,7 +254,7 @@ def _among(have: Json, wanted: Json) -> bool:
 
 
 def _order(value: Json) -> str | None:
-    """Classify a value by what it can be ordered with: "number", "text" or "" for nothing."""
+    """Classify a value by what it can be ordered with: "number", "text" or None."""
     if isinstance(value, bool):
         return None
     return "number" if isinstance(value, int | float) else "text" if isinstance(value, str) else None
@@ -270,10 +270,10 @@ def _ordered(compare: Test) -> Test:
 _TESTS: dict[str, Test] = {
     "$eq": _equal,
     "$ne": lambda have, wanted: not _equal(have, wanted),
-    "$gt": _ordered(lambda have, wanted: bool(have > wanted)),
-    "$gte": _ordered(lambda have, wanted: bool(have >= wanted)),
-    "$lt": _ordered(lambda have, wanted: bool(have < wanted)),
-    "$lte": _ordered(lambda have, wanted: bool(have <= wanted)),
+    "$gt": _ordered(gt),
+    "$gte": _ordered(ge),
+    "$lt": _ordered(lt),
+    "$lte": _ordered(le),
     IN: _among,
     NOT_IN: lambda have, wanted: not _among(have, wanted),
     EXISTS: lambda have, wanted: (have is not _MISSING) is wanted,

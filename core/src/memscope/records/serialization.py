@@ -106,24 +106,12 @@ def sound(record: Record) -> Record:
         raise InputError(f"a {type(record).__name__} with values of wrong types: {type(error).__name__}") from None
 
 
-def _scope(scope: Scope) -> list[str | None]:
-    return [scope.user, scope.agent, scope.session]
-
-
 def _to_scope(value: list[Any]) -> Scope:
     user, agent, session = value
     optional = (agent is None or isinstance(agent, str)) and (session is None or isinstance(session, str))
     if type(value) is not list or not isinstance(user, str) or not optional:
         raise TypeError("not a scope")
     return Scope(user, agent, session)
-
-
-def _interval(interval: Interval) -> list[str]:
-    return [interval.start.isoformat(), interval.end.isoformat()]
-
-
-def _quotes(quotes: tuple[Quote, ...]) -> list[list[str]]:
-    return [[quote.turn, quote.text] for quote in quotes]
 
 
 def _time(value: str) -> datetime:
@@ -140,10 +128,6 @@ def _to_interval(value: list[str]) -> Interval:
 
 def _to_quotes(value: list[list[str]]) -> tuple[Quote, ...]:
     return tuple(Quote(_TEXT_CODER(turn), _TEXT_CODER(text)) for turn, text in value)
-
-
-def _sentences(sentences: tuple[Sentence, ...]) -> list[list[Json]]:
-    return [[sentence.text, list(sentence.sources)] for sentence in sentences]
 
 
 def _to_sentences(value: list[list[Json]]) -> tuple[Sentence, ...]:
@@ -174,27 +158,23 @@ def _texts(value: Json) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _object(value: Json) -> Json:
-    return dict(value.items())
-
-
-_TEXT_CODER, _INTEGER_CODER, _FLAG_CODER = _exactly(str), _exactly(int), _exactly(bool)
+_TEXT_CODER = _exactly(str)
 _TIME_CODER: tuple[Coder, Coder] = (datetime.isoformat, _time)
 _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
     "str": (None, _TEXT_CODER),
     "str | None": (None, _TEXT_CODER),
-    "int": (None, _INTEGER_CODER),
-    "bool": (None, _FLAG_CODER),
+    "int": (None, _exactly(int)),
+    "bool": (None, _exactly(bool)),
     "Role": (None, _among(ROLES)),
     "Author": (None, _among(AUTHORS)),
     "datetime": _TIME_CODER,
     "datetime | None": _TIME_CODER,
-    "Scope": (_scope, _to_scope),
-    "Interval | None": (_interval, _to_interval),
+    "Scope": (lambda scope: [scope.user, scope.agent, scope.session], _to_scope),
+    "Interval | None": (lambda interval: [interval.start.isoformat(), interval.end.isoformat()], _to_interval),
     "tuple[str, ...]": (list, _texts),
-    "tuple[Quote, ...]": (_quotes, _to_quotes),
-    "tuple[Sentence, ...]": (_sentences, _to_sentences),
-    "Mapping[str, Json]": (dict, _object),
+    "tuple[Quote, ...]": (lambda quotes: [[quote.turn, quote.text] for quote in quotes], _to_quotes),
+    "tuple[Sentence, ...]": (lambda sentences: [[one.text, list(one.sources)] for one in sentences], _to_sentences),
+    "Mapping[str, Json]": (dict, lambda value: dict(value.items())),
 }
 
 
