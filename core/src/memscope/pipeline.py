@@ -79,13 +79,13 @@ def assemble(
     for name in names:
         if name not in known:
             raise ConfigError(f"{operation} has no worker {name!r}", hint=f"known: {', '.join(sorted(known))}")
-        if not isinstance(known[name], Worker):
-            message = f"{operation}.{name} is no worker but {type(known[name]).__name__}"
+        step: object = known[name]
+        if not isinstance(step, Worker):
+            message = f"{operation}.{name} is no worker but {type(step).__name__}"
             raise PluginError(message, hint="make it one with memscope.pipeline.worker")
-        strange = {*known[name].reads, *known[name].writes} - columns
-        if strange:
+        if strange := {*step.reads, *step.writes} - columns:
             raise ConfigError(f"worker {name!r} names {sorted(strange)}, which {batch.__name__} does not have")
-        steps.append(known[name])
+        steps.append(step)
     return steps
 
 

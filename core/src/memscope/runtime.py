@@ -168,6 +168,9 @@ class Runtime:
         from memscope.retrieval import Request
 
         local = validation.zone(zone) or self.services.zone
+        if speak is None:
+            speak = self.services.settings.context.speak
+        validation.choice("speak", speak, "when_needed", "always")
         return Request(
             text=validation.text("query", text, self.services.limits.query),
             scope=where,
@@ -179,15 +182,8 @@ class Runtime:
             filter=validation.filter(filter),
             kinds=validation.kinds(kinds),
             explain=explain,
-            speak=self._speak(speak),
+            speak=speak,
         )
-
-    def _speak(self, speak: Speak | None) -> Speak:
-        """Validate ``speak``; None takes the setting."""
-        if speak is None:
-            return self.services.settings.context.speak
-        validation.choice("speak", speak, "when_needed", "always")
-        return speak
 
     async def retrieve(self, query: Request) -> Retrieval:
         from memscope import retrieval

@@ -134,11 +134,8 @@ def _keep_keys_apart(weak: Layer, strong: Layer) -> Layer:
 
 def origins(layers: Layers) -> dict[str, str]:
     """Return the place of every effective value by dotted name: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
-    places = {}
-    for path in _paths(merged(layers)):
-        owner = next(layer for layer in reversed(layers) if _holds(layer.values, path))
-        places[".".join(map(str, path))] = place_of(path, owner)
-    return places
+    owners = {path: layer for layer in layers for path in _paths(layer.values)}  # the strongest layer comes last
+    return {".".join(map(str, path)): place_of(path, owners[path]) for path in _paths(merged(layers))}
 
 
 def _paths(values: Mapping[str, Any], before: Path_ = ()) -> Iterator[Path_]:
@@ -147,14 +144,6 @@ def _paths(values: Mapping[str, Any], before: Path_ = ()) -> Iterator[Path_]:
             yield from _paths(value, (*before, name))
         else:
             yield (*before, name)
-
-
-def _holds(values: Any, path: Path_) -> bool:
-    for name in path:
-        if not isinstance(values, Mapping) or name not in values:
-            return False
-        values = values[name]
-    return True
 
 
 def requirement(kind: str, message: str, limits: Mapping[str, object]) -> str | None:

@@ -57,12 +57,13 @@ def state_of(file: SettingsFile) -> TrustState:
 
 def describe(file: SettingsFile) -> str:
     """Describe a file by its path and, if it is in the current folder, its trust."""
-    notes = {"trusted": ", trusted", "changed": ", changed since it was trusted"}
-    state = state_of(file)
-    named = repr(str(file.path))
-    return (
-        named if state == "named" else f"{named} of the current folder{notes.get(state, ', neither named nor trusted')}"
-    )
+    notes: Mapping[TrustState, str] = {
+        "named": "",
+        "trusted": " of the current folder, trusted",
+        "changed": " of the current folder, changed since it was trusted",
+        "unknown": " of the current folder, neither named nor trusted",
+    }
+    return f"{str(file.path)!r}{notes[state_of(file)]}"
 
 
 def add(path: Path) -> None:

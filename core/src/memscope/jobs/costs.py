@@ -79,8 +79,9 @@ class MeteredChat:
             with spent.counting():
                 reply = await self.chat_model.chat(messages, schema=schema, deadline_s=deadline_s)
             text = reply.text
-            fits = schema is None or isinstance(reply.parsed, schema)
-            return reply if fits or schema is None else replace(reply, parsed=parse(text, schema))
+            if schema is None or isinstance(reply.parsed, schema):
+                return reply
+            return replace(reply, parsed=parse(text, schema))
         except ModelReplyError:
             replies["unusable_replies"] = 1
             raise
@@ -101,18 +102,16 @@ class MeteredChat:
         amounts = {"calls": max(spent.calls, 1), "characters": characters + len(reply), "tokens": tokens}
 
         def charge(counts: Counts) -> None:
-            _add(counts.setdefault("costs", {}).setdefault(self.operation, {}), amounts)
+            _add(counts, amounts, "costs", self.operation)
 
         def charge_whole(counts: Counts) -> None:
             charge(counts)
-            _add(counts.setdefault("facts", {}).setdefault(self.name, {}), replies)
+            _add(counts, replies, "facts", self.name)
             over = (self.ctx.clock() - KEEP_WINDOWS).astimezone(UTC).isoformat()
-            windows = {
-                name: window for name, window in counts.get("windows", {}).items() if name.partition(" ")[2] > over
-            }
-            counts["windows"] = windows
+            windows = counts.get("windows", {}).items()
+            counts["windows"] = {key: spent for key, spent in windows if key.partition(" ")[2] > over}
             for name, (start, _) in _windows(self.ctx).items():
-                _add(windows.setdefault(_key(name, start), {}), {"calls": amounts["calls"], "tokens": tokens})
+                _add(counts, {"calls": amounts["calls"], "tokens": tokens}, "windows", _key(name, start))
 
         await change_counters(self.ctx, WHOLE_STORE, charge_whole)
         await change_counters(self.ctx, await user_counters(self.ctx, self.user), charge)
@@ -161,12 +160,8 @@ async def count_facts(ctx: Services, amounts: Mapping[str, int]) -> None:
     """Count the chat model's accepted facts, rejected ones by reason, and other output (``weaknesses``)."""
     assert ctx.chat is not None
     name = ctx.chat.name
-
-    def add(counts: Counts) -> None:
-        _add(counts.setdefault("facts", {}).setdefault(name, {}), amounts)
-
     with suppress(StoreError):
-        await change_counters(ctx, WHOLE_STORE, add)
+        await change_counters(ctx, WHOLE_STORE, lambda counts: _add(counts, amounts, "facts", name))
 
 
 async def facts(ctx: Services) -> tuple[Mapping[str, int], str]:
@@ -187,7 +182,10 @@ def _key(window: str, start: datetime) -> str:
     return f"{window} {start.astimezone(UTC).isoformat()}"
 
 
-def _add(counts: Counts, amounts: Mapping[str, int]) -> None:
+def _add(counts: Counts, amounts: Mapping[str, int], *path: str) -> None:
+    """Add amounts to the counters at ``path``."""
+    for name in path:
+        counts = counts.setdefault(name, {})
     for name, amount in amounts.items():
         counts[name] = counts.get(name, 0) + amount
 

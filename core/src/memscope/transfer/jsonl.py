@@ -8,7 +8,7 @@ last line, ``{"end": 12}``, counts the lines before it: a file without it is tru
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import BinaryIO
@@ -143,11 +143,12 @@ async def _write_all(
     writer = ImportWriter(store, counts)
     async for part in in_parts(lines, LINES_PER_PART, lambda numbered: numbered[1].size):
         for number, line in part:
-            if line.kind == "header" and line.record:
-                counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
-            elif line.kind not in FRAME_LINES and user in (None, line.user):
+            if line.kind in FRAME_LINES:
+                if line.record:  # the secret of a header
+                    counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
+            elif user in (None, line.user):
                 await writer.add(line)
-            elif line.kind not in FRAME_LINES:
+            else:
                 counts["of_others"] += 1
             if progress and number % LINES_PER_WRITE == 0:
                 progress(number)
@@ -167,15 +168,14 @@ class ImportWriter:
         self._lines: list[ExportLine] = []
         self._size = 0  # bytes of the batched lines
         self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # turns whose units are being computed
-        # waiting here, done in the export
-        self._done_before: dict[str, set[str]] = {kind: set() for kind in STAGE_OF_KIND}
+        self._done_before = defaultdict[str, set[str]](set)  # by kind: waiting here, done in the export
         self._forgotten: set[str] = set()
 
     async def add(self, line: ExportLine) -> None:
-        full = len(self._lines) >= LINES_PER_WRITE or self._size >= MAX_PART_CHARS
-        if full or (line.user, line.kind) != (self._user, self._kind):
+        other = (line.user, line.kind) != (self._user, self._kind)
+        if other or len(self._lines) >= LINES_PER_WRITE or self._size >= MAX_PART_CHARS:
             await self._write()
-        if (line.user, line.kind) != (self._user, self._kind):
+        if other:
             await self._write_ready(0)
         if line.user != self._user:
             await self._settle()
@@ -262,8 +262,7 @@ class ImportWriter:
 
     async def _note_done(self, ids: Set[str]) -> None:
         """Remember which of these ids still wait here."""
-        for id in await waiting(self._store, self._user, self._kind, frozenset(ids)):
-            self._done_before[self._kind].add(id)
+        self._done_before[self._kind].update(await waiting(self._store, self._user, self._kind, frozenset(ids)))
 
     async def _settle(self) -> None:
         """Finish a user: mark records that are done in the export as done here."""
@@ -276,7 +275,8 @@ class ImportWriter:
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
             for start in range(0, len(done), LINES_PER_WRITE):
                 await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + LINES_PER_WRITE])))
-        self._done_before, self._forgotten = {kind: set() for kind in STAGE_OF_KIND}, set()
+        self._done_before.clear()
+        self._forgotten = set()
 
 
 __all__ = ["LINE_KINDS", "STAGE_OF_KIND", "UNLIMITED", "export", "import_"]
