@@ -17,6 +17,9 @@ from memscope.errors import InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 MAX_IDENTIFIER_BYTES = 256  # UTF-8
 INTEGER_BITS = 64
 MAX_CLOCK_SKEW = timedelta(days=1)
@@ -26,9 +29,6 @@ TIME_LIKE = re.compile(
     r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"
     r"(_?(s|ms|ns|utc|iso|sec|seconds|millis))?|when|created"
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages that may lack a text
 MEMORY_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None

@@ -24,6 +24,7 @@ from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, che
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, LimitError, MemscopeError, NotFound
+from memscope.prompts.memory_block import TurnInput, block, strip_memory
 from memscope.records import Json, Role, Scope, Speak, Turn
 from memscope.retrieval.window import first_shown
 from memscope.text.tokens import estimate_tokens
@@ -35,14 +36,12 @@ if TYPE_CHECKING:
     from memscope.memory import AsyncMemoryScope
     from memscope.records import Block, ForgetReport, Hit, Insight, Kind, Observation, Retrieval
 
-from memscope.prompts.memory_block import TurnInput, block, strip_memory
-
 log = logging.getLogger("memscope")
 R = TypeVar("R")
-T = TypeVar("T")
 RecordWho = Literal["both", "user", "assistant", "none"]
 RecallFrom = Literal["user", "session"]
 MEMORY_DEADLINE_S = 20.0
+NOTHING_FOUND = "Nothing is remembered about this."
 
 
 def to_turn(role: Role, text: str, *, speaker: str | None = None, **more: Json) -> dict[str, Any]:
@@ -56,9 +55,6 @@ def _as_name(name: str) -> str:
     if not name.isprintable():
         name = "".join(char for char in name if category(char) not in validation.HIDDEN_CATEGORIES)
     return name.encode()[: validation.MAX_IDENTIFIER_BYTES].decode(errors="ignore").strip()
-
-
-NOTHING_FOUND = "Nothing is remembered about this."
 
 
 def format_hits(hits: Sequence[Hit]) -> str:

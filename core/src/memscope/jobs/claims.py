@@ -18,10 +18,6 @@ MAX_HELD_WAIT_S = 300.0
 POLL_CLAIM_S = (0.02, 1.0)  # first and longest pause between attempts
 
 
-class HeldTooLong(Exception):
-    """Another worker kept its claim longer than a call waits."""
-
-
 @dataclass
 class Claims:
     """Claims of one pass over a stage: of one user, or of all.
@@ -29,7 +25,7 @@ class Claims:
     ``wait``: wait for items held by another worker, until it is done or, if it died, until its lease expires.
     ``delay``: seconds that a claim still has to wait for more items; such a claim is put back. ``finished``: users
     without further claims in this pass. ``one_by_one``: users whose next turn is claimed by itself, since it may make
-    its batch fail.
+    its batch fail. ``held_too_long``: another worker made no progress for as long as a call waits.
     """
 
     ctx: Services
@@ -41,12 +37,10 @@ class Claims:
     finished: set[str] = field(default_factory=set)
     one_by_one: set[str] = field(default_factory=set)
     due_in: dict[str, float] = field(default_factory=dict)  # seconds until a user's claim is due
+    held_too_long: bool = False
 
     async def next(self) -> list[Claim]:
-        """Claim work, at most one batch per user; none when the pass is over.
-
-        Raises ``HeldTooLong`` if the number of items held by another worker does not change for two leases.
-        """
+        """Claim work, at most one batch per user; none when the pass is over, or if ``held_too_long``."""
         returned: list[Claim] = []
         try:
             while claims := await self._claim() or await self._once_free(returned):
@@ -75,6 +69,7 @@ class Claims:
         return claim.user not in self.finished
 
     async def _once_free(self, returned: Sequence[Claim]) -> list[Claim]:
+        """Wait for items held by another worker, until their number does not change for two leases."""
         if not self.wait or returned:  # this pass itself holds the items
             return []
         before, pause, wait_s = 0, POLL_CLAIM_S[0], min(2 * self.ctx.settings.lease_s, MAX_HELD_WAIT_S)
@@ -83,7 +78,8 @@ class Claims:
             if held != before:
                 before, until = held, time.monotonic() + wait_s
             if time.monotonic() >= until:
-                raise HeldTooLong
+                self.held_too_long = True
+                return []
             await asyncio.sleep(pause)
             pause = min(2 * pause, POLL_CLAIM_S[1])
             if claims := await self._claim():

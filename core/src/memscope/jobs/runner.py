@@ -24,7 +24,7 @@ from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
 
 from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
-from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, Claims, HeldTooLong, give_back
+from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, Claims, give_back
 from memscope.jobs.costs import MeteredChat, count_facts
 from memscope.models import Usage
 from memscope.pipeline import UNFINISHED
@@ -124,7 +124,7 @@ async def results_of(
     """
     results: list[JobResult] = []
     claims = Claims(ctx, job.stage, job.limit, user, wait, partial(delay, ctx, job) if delay else None)
-    while user not in claims.finished and (fresh := await _next(claims, results)):
+    while user not in claims.finished and (fresh := await claims.next()):
         outcomes = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
         results += outcomes
         claims.finished |= {result.user for result in outcomes if not result.moved}
@@ -132,19 +132,13 @@ async def results_of(
         claims.one_by_one = {
             name for name, report in reports.items() if report.get("left") or report.get(RETRY_FIRST_ITEM_ALONE)
         }
+    if claims.held_too_long:
+        results.append(JobResult(user or "", code=ANOTHER_WORKER))
     results += (JobResult(name, due_in_s=due_in_s) for name, due_in_s in claims.due_in.items())
     if job.finish is None or preview:
         return results
     finished = {result.user for result in results if result.moved} | ({user} if user is not None else set())
     return [*results, *await asyncio.gather(*(_finish(ctx, job.finish, name) for name in sorted(finished)))]
-
-
-async def _next(claims: Claims, results: list[JobResult]) -> list[Claim]:
-    try:
-        return await claims.next()
-    except HeldTooLong:
-        results.append(JobResult(claims.user or "", code=ANOTHER_WORKER))
-        return []
 
 
 async def _finish(ctx: Services, finish: Finish, user: str) -> JobResult:

@@ -21,8 +21,6 @@ from memscope.errors import InputError, ModelError, ModelRateLimited, ModelTimeo
 from memscope.models.endpoint import Endpoint
 
 T = TypeVar("T")
-
-
 MAX_PAUSE_S = 8.0
 
 

@@ -90,7 +90,7 @@ class Engine:
                 if files.is_new(self.path):
                     files.create(self.path, self._connect)
         files.probe(self.path)
-        stat = self._stat()  # before opening, so that a replacement in between is noticed
+        stat = self.path.stat()  # before opening, so that a replacement in between is noticed
         self._place, self._length = (stat.st_dev, stat.st_ino), 0
         reader = files.open_reader(self.path, self._connect)
         try:
@@ -172,7 +172,7 @@ class Engine:
     def _once(self, group: list[WriteRequest]) -> None:
         if group[0].alone:
             group[0].result = group[0].task(self._writing())
-            self._length = self._stat().st_size
+            self._length = self.path.stat().st_size
         else:
             self._together(group)
             self._check_here()
@@ -278,16 +278,13 @@ class Engine:
 
     # ---- the file
 
-    def _stat(self) -> os.stat_result:
-        return os.stat(self.path)
-
     def _check_here(self, *, inline: bool = False) -> None:
         """Raise ``StoreGone`` if the open file was removed or replaced; check all pages if it was truncated.
 
         ``inline`` (in an event loop's thread) raises ``StoreBusy`` instead of reading the whole file.
         """
         try:
-            stat = self._stat()
+            stat = self.path.stat()
         except FileNotFoundError:
             raise files.gone(self.path) from None
         if (stat.st_dev, stat.st_ino) != self._place:
