@@ -181,7 +181,9 @@ def endpoint(
     ``hosts`` or the address in the environment, never to another ``base_url``, so that no other server receives it.
     """
     configured = {name: value for name, value in settings.items() if value is not None}
-    known = _preset(preset) if preset else {}
+    if preset and preset not in presets():
+        raise ConfigError(f"no preset {preset!r}", hint=nearest(preset, presets()))
+    known = presets()[preset] if preset else {}
     values = {**known.get(kind, {}), **configured}
     example = values.pop("example", "")
     if "model" not in values:
@@ -211,12 +213,6 @@ def _belongs(url: str, hosts: Sequence[str]) -> bool:
     return parts.scheme == "https" and any(
         host == allowed or (allowed[0] == "." and host.endswith(allowed)) for allowed in hosts
     )
-
-
-def _preset(name: str) -> Mapping[str, Any]:
-    if name not in presets():
-        raise ConfigError(f"no preset {name!r}", hint=nearest(name, presets()))
-    return presets()[name]
 
 
 def _build(values: Mapping[str, Any]) -> Endpoint:

@@ -33,7 +33,7 @@ def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
     """Yield the lines; cut longer ones to ``most`` + 1 bytes."""
     while line := file.readline(most + 1):
         rest = line
-        while len(rest) > 0 and len(line) > most and not rest.endswith(b"\n"):
+        while len(line) > most and rest and not rest.endswith(b"\n"):
             rest = file.readline(READ_BYTES)
         yield line
 

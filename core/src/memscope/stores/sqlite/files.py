@@ -248,10 +248,15 @@ def probe(path: Path) -> None:
 def check(db: sqlite3.Connection, path: Path) -> None:
     """Check every page of a small file, of a large one only its structure and length."""
     schema.refuse_newer(schema.version(db), path)
-    pages, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "page_size"))
-    if pages * size <= MAX_CHECKED_BYTES:
+    if file_bytes(db) <= MAX_CHECKED_BYTES:
         check_pages(db, path)
     db.execute("SELECT count(*) FROM meta").fetchone()
+
+
+def file_bytes(db: sqlite3.Connection) -> int:
+    """Return the length of the file after a checkpoint."""
+    (pages,), (size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    return int(pages * size)
 
 
 def check_pages(db: sqlite3.Connection, path: Path) -> None:

@@ -9,6 +9,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from memscope.stores.sqlite.files import wal_bytes
+
 MAX_RESERVE_BYTES = 1 << 20  # removing a turn takes about 80 kB of WAL, a long turn 2 to 3 times its length
 MIN_STEP_BYTES = 64 << 10
 
@@ -18,7 +20,6 @@ class Reserve:
 
     def __init__(self, store: Path) -> None:
         self._store, self.path = store, store.with_name(f"{store.name}-reserve")
-        self._wal = store.with_name(f"{store.name}-wal")
         self._size = 0  # last size set by this process
         self._before = 0  # size at the last release
 
@@ -50,5 +51,4 @@ class Reserve:
         self._size = 0
 
     def _wanted(self) -> int:
-        wal = self._wal.stat().st_size if self._wal.exists() else 0
-        return max(self._before, min(MAX_RESERVE_BYTES, self._store.stat().st_size + wal))
+        return max(self._before, min(MAX_RESERVE_BYTES, self._store.stat().st_size + wal_bytes(self._store)))

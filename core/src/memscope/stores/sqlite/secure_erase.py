@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.local import Row
-from memscope.stores.sqlite.files import wal_bytes
+from memscope.stores.sqlite.files import file_bytes, wal_bytes
 from memscope.stores.sqlite.reserve import Reserve
 from memscope.stores.sqlite.user import SQLiteUser
 
@@ -122,7 +122,7 @@ def _gap(page: bytes, start: int) -> bytes:
 
 def wipe(db: sqlite3.Connection, path: Path, fingerprints: Sequence[Fingerprints]) -> ForgetReport:
     """Truncate the WAL and check that nothing of ``fingerprints`` is left in the file; outside a transaction only."""
-    if _size(db) - path.stat().st_size > _room(path):  # a checkpoint would fill the disk
+    if file_bytes(db) - path.stat().st_size > _room(path):  # a checkpoint would fill the disk
         return pending("the disk is full")
     if not _fold(db, path):
         return pending("another connection reads an older state")
@@ -135,18 +135,12 @@ def wipe(db: sqlite3.Connection, path: Path, fingerprints: Sequence[Fingerprints
 
 def rebuild(db: sqlite3.Connection, path: Path) -> ForgetReport:
     """Rebuild the file from its live content, which passes through the WAL."""
-    if _size(db) > _room(path) + wal_bytes(path):
+    if file_bytes(db) > _room(path) + wal_bytes(path):
         return pending("the disk is full")
     large = path.stat().st_size > MAX_REBUILT_BYTES
     db.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
     db.execute("VACUUM")
     return ForgetReport(physical="wiped") if _fold(db, path) else pending("another connection reads an older state")
-
-
-def _size(db: sqlite3.Connection) -> int:
-    """Return the bytes of the file after a checkpoint."""
-    (pages,), (size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
-    return int(pages * size)
 
 
 def _room(path: Path) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import os
 import re
 import struct
 import zipfile
@@ -247,20 +248,13 @@ class _Archive(io.FileIO):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.path = path
+        self.path, self.size = path, os.fstat(self.fileno()).st_size
 
     def read(self, size: int | None = -1, /) -> bytes:
-        size = self.left() if size is None or size < 0 else size
+        size = max(0, self.size - self.tell()) if size is None or size < 0 else size
         if size > MAX_DIRECTORY_BYTES:
             raise InputError(f"{self.path.name!r} has too many files, or is damaged", hint="unpack it first")
         return super().read(size) or b""
-
-    def left(self) -> int:
-        """Count the bytes after the current position."""
-        here = self.tell()
-        end = self.seek(0, io.SEEK_END)
-        self.seek(here)
-        return max(0, end - here)
 
 
 def _zipped(file: _Archive, begins: str) -> Iterator[tuple[str, Any]]:
@@ -270,7 +264,7 @@ def _zipped(file: _Archive, begins: str) -> Iterator[tuple[str, Any]]:
     wanted = {info.filename: info for info in archive.infolist() if _is_wanted(info, begins)}
     if not wanted:
         raise InputError(f"{name} has no file {begins}*.json", hint="take the zip of the data export")
-    packed = min(file.left() + file.tell(), sum(info.compress_size for info in wanted.values()))
+    packed = min(file.size, sum(info.compress_size for info in wanted.values()))
     budget = _Budget(name, max(MAX_UNPACKED_BYTES, MAX_UNPACK_RATIO * packed))
     for filename in sorted(wanted):
         member = f"{filename[-100:]!r} in {name}"

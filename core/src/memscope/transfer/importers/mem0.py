@@ -16,11 +16,11 @@ from typing import Any
 
 from memscope.errors import InputError, LimitError
 from memscope.records import ROLES
+from memscope.stores.sqlite.files import MAGIC, wal_bytes
 from memscope.transfer import accessible
 from memscope.transfer.importers import ImportedMemory, Item, NotTaken, time_of
 from memscope.transfer.importers.files import EXPORT_AGAIN, MIB, mapping, path_of, read_json, sequence, word
 
-SQLITE = b"SQLite format 3\0"
 HISTORY_QUERY = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'history' AND rootpage > 0"
 HISTORY_COLUMNS = "memory_id, old_memory, event, created_at, updated_at"
 MAX_TEXT_BYTES = 16 * MIB  # per text in the history
@@ -94,9 +94,8 @@ def _history(paths: Sequence[Path]) -> tuple[History, int]:
 def _rows(path: Path) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the table ``history``; refuse a view, and more rows than the file has bytes for."""
     name, hint = f"{str(path)!r}", f"copy history.db again while mem0 is stopped, or {EXPORT_AGAIN}"
-    wal = path.with_name(f"{path.name}-wal")
     try:
-        left = path.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+        left = path.stat().st_size + wal_bytes(path)
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
             if not db.execute(HISTORY_QUERY).fetchone():
@@ -118,4 +117,4 @@ def _is_sqlite(path: Path) -> bool:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
+            return file.read(len(MAGIC)) == MAGIC
