@@ -29,7 +29,7 @@ from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.documents import (
     Stored,
     blank,
-    document_id,
+    document_at,
     documents,
     encode,
     scope_hash,
@@ -88,8 +88,7 @@ class PendingWrites:
         return {name: document["_source"]["state"]["holder"] for name, document in pairs if "_source" in document}
 
     def _name_at(self, name: Name) -> Body:
-        id = document_id(self.scope, "name", repr(name[1]), name[0])
-        return {"_index": self.session.names.work, "_id": id, "routing": self.scope}
+        return document_at(self.session.names.work, self.scope, "name", repr(name[1]), name[0])
 
     # ---- deciding
 

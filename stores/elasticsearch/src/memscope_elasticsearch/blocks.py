@@ -11,8 +11,8 @@ from memscope.records import Block, Select
 from memscope.records.serialization import block_from_json, to_json
 from memscope.stores import block_rules
 from memscope.stores.block_rules import BlockRemoval, by_key
-from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body, BulkOperation
-from memscope_elasticsearch.documents import GONE, document_id, scope_hash
+from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body, BulkOperation, version_of
+from memscope_elasticsearch.documents import GONE, document_at, scope_hash
 from memscope_elasticsearch.session import Session
 
 BLOCK_DOCUMENT = "blocks"  # kind of the document
@@ -21,8 +21,7 @@ BLOCKS_PER_PAGE = 1000
 
 
 def _at(session: Session, user: str) -> Body:
-    scope = scope_hash(user)
-    return {"_index": session.names.work, "_id": document_id(scope, BLOCK_DOCUMENT), "routing": scope}
+    return document_at(session.names.work, scope_hash(user), BLOCK_DOCUMENT)
 
 
 async def _load(session: Session, user: str, *, versions: bool) -> tuple[list[Block], Body]:
@@ -92,11 +91,8 @@ async def _save(session: Session, user: str, versions: Sequence[Block], document
         "current": [to_json(history[-1]) for history in histories],
         "older": [to_json(block) for history in histories for block in history[:-1]],
     }
-    place, exists = _at(session, user), "_source" in document
     body = {"scope": scope_hash(user), "kind": BLOCK_DOCUMENT, "user": user, "state": state} if versions else None
-    action = "create" if not exists else "index" if versions else "delete"
-    version = (document["_seq_no"], document["_primary_term"]) if exists else None
-    operation = BulkOperation(action, place["_index"], place["_id"], place["routing"], body, version)
+    operation = BulkOperation.put(_at(session, user), body, version_of(document))
     (outcome,) = await session.cluster.bulk([operation])
     return outcome.ok
 

@@ -61,6 +61,17 @@ class BulkOperation:
         body = {"doc": self.body} if self.action == "update" else self.body
         return [head, encode(body)]
 
+    @classmethod
+    def put(cls, at: Body, body: Body | None, version: tuple[int, int] | None) -> BulkOperation:
+        """Create a document, or replace or (without a body) delete the version of it that was read."""
+        action = "create" if version is None else "delete" if body is None else "index"
+        return cls(action, at["_index"], at["_id"], at["routing"], body, version)
+
+
+def version_of(document: Body) -> tuple[int, int] | None:
+    """Return the (seq_no, primary_term) of a document that was read; None if it does not exist."""
+    return (document["_seq_no"], document["_primary_term"]) if "_source" in document else None
+
 
 @dataclass
 class Local:

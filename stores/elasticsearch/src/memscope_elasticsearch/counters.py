@@ -7,14 +7,14 @@ The window and the ordinal in it form a unit's place, which identifies its neigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memscope.records import Turn
 from memscope.search.snapshot import CONVERSATION_GAP_US
 from memscope.search.units import chunks, microseconds, scope_key
-from memscope_elasticsearch.client import Body, BulkOperation, Cluster
-from memscope_elasticsearch.documents import Place, document_id, scope_hash
+from memscope_elasticsearch.client import Body, BulkOperation, Cluster, version_of
+from memscope_elasticsearch.documents import Place, document_at, scope_hash
 from memscope_elasticsearch.mapping import IndexNames
 
 MAX_OPEN_SESSIONS = 32  # sessions with a remembered last window
@@ -51,24 +51,21 @@ class UserCounters:
 
 
 def wanted(names: IndexNames, user: str) -> Body:
-    scope = scope_hash(user)
-    return {"_index": names.work, "_id": document_id(scope, "head"), "routing": scope}
+    return document_at(names.work, scope_hash(user), "head")
 
 
-def read(document: Mapping[str, object]) -> UserCounters:
-    source = document.get("_source")
-    if not isinstance(source, Mapping):
+def read(document: Body) -> UserCounters:
+    if "_source" not in document:
         return UserCounters()
-    state = source["state"]
-    version = (int(str(document["_seq_no"])), int(str(document["_primary_term"])))
-    return UserCounters(state["number"], state["sitting"], {k: (s, o, t) for k, s, o, t in state["open"]}, version)
+    state = document["_source"]["state"]
+    opened = {k: (s, o, t) for k, s, o, t in state["open"]}
+    return UserCounters(state["number"], state["sitting"], opened, version_of(document))
 
 
 def save(names: IndexNames, user: str, counter: UserCounters) -> BulkOperation:
     at = wanted(names, user)
     body = {"scope": at["routing"], "kind": "head", "user": user, "state": counter.state()}
-    action = "create" if counter.version is None else "index"
-    return BulkOperation(action, at["_index"], at["_id"], at["routing"], body, counter.version)
+    return BulkOperation.put(at, body, counter.version)
 
 
 async def load(cluster: Cluster, names: IndexNames, users: Sequence[str]) -> dict[str, UserCounters]:
@@ -88,8 +85,6 @@ async def take(cluster: Cluster, names: IndexNames, user: str, count: int) -> in
 
 async def names_of(cluster: Cluster, names: IndexNames, scopes: Iterable[str]) -> dict[str, str]:
     """Map hashes of users to their names."""
-    documents = await cluster.documents(
-        [{"_index": names.work, "_id": document_id(scope, "head"), "routing": scope} for scope in scopes]
-    )
+    documents = await cluster.documents([document_at(names.work, scope, "head") for scope in scopes])
     sources = [document["_source"] for document in documents if "_source" in document]
     return {source["scope"]: source["user"] for source in sources}

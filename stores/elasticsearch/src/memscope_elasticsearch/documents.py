@@ -50,6 +50,11 @@ def document_id(scope: str, *parts: object) -> str:
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
+def document_at(index: str, scope: str, *parts: object) -> Body:
+    """Say where a user's document is, as a read needs it."""
+    return {"_index": index, "_id": document_id(scope, *parts), "routing": scope}
+
+
 def kind_of(record: Record) -> str:
     return "turn" if isinstance(record, Turn) else "observation" if isinstance(record, Observation) else "insight"
 

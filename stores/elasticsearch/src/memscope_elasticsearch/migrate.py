@@ -13,7 +13,7 @@ from typing import Any
 from memscope.errors import StoreGone
 from memscope.records import Turn
 from memscope_elasticsearch import mapping
-from memscope_elasticsearch.client import Body, BulkOperation, Cluster
+from memscope_elasticsearch.client import Body, BulkOperation, Cluster, version_of
 from memscope_elasticsearch.documents import DERIVED_VERSION, DOCUMENT_KINDS, Place, Stored, documents, stored
 from memscope_elasticsearch.mapping import META, IndexNames
 from memscope_elasticsearch.session import Session
@@ -147,7 +147,7 @@ async def _again(session: Session, scope: str, entries: Sequence[Stored]) -> int
     further = [id for units in bodies.values() for id in list(units)[1:]]
     known = {entry["_id"]: entry for entry in await session.documents(scope, further, includes="kind")}
     rest = [
-        BulkOperation("update", session.names.memory, id, scope, units[id], _version(known[id]))
+        BulkOperation("update", session.names.memory, id, scope, units[id], version_of(known[id]))
         for units in bodies.values()
         for id in list(units)[1:]
         if known[id].get("_source", {}).get("kind") in DOCUMENT_KINDS  # not forgotten meanwhile
@@ -168,7 +168,3 @@ def _derived(entry: Stored, roots: Mapping[str, Stored]) -> dict[str, Body]:
     place = Place.at(entry.source["places"][0]) if isinstance(entry.record, Turn) else None
     bodies = documents(entry.record, entry.number, sorted(turns), place=place)
     return {id: {name: body[name] for name in FIELDS} for id, body in bodies.items()}
-
-
-def _version(document: Mapping[str, Any]) -> tuple[int, int]:
-    return document["_seq_no"], document["_primary_term"]

@@ -22,7 +22,15 @@ from typing import Any
 from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
 from memscope.search.units import microseconds
 from memscope_elasticsearch.client import Body, BulkOperation, Cluster
-from memscope_elasticsearch.documents import BULKY_FIELDS, DOCUMENT_KINDS, Stored, document_id, scope_hash, stored
+from memscope_elasticsearch.documents import (
+    BULKY_FIELDS,
+    DOCUMENT_KINDS,
+    Stored,
+    document_at,
+    document_id,
+    scope_hash,
+    stored,
+)
 from memscope_elasticsearch.mapping import IndexNames
 
 HITS_PER_PAGE = 500
@@ -88,7 +96,7 @@ class Session:
     # ---- documents of records
 
     def at(self, scope: str, record_id: str) -> Body:
-        return {"_index": self.names.memory, "_id": document_id(scope, record_id), "routing": scope}
+        return document_at(self.names.memory, scope, record_id)
 
     async def documents(self, scope: str, ids: Iterable[str], **fields: str) -> list[Body]:
         """Read documents of one user in real time."""

@@ -19,8 +19,8 @@ from memscope.errors import StoreBusy
 from memscope.records import Json
 from memscope.stores import rules
 from memscope.stores.rules import holds
-from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body, BulkOperation
-from memscope_elasticsearch.documents import document_id, scope_hash
+from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body, BulkOperation, version_of
+from memscope_elasticsearch.documents import document_at, scope_hash
 from memscope_elasticsearch.session import Session
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class UserState:
 
 
 def at(session: Session, scope: str) -> Body:
-    return {"_index": session.names.work, "_id": document_id(scope, "lane"), "routing": scope}
+    return document_at(session.names.work, scope, "lane")
 
 
 def read(document: Any) -> UserState:
@@ -82,7 +82,7 @@ def read(document: Any) -> UserState:
         return UserState()
     intent = WriteIntent(**state["intent"]) if state["intent"] else None
     batches = [Batch(**batch) for batch in state["batches"]]
-    return UserState(batches, state["done"], intent, (document["_seq_no"], document["_primary_term"]))
+    return UserState(batches, state["done"], intent, version_of(document))
 
 
 async def load(session: Session, user: str) -> UserState:
@@ -105,10 +105,8 @@ async def change(session: Session, user: str, step: Callable[[UserState], T]) ->
 
 
 async def save(session: Session, user: str, state: UserState) -> bool:
-    place = at(session, scope_hash(user))
     body = {name: value for name, value in state.body(user).items() if value is not None}
-    action = "create" if state.version is None else "index"
-    operation = BulkOperation(action, place["_index"], place["_id"], place["routing"], body, state.version)
+    operation = BulkOperation.put(at(session, scope_hash(user)), body, state.version)
     (outcome,) = await session.cluster.bulk([operation])
     return outcome.ok
 

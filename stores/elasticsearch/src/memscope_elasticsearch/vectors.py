@@ -17,7 +17,7 @@ from memscope.records import Stage, Turn, VectorSpace
 from memscope.search.units import make_units
 from memscope.stores.spaces import check_declared, check_replaceable, check_space, checked_vectors
 from memscope.text.terms import term
-from memscope_elasticsearch.client import Body, BulkOperation
+from memscope_elasticsearch.client import Body, BulkOperation, version_of
 from memscope_elasticsearch.documents import DOCUMENT_KINDS, PART_BITS, scope_hash, unit_id
 from memscope_elasticsearch.mapping import META_ID, META_ROUTING
 from memscope_elasticsearch.session import Session
@@ -66,7 +66,7 @@ class VectorFields:
 
     # ---- the shared meta document
 
-    async def meta(self) -> tuple[dict[str, Any], tuple[int, int]]:
+    async def meta(self) -> tuple[dict[str, Any], tuple[int, int] | None]:
         names = self._session.names
         (document,) = await self._session.cluster.documents(
             [{"_index": names.work, "_id": META_ID, "routing": META_ROUTING}]
@@ -76,7 +76,7 @@ class VectorFields:
             VectorField(known["number"], VectorSpace(known["model"], known["dims"]), known["active"])
             for known in state["spaces"]
         ]
-        return state, (document["_seq_no"], document["_primary_term"])
+        return state, version_of(document)
 
     async def change(self, step: Callable[[dict[str, Any]], T]) -> T:
         for _ in range(20):
@@ -204,8 +204,7 @@ class VectorFields:
         for document in await self._session.documents(scope, ids, includes=_ROW_FIELDS):
             source = document.get("_source", {})
             if source.get("scope") == scope and source.get("kind") in DOCUMENT_KINDS:
-                version = (document["_seq_no"], document["_primary_term"])
-                rows[document["_id"]] = {**source, "version": version, "rev": _revision(source)}
+                rows[document["_id"]] = {**source, "version": version_of(document), "rev": _revision(source)}
         return rows
 
     async def texts(self, user: str, batch: Batch) -> tuple[str, ...]:
