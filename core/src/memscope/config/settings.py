@@ -46,6 +46,11 @@ from memscope.records import BLOCK_LABEL, MAX_WAIT_S, Role, Speak
 from memscope.text.secrets import SECRET_PATTERNS
 from memscope.validation import Limits, json_object
 
+log = logging.getLogger("memscope")
+SectionModel = TypeVar("SectionModel", bound=BaseModel)
+MAX_REPR_CHARS = 4000
+UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
+
 
 def _parse_list(value: object) -> object:
     """Parse lists in environment variables: "a, b" or '["a", "b"]'."""
@@ -74,11 +79,6 @@ def _parse_parameters(value: object) -> object:
     return json_object("it", parameters, Limits()) if isinstance(parameters, Mapping) else parameters
 
 
-MAX_REPR_CHARS = 4000
-A_STORE, A_ZONE = "a path or an address", 'the name of a time zone, such as "Europe/Berlin"'
-UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
-log = logging.getLogger("memscope")
-SectionModel = TypeVar("SectionModel", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
 Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_parse_list)]
 JsonObject: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parse_parameters)]
@@ -317,7 +317,7 @@ class Settings(Section):
     @classmethod
     def _check_store(cls, store: str) -> str:
         if not store.strip() or "\0" in store:
-            raise ValueError(f"must be {A_STORE}")
+            raise ValueError("must be a path or an address")
         if urlsplit(store).scheme in ("http", "https"):
             raise ValueError("must name the kind of store: elasticsearch://host:port")
         return store
@@ -328,7 +328,7 @@ class Settings(Section):
         try:
             return name and ZoneInfo(name).key
         except (LookupError, ValueError, OSError):
-            raise ValueError(f"must be {A_ZONE}") from None
+            raise ValueError('must be the name of a time zone, such as "Europe/Berlin"') from None
 
     @field_serializer("store")
     def _dump_store(self, store: str) -> str:

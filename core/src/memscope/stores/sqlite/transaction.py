@@ -21,6 +21,13 @@ _UNREAD_ROWS = (
     " OR EXISTS (SELECT 1 FROM receipt WHERE receipt.user = users.user)"
 )
 _USER_COUNTERS = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
+_JOB_STATES = """
+SELECT CASE WHEN b.parked THEN 'parked' WHEN b.code IS NOT NULL THEN 'failed' ELSE 'pending' END AS state,
+    i.stage, sum(items)
+FROM (SELECT user, stage, batch, count(*) AS items FROM item WHERE {mine} GROUP BY user, stage, batch) i
+LEFT JOIN batch b ON b.batch = i.batch AND b.user = i.user
+GROUP BY state, i.stage
+"""
 
 
 class SQLiteTransaction:
@@ -146,12 +153,3 @@ class SQLiteTransaction:
         for state, stage, count in self.db.execute(_JOB_STATES.format(mine=mine), args):
             states[state][stage] = count
         return states
-
-
-_JOB_STATES = """
-SELECT CASE WHEN b.parked THEN 'parked' WHEN b.code IS NOT NULL THEN 'failed' ELSE 'pending' END AS state,
-    i.stage, sum(items)
-FROM (SELECT user, stage, batch, count(*) AS items FROM item WHERE {mine} GROUP BY user, stage, batch) i
-LEFT JOIN batch b ON b.batch = i.batch AND b.user = i.user
-GROUP BY state, i.stage
-"""

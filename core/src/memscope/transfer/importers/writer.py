@@ -71,14 +71,12 @@ class ItemWriter:
             if isinstance(item, NotTaken):
                 self._not_take(item.reason, item.number)
                 continue
+            owner = self._user or item.user
+            if owner is None:
+                raise InputError(f"{self._name} does not name the user of this memory", hint="name the user")
             try:
-                owner = self._user or item.user
-                if owner is None:
-                    raise InputError(f"{self._name} does not name the user of this memory", hint="name the user")
                 where = validation.scope(owner, item.agent)
             except InputError as error:
-                if self._user is None and item.user is None:
-                    raise
                 self._refused(error)
                 continue
             self._users.add(owner)
