@@ -71,14 +71,6 @@ class QueuedWrite:
         """True if its transaction may contain writes of other users."""
         return bool(self.asked)
 
-    def answer(self) -> None:
-        if self.future.done():  # the caller gave up waiting
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)
-
 
 class TransactionRunner:
     """Connections to one server, opened on demand."""
@@ -346,4 +338,9 @@ def _answer(group: Sequence[QueuedWrite]) -> None:
 
 def _answer_all(requests: Sequence[QueuedWrite]) -> None:
     for request in requests:
-        request.answer()
+        if request.future.done():  # the caller gave up waiting
+            continue
+        if request.error is not None:
+            request.future.set_exception(request.error)
+        else:
+            request.future.set_result(request.result)

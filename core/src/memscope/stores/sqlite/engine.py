@@ -48,14 +48,6 @@ class WriteRequest:
         """True if other writes may join its transaction."""
         return not (self.alone or self.last_room)
 
-    def answer(self) -> None:
-        if self.future.done():  # the caller gave up waiting
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)
-
 
 class Engine:
     """Open or create a file; raise typed store errors and leave a refused file unchanged."""
@@ -113,8 +105,7 @@ class Engine:
         self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False, last_room: bool = False
     ) -> T:
         """Run the task in the writer thread, atomically; durable on return."""
-        if self._writer is None:
-            raise files.read_only(self.path)
+        self._writing()  # refuses to write a read-only file
         if len(self._waiting) >= MAX_WAITING_WRITES:
             raise StoreBusy(
                 f"{MAX_WAITING_WRITES} writes are waiting", hint="add more in one call, or wait", retry_after=0.5
@@ -166,8 +157,7 @@ class Engine:
         self._reserve.release()
 
     def _checkpoint_every(self, pages: int) -> None:
-        if self._writer is not None:
-            self._writer.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+        self._writing().execute(f"PRAGMA wal_autocheckpoint = {pages}")
 
     def _once(self, group: list[WriteRequest]) -> None:
         if group[0].alone:
@@ -324,4 +314,9 @@ def _answer(group: Iterable[WriteRequest]) -> None:
 
 def _answer_all(requests: list[WriteRequest]) -> None:
     for request in requests:
-        request.answer()
+        if request.future.done():  # the caller gave up waiting
+            continue
+        if request.error is not None:
+            request.future.set_exception(request.error)
+        else:
+            request.future.set_result(request.result)
