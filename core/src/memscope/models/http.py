@@ -90,13 +90,13 @@ class Http:
     async def ask(self, path: str, body: Mapping[str, Json] | None = None) -> dict[str, Any]:
         """POST ``body``, or GET without one, and return the JSON object of the reply. Raise ``ModelError``."""
         async with self._answer(path, body) as answer:
-            return self._object(answer, await self._read(answer))
+            return await self._object(answer)
 
     async def events(self, path: str, body: Mapping[str, Json]) -> AsyncGenerator[dict[str, Any]]:
         """Yield the objects of a stream up to ``[DONE]``, or the only object of a server that does not stream."""
         async with self._answer(path, {**body, "stream": True}) as answer:
             if not answer.is_success or "event-stream" not in answer.headers.get("content-type", ""):
-                yield self._object(answer, await self._read(answer))
+                yield await self._object(answer)
                 return
             async for event in _library().EventSource(answer, max_event_size=self.endpoint.reply_bytes):
                 if event.data.strip() == "[DONE]":
@@ -130,17 +130,14 @@ class Http:
             message = f"the connection to the model failed ({failure}): {self.endpoint.base_url}"
             raise ModelUnavailable(message, hint="is base_url right, and the server up?")
 
-    async def _read(self, answer: httpx2.Response) -> bytes:
+    async def _object(self, answer: httpx2.Response) -> dict[str, Any]:
         parts, size = [], 0
         async for part in answer.aiter_bytes():
             parts.append(part)
             size += len(part)
             if size > self.endpoint.reply_bytes:
                 raise ModelReplyError(f"the reply is longer than {self.endpoint.reply_bytes} bytes (reply_bytes)")
-        return b"".join(parts)
-
-    def _object(self, answer: httpx2.Response, raw: bytes) -> dict[str, Any]:
-        text = raw.decode("utf-8", "replace").strip()
+        text = b"".join(parts).decode("utf-8", "replace").strip()
         if not answer.is_success:
             raise self._status_error(answer.status_code, answer.headers, text)
         if text[:1] == "<" or "html" in answer.headers.get("content-type", ""):

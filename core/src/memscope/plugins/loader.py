@@ -284,7 +284,7 @@ class Plugins:
         """Pass ``value`` through the hooks in order. Raise ``PluginError`` if one refuses the call."""
         for impl, parameters in self._operations[f"{HOOK_PREFIX}before_{operation}"]:
             try:
-                reply = await self._answer(impl, _arguments(parameters, value, context))
+                reply = await self._answer(impl, parameters, value, context)
             except (Exception, SystemExit) as error:
                 message = f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}"
                 raise PluginError(message, hint="nothing was stored", detail=str(error)) from error
@@ -305,13 +305,18 @@ class Plugins:
         """Call the hooks. Log errors once per plugin and operation, without their text."""
         for impl, parameters in self._operations[f"{HOOK_PREFIX}after_{operation}"]:
             try:
-                await self._answer(impl, _arguments(parameters, value, context))
+                await self._answer(impl, parameters, value, context)
             except (Exception, SystemExit) as error:
                 if (key := (impl.plugin_name, operation)) not in self._warned:
                     self._warned.add(key)
                     log.warning("plugin %r failed after %s: %s", impl.plugin_name, operation, type(error).__name__)
 
-    async def _answer(self, impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
+    async def _answer(
+        self, impl: pluggy.HookImpl, names: Sequence[str], value: object, context: Mapping[str, Any]
+    ) -> Any:
+        arguments = {names[0]: value, **context}
+        if arguments.keys() != set(names):
+            raise TypeError(f"the hook takes {', '.join(names)}, got {', '.join(arguments)}")
         async with asyncio.timeout(self._choice.deadline_s):
             reply = _call(impl, arguments)
             return await reply if inspect.isawaitable(reply) else reply
@@ -331,13 +336,6 @@ def plugin_list(plugins: object) -> Sequence[object]:
 def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:
     """Order hooks as pluggy calls them: last registered first, except for tryfirst and trylast."""
     return caller.get_hookimpls()[::-1]
-
-
-def _arguments(names: Sequence[str], value: object, context: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = {names[0]: value, **context}
-    if arguments.keys() != set(names):
-        raise TypeError(f"the hook takes {', '.join(names)}, got {', '.join(arguments)}")
-    return arguments
 
 
 def _call(impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
