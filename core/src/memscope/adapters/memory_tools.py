@@ -238,7 +238,7 @@ def _checked(tool: Tool, values: Any) -> dict[str, Any]:
 
 
 def _as_type(name: str, wanted: Any, value: Any) -> Any:
-    """Convert one argument, such as "3" to 3 and a text to a list with it, or to the JSON list that it is."""
+    """Convert one argument: "3" to 3; for a list, the JSON list that a text holds, or the text as its only item."""
     if wanted is str and isinstance(value, str):
         return value  # pydantic refuses lone surrogates, which are repaired later
     is_list = isinstance(value, str) and _TYPES.get(wanted, {}).get("type") == "array"

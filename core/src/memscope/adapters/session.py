@@ -50,7 +50,7 @@ def to_turn(role: Role, text: str, *, speaker: str | None = None, **more: Json) 
 
 
 def _as_name(name: str) -> str:
-    """Make a display name one that the core takes: without invisible characters (as in joined emoji), and cut."""
+    """Make a valid identifier of a display name: without invisible characters (as in joined emoji), and shortened."""
     name = " ".join(name.split())
     if not name.isprintable():
         name = "".join(char for char in name if category(char) not in validation.HIDDEN_CATEGORIES)

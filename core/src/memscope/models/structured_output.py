@@ -45,7 +45,7 @@ _UNSUPPORTED_KEYWORDS = frozenset(
 
 
 def null_as(empty: object) -> BeforeValidator:
-    """Annotate a field in whose place a model may write null."""
+    """Annotate a field for which a model may write null; its value is then ``empty``."""
     from pydantic import BeforeValidator
 
     return BeforeValidator(lambda value: empty if value is None else value)

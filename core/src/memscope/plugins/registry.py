@@ -87,7 +87,7 @@ def model_tools() -> Mapping[str, Any]:
 
 
 def _typed(name: str, what: Any) -> Any:
-    """Return the tool, which then raises ``PluginError`` for what is no error of ours."""
+    """Wrap a tool: exceptions other than memscope's become ``PluginError``."""
     try:
         tool = resolve_name(what) if isinstance(what, str) else what
     except Exception as error:
