@@ -18,9 +18,9 @@ from memscope.errors import MemscopeError, StoreBusy, StoreUnavailable
 from memscope.records import AppendOutcome, AppendResult, TurnInsert
 from memscope.stores.rules import free_key, next_stage
 from memscope_elasticsearch import counters
-from memscope_elasticsearch.client import Body, BulkOperation
+from memscope_elasticsearch.client import BulkOperation
 from memscope_elasticsearch.counters import UserCounters
-from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
+from memscope_elasticsearch.documents import GONE, documents, scope_hash
 from memscope_elasticsearch.session import Session
 
 MAX_TURNS_PER_CALL = 1000  # turns per deadline; larger calls are split
@@ -28,6 +28,7 @@ MAX_TURNS_PER_BULK = 250
 CONCURRENT_GROUPS = 2  # computes the units of one while the server writes the other
 MIN_THREADED_CHARS = 8_000  # units of longer texts are computed in a thread, not in the event loop
 MAX_APPEND_ROUNDS = 100
+MAX_CACHED_COUNTERS = 10_000  # users whose counters are remembered
 Id: TypeAlias = tuple[str, str]  # user, key
 
 
@@ -230,13 +231,11 @@ class _Group:
                     self._cache[user] = counter
             left = [user for user in left if user not in self._cache]
             if not left:
-                return self._trim()
+                while len(self._cache) > MAX_CACHED_COUNTERS:
+                    del self._cache[next(iter(self._cache))]
+                return
             self._cache |= await counters.load(self._session.cluster, self._session.names, left)
         raise StoreBusy("too many processes write for the same user at once", hint="try again")
-
-    def _trim(self) -> None:
-        while len(self._cache) > 10_000:
-            del self._cache[next(iter(self._cache))]
 
     async def _advance_all(self, by_user: Mapping[str, list[_TurnWrite]]) -> dict[str, UserCounters]:
         def advance() -> dict[str, UserCounters]:
@@ -298,6 +297,3 @@ class _Group:
             else:
                 strays += [replace(operation, action="delete", body=None) for operation in entry.operations[1:]]
         await session.cluster.bulk(strays)
-
-
-__all__ = ["Body", "GroupCommitter", "unit_id"]

@@ -265,6 +265,3 @@ async def set_waiting(
         if not left:
             return
     raise StoreBusy("too many processes write these records at once", hint="try again")
-
-
-__all__ = ["PendingWrites", "set_waiting", "settle"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from memscope.errors import InputError, StoreCorrupt
 from memscope.languages.flags import Flag
-from memscope.records import Insight, Observation, Record, Stage, Turn
+from memscope.records import Observation, Record, Stage, Turn
 from memscope.records.serialization import from_json, to_json
 from memscope.search.units import (
     INSIGHT,
@@ -244,10 +244,6 @@ def tombstone(scope: str, record_id: str) -> Body:
 
 def blank(scope: str, at: int) -> Body:
     return {"scope": scope, "kind": BLANK, "at": at}
-
-
-def is_memory(record: Record | None) -> bool:
-    return isinstance(record, Observation | Insight)
 
 
 def without_vectors(vectors: Iterable[int]) -> Body:

@@ -252,17 +252,3 @@ async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
         "versions": sorted({node["version"] for node in versions.get("nodes", {}).values()}),
         "fullest_disk_percent": round(max(used, default=0.0), 1),
     }
-
-
-__all__ = [
-    "MAPPING_VERSION",
-    "MEMORY_FIELDS",
-    "META_ID",
-    "META_ROUTING",
-    "WORK_FIELDS",
-    "IndexNames",
-    "check",
-    "differences",
-    "health",
-    "prepare",
-]

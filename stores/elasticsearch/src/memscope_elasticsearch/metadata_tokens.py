@@ -55,7 +55,7 @@ def _equality(key: str, value: Json) -> str:
 
 def _canonical(value: Json) -> Json:
     """Normalise equal values, such as 1 and 1.0 or 0 and -0.0."""
-    if isinstance(value, float) and not isinstance(value, bool) and math.isfinite(value) and value.is_integer():
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
         return {str(key): _canonical(item) for key, item in value.items()}
