@@ -49,6 +49,7 @@ from memscope.validation import Limits, json_object
 log = logging.getLogger("memscope")
 SectionModel = TypeVar("SectionModel", bound=BaseModel)
 MAX_REPR_CHARS = 4000
+DEFAULT_LIMITS = Limits()
 UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
 
 
@@ -168,13 +169,13 @@ class ContextSettings(Section):
 class LimitSettings(Section):
     """Limits per call, the fields of ``validation.Limits``. Sizes are in bytes of UTF-8."""
 
-    text: Count = 1024 * 1024
-    memory: Count = 256 * 1024
-    turns: Count = 10_000
-    query: Count = 32 * 1024
-    k: Count = 100
-    keys: Count = 64
-    depth: Count = 8
+    text: Count = DEFAULT_LIMITS.text
+    memory: Count = DEFAULT_LIMITS.memory
+    turns: Count = DEFAULT_LIMITS.turns
+    query: Count = DEFAULT_LIMITS.query
+    k: Count = DEFAULT_LIMITS.k
+    keys: Count = DEFAULT_LIMITS.keys
+    depth: Count = DEFAULT_LIMITS.depth
 
 
 class RedactionSettings(Section):
