@@ -48,7 +48,7 @@ OF_THE_USER = [
 
 @pytest.mark.parametrize("message", IN_GENERAL)
 def test_instructions_in_general_need_little(message):
-    assert need(message) == "world"
+    assert need(message) in {"world", "kind"}
     assert "content" not in wishes_heeded(message, "world")
 
 

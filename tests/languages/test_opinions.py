@@ -51,7 +51,7 @@ def test_a_text_to_be_read_is_a_task_without_a_colon():
         ("I'm bored. What's the capital of Mongolia?", "I'm bored. What's the capital of the bank account?"),
         ("um why do your ears pop when you go up a hill i was coming over the top",
          "um why do i get a sore ear i was coming over the top of the hill"),
-        ("What do you call a baby hare? We saw one.", "My dog ate a grape. Is that dangerous?"),
+        ("What do you call a baby hare? We saw one.", "Which vet did we see about the hare?"),
         ("I've always liked maps. Who discovered Tasmania?", "I'm filling in a form. What's the policy number?"),
     ],
 )  # fmt: skip

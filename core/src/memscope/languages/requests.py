@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Literal
 
 from memscope.imports import pattern
-from memscope.languages.names import names
+from memscope.languages.need_score import need_score
 from memscope.languages.registry import of_sentence
 from memscope.languages.request_rules import Requests
-from memscope.languages.statements import is_question, requests, sentences
-from memscope.text.spelling import punctuated
+from memscope.languages.statements import is_question, requests
 from memscope.text.tokens import fold, pieces
 
 Need = Literal["user", "world", "kind", "task", "nothing"]
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
 MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
 MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
-MIN_SCENE_CHARS = 4
+MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
+MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
+# Log odds that a message needs memory: from which it is read so, as a missing line costs more than one too many; and
+# below which it surely does not.
+MIN_NEED, MIN_DOUBT = -0.3, -2.0
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
@@ -33,64 +36,40 @@ _CODE_SNIPPET = pattern(
 )
 _PASTED = pattern(r"[:：]\s*\n?(?=\S.{12}|[\u4e00-\u9fff]{6})|\n\s*\n")
 _MARKED_QUESTION = pattern(r"[?？]")
-_CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
+_STRETCHED = pattern(r"([^\W\d_])\1{2,}")  # "hiii"
 _ARITHMETIC = pattern(r"\d\s*(?:[+*x×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[xy]\s*[-+*/=]\s*\d")
 
 
 def need(message: str) -> Need:
     """Classify what a message needs from memory.
 
-    "user": facts about the user; the default, also in a language without rules. "world": a question of general
-    knowledge, which needs little. "kind": a question about a kind of thing ("How does a boiler work?"), which needs
-    less still: facts about one boiler do not answer it. "task": standing wishes at most ("Translate this"). "nothing":
-    small talk.
+    "user": facts about the user; the default, also in a language without rules. "world": a message that is hardly
+    about the user, which needs little. "kind": one that surely is not ("How does a boiler work?"), which needs less
+    still: facts about one boiler do not answer it. "task": standing wishes at most ("Translate this"). "nothing": small
+    talk.
     """
     rules = of_sentence(message).requests
-    folded = fold(message).strip()
-    if _is_small_talk(folded, rules):
+    folded = _STRETCHED.sub(r"\1", fold(message)).strip()
+    asked = instruction(message)
+    score = need_score(asked, rules.need_score) if rules.need_score else None
+    most = MAX_SHORT_QUESTION_SCORE if is_question(folded) else MAX_SMALL_TALK_SCORE
+    if _is_small_talk(folded, rules) and (score or 0) < most:
         return "nothing"
-    instruction = _QUOTED.sub(" ", _instruction(folded))
-    bare = rules.addressing.sub(" ", instruction)
-    if rules.material.search(instruction) or _CODE_SNIPPET.search(message) or _ARITHMETIC.search(bare):
+    bare = rules.addressing.sub(" ", asked)
+    if rules.material.search(asked) or _CODE_SNIPPET.search(message) or _ARITHMETIC.search(bare):
         return "task"
-    if _QUOTED.search(folded) and rules.brings.search(bare):
+    if _QUOTED_PAIR.search(folded) or (_QUOTED.search(folded) and rules.brings.search(bare)) or _reckons(bare, rules):
         return "task"
-    if (apart := _need_of_questions(message)) is not None:
-        return apart
-    if rules.asks_own.search(bare) or rules.suits.search(instruction):
-        return "user"
-    if _QUOTED_PAIR.search(folded) or _reckons(bare, rules):
-        return "task"
-    if rules.task.search(bare) and not rules.possessive.search(bare):
-        return "task"
-    if rules.own.search(bare):
-        return "user"
     if rules.news.search(bare):
         return "task"  # weather and news do not depend on the user
-    if rules.advice.search(bare) or rules.affairs.search(bare):
+    if (score or MIN_DOUBT) < MIN_NEED and rules.task.search(bare):
+        return "task"
+    if score is not None:
+        return "user" if score >= MIN_NEED else "world" if score >= MIN_DOUBT else "kind"
+    if rules.own.search(bare) or rules.advice.search(bare):
         return "user"
-    if rules.general.search(bare) and not any(name.kind == "person" for name in names(message)):
-        return "kind"
-    if remarks(message):
-        return "world"
-    if _sets_a_scene(bare, rules):
-        return "user"
-    asks = rules.explains.search(instruction) or rules.explains.search(bare) or is_question(message.strip())
-    return "world" if asks else "user"
-
-
-def _need_of_questions(message: str) -> Need | None:
-    """Classify a message whose other sentences only say why it asks: "What is a quark? We heard it on the radio."
-
-    None if it asks nothing, or something that is not about the world by itself.
-    """
-    rules = of_sentence(message).requests
-    every = sentences(punctuated(rules.hesitations.sub("", message)))
-    needs = {one: need(one) for one in every if rules.worldly.search(fold(one))} if len(every) > 1 else {}
-    others = [one for one in every if one not in needs]
-    if not needs or any(requests(one) or rules.explains.search(fold(one)) for one in others):
-        return None
-    return max(needs.values()) if {"kind", "world"}.issuperset(needs.values()) else None
+    asks = rules.explains.search(asked) or rules.explains.search(bare) or is_question(message.strip())
+    return "world" if asks or remarks(message) else "user"
 
 
 def remarks(message: str) -> bool:
@@ -103,8 +82,8 @@ def remarks(message: str) -> bool:
 
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     """List the kinds of standing wishes that apply to a message; all kinds if it asks for a recommendation."""
-    rules, folded = of_sentence(message).requests, _QUOTED.sub(" ", _instruction(fold(message)))
-    chooses = wanted != "task" and rules.advice.search(rules.addressing.sub(" ", folded))
+    rules, folded = of_sentence(message).requests, instruction(message)
+    chooses = wanted == "user" and rules.advice.search(rules.addressing.sub(" ", folded))
     if chooses and not rules.looks_up.search(folded):
         return ("content", "manner", "measure")
     if rules.material.search(folded) or _CODE_SNIPPET.search(message):
@@ -116,12 +95,6 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
 def _reckons(bare: str, rules: Requests) -> bool:
     """Detect calculations: the message asks for an amount and contains the numbers ("split 240 three ways")."""
     return rules.reckons.search(bare) is not None and sum(map(bool, rules.numbers.findall(bare))) >= MIN_FIGURES
-
-
-def _sets_a_scene(bare: str, rules: Requests) -> bool:
-    """Test whether the first clause is no question: "The gym wants a weight, how many kilos?"."""
-    first = next((one for one in _CLAUSE_BREAK.split(bare) if len(one.strip()) >= MIN_SCENE_CHARS), "")
-    return first.strip() != "" and len(first) < len(bare.rstrip()) - 1 and not rules.explains.search(first)
 
 
 def is_courtesy(text: str) -> bool:
@@ -141,8 +114,6 @@ def _is_small_talk(folded: str, rules: Requests) -> bool:
     if rules.courtesy.match(folded) and len(folded) <= MAX_COURTESY_CHARS and not is_question(folded):
         return not rules.asks_something.search(folded)
     words = pieces(folded)
-    if rules.asks_own.search(folded):
-        return False
     return bool(rules.small_talk) and len(words) <= MAX_SMALL_TALK_WORDS and rules.small_talk.issuperset(words)
 
 
@@ -158,10 +129,14 @@ def brought_along(message: str) -> str:
     return message[pasted.end() :] if rules.material.search(folded) and rules.brings.search(folded) else ""
 
 
-def _instruction(folded: str) -> str:
-    """Cut off the text after a colon or an empty line; reduce a long message to its beginning and its end."""
+def instruction(message: str) -> str:
+    """Fold a message and cut off quotations and the text after a colon or an empty line; reduce a long message to its
+    beginning and its end.
+    """
+    folded = _STRETCHED.sub(r"\1", fold(message)).strip()
     pasted = _PASTED.search(folded)
     if pasted is not None:
-        return folded[: pasted.start() + 1]
-    long = len(folded) > 2 * MAX_INSTRUCTION_CHARS
-    return folded[:MAX_INSTRUCTION_CHARS] + folded[-MAX_INSTRUCTION_CHARS:] if long else folded
+        folded = folded[: pasted.start() + 1]
+    elif len(folded) > 2 * MAX_INSTRUCTION_CHARS:
+        folded = folded[:MAX_INSTRUCTION_CHARS] + folded[-MAX_INSTRUCTION_CHARS:]
+    return _QUOTED.sub(" ", folded)

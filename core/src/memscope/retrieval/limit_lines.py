@@ -1,7 +1,7 @@
 """Show only as many lines as a message needs: few about the world, wishes for a task, none for small talk.
 
 The wording decides (``languages.requests``), but memory may overrule it: a question about the world becomes one about
-the user if it names a person memory knows, one of the user's people, or a day.
+the user if it names a person memory knows, or a day.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ from memscope.retrieval.features import FILLER_WEIGHT, MIN_MEANING_COSINE, MIN_W
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
-from memscope.retrieval.understand import PEOPLE_TOPICS
 from memscope.search.snapshot import TURN_BEFORE
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
-from memscope.text.topics import topic_numbers
 
 MAX_LINES = 3
 # A line may score this many spreads less than the best; the spread is the distance from the best score to the quantile
@@ -68,7 +66,9 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.speak == "always" or candidates is None or query.about_user:
         return query
     inputs = FeatureInputs(query, candidates)
-    if query.need == "world" and _is_about_the_user(inputs):
+    if (query.need == "world" and (query.asks_period or query.asks_ahead)) or (
+        query.need in ("world", "kind") and _knows_a_name(inputs)
+    ):
         query = altered(query, need="user")
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
@@ -261,18 +261,6 @@ def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.boo
     """[n] true for units that have one of the terms."""
     at = [candidates.terms.index(term) for term in wanted if term in candidates.terms]
     return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
-
-
-def _is_about_the_user(inputs: FeatureInputs) -> bool:
-    """Return whether a question that omits the user is about their days, people, or a name that memory knows.
-
-    The wives of a king of England are nobody's people here if no line has "England".
-    """
-    query = inputs.query
-    of_people = not topic_numbers(*PEOPLE_TOPICS).isdisjoint(query.topics)
-    places = [terms(name.text) for name in names(query.text) if name.kind == "place"] if of_people else []
-    of_people = of_people and (not places or bool(_has_all_terms(inputs, places).any()))
-    return query.asks_period or query.asks_ahead or of_people or _knows_a_name(inputs)
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:

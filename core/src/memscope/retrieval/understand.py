@@ -65,6 +65,7 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
             "list_k", "need"),
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
+    message = query.text
     if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:
         if _has("refers", fold(query.text), [language.questions for language in languages.of(query.text)]):
             query = await follow_up(query, ctx)
@@ -74,7 +75,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     named_alone = asked != text and not any(piece_terms(one, spaced_rules(wording)) for one in pieces(wording))
     if query.asks_profile or named_alone or about_user(ends):  # "Who is Alice?"
         return profile_question(query)
-    wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
+    wanted = need(message) if query.speak == "when_needed" and message.strip() else "user"
     if wanted == "nothing":
         return altered(query, need=wanted)
     reference, signs = query.as_of or query.now, [language.questions for language in languages.of(ends)]
@@ -91,7 +92,9 @@ async def understand(query: Query, ctx: Services) -> Query:
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
-    remark, recalls = remarks(asked), wanted == "world" and _has("recalls", asked, signs)  # a remark asks for nothing
+    remark = remarks(asked)  # asks for nothing
+    recalls = query.speak == "when_needed" and wanted != "task" and _has("recalls", asked, signs)
+    wanted = "world" if recalls and wanted == "kind" else wanted
     personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
     wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word

@@ -1,48 +1,13 @@
 """Patterns of English messages: what a message needs from memory by its wording."""
 
 from memscope.imports import pattern
-from memscope.languages.en.words import HOUSEHOLD, alternatives, word_list
+from memscope.languages.en.words import FOLDER, alternatives, word_list
 from memscope.languages.request_rules import Requests
 
 _ADDRESSED_TO_ME = (
     r"(?:tell|give|show|help|teach|explain to|write|make|draw|get|find|send|let|ask|sing|read|bring|walk|talk|list"
     r"|name|greet|spell|define|describe|quiz|test)(?: (?:it|this|that))?"
     r" (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
-)
-# "is a tomato a fruit i say it is", "what's a quark i keep forgetting": beside a question, not what it asks about.
-_OPINES = (
-    r"(?:'m| am)?(?: (?:always|just|really|only|can|could|would|would've))*"
-    r" (?:(?:were|was|got|been|have been)(?: all| both| just)* (?:arguing|talking|wondering|debating|thinking)"
-    r"(?: about (?:it|this|that))?|say|bet|swear|reckon(?:ed)?|figured?|heard|read|thought|think|guess(?:ed)?"
-    r"|said(?! (?:about|yes|no|i|so)\b)|keep forgetting|never remember|made (?:it|something) up|worked it out)"
-)
-_NO_AUXILIARY = "".join(f"(?<!\\b{word} )" for word in "what did do have should shall can could would if".split())
-_WANT_TO_KNOW = (
-    r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
-    r"|curious|forget|forgot|don't (?:know|get|understand)|keep forgetting|have a question|trying to understand)"
-    r"(?: to (?:know|ask|understand|learn|see))?(?= (?:what|how|why|when|who|which|where|if|whether|about"
-    r"|the difference)\b)"
-)
-# Instructions in general, "How long do I boil an egg?", unlike the user's affairs, "How long do we stay in Goa?".
-_NO_OBJECT = (
-    r"(?:an? (?:day|night|week|month|year)|the|this|that|these|those|my|our|his|her|its|their|your|him|it|them|me|us"
-    r"|each|every|all|any|up|on|off|out|in|at|by|for|from|to|with|of|as|before|after|until|till|since|when|if|without"
-    r"|again|left|now|today|tonight|tomorrow|paid|commuting|travelling)"
-)
-_HOW_TO = (
-    r"\b(?:how (?:(?:long|hot|warm|deep|high|thick|thin|tight|far apart)(?: (?:do|should|can|must))"
-    r"|(?:often|soon|early) (?:should|must)) (?:i|we|you)(?: (?:need|have) to)?"
-    rf"(?= (?!(?:get|have|spend|stay|work|need|see|visit|call|ring|phone|text)\b)\w+ (?!{_NO_OBJECT}\b)\w)"
-    r"|how (?:much|many) (?:[\w-]+ ){1,4}?(?:do|should|would) (?:i|we|you)"
-    r"(?= (?:need|use|add|put|mix|want) (?:for|to|in|into|on|per|with)\b)"
-    r"|what (?:temperature|heat|setting|pressure|ratio|grit)(?: [\w-]+){0,2}? (?:do|should) (?:i|we|you)"
-    rf"(?= \w+ (?!{_NO_OBJECT}\b)\w))"
-    r"|(?:^\W*|[,;:.!?]\W*|\b(?:so|and|but) )(?:can|could|should|must) (?:i|you|we)"
-    r"(?= (?:(?:re)?(?:freeze|heat)|refrigerate|microwave|defrost|thaw|boil|bake|roast|fry|steam|soak|peel|rinse|blanch"
-    r"|marinate|mix|recycle|compost|bleach|iron|descale|prune|repot)\b)"
-    r"|\b(?:the |an? |any )?(?:best|easiest|quickest|right|proper|correct|good|nice|simple|safe)"
-    r" (?:way|time of (?:year|day)) to"
-    r"(?! (?:get|go|travel|spend|celebrate|surprise|thank|tell|ask|reach|meet)\b)"
 )
 _MEASURED_IN = (
     r"(?:fahrenheit|celsius|f|c|miles?|mph|km|kmh|kilomet\w+|met(?:re|er)s?|kg|kilos?|grams?|stones?|pounds?|lbs?"
@@ -77,11 +42,6 @@ _DOCUMENT = (
 )
 _MAIL_FIELD = r"(?:from|sent|to|cc|bcc|date|subject|reply-to): ?[^\n]*"
 _TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|winter|spring|autumn|fall|is|happen|work)"
-# Particular ones, not a kind in general: "What do the girls eat?", "What do kids need on Friday?"
-_DETERMINER = (
-    r"(?:the|this|that|these|those|your|his|her|its|their|they|you|he|she|it|all|both|kids|girls|boys|parents"
-    r"|grandparents)"
-)
 # "best place to eat", "which is better?", but not facts such as "which country makes the best chocolate".
 _BEST = (
     r"^\W*(?:the )?best\b|\b\w+est way to\b|\b(?<!who is the )(?<!who's the )(?<!who was the )(?:better|best)\b"
@@ -103,6 +63,7 @@ _ABSTRACT = (
 )
 
 REQUESTS = Requests(
+    need_score=FOLDER / "need_score.json",
     small_talk=word_list("small_talk"),
     small_talk_message=pattern(
         r"\W*(?:please )?(?:try|do it|write it|say it|one more time)(?: again| once more)?(?:,? but(?: \w+){1,2})?"
@@ -125,17 +86,10 @@ REQUESTS = Requests(
         r"|so much|sense))"
     ),
     addressing=pattern(
-        rf"{_HOW_TO}|"
         r"\b(?:can|could|(?<!what )(?<!which )(?<!where )would|will|(?<!what )do|did) you"
         r"(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
-        rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
-        r"|\blike i(?:'?m| am|'?m a| were a) (?:\d+|five|a child|a kid|an idiot|a beginner|child|kid)\b"
+        rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))"
         r"|\bhow (?:do|does|can|would|did) (?:i|you|we|one)\b|\bhow could (?:you|one)\b"
-        r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
-        r"|\bi(?:'ve| have)? (?:always wondered|never (?:understood|knew|got))\b|\bi (?:had|knew|(?:have )?lost) it\b"
-        r"|\b(?:asked|tells|told|taught) (?:me|us)\b(?=,? (?:and|n|but|so)\b|\W*$)"
-        rf"|{_NO_AUXILIARY}\b(?:i|we){_OPINES}\b(?! (?:my|our|i|me|we)\b)"
-        r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
     ),
     material=pattern(
         rf"\btranslat(?:e|ion|ing)\b|\b(?:in|into|to) {alternatives('languages')}\b(?! (?:class|course|lesson|exam))"
@@ -191,46 +145,12 @@ REQUESTS = Requests(
         r"|\b\d+(?:st|nd|rd|th|am|pm)\b|\b\d+(?:[-/:]\d+)+"
         r"|(\d[\d.,]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|quarter|dozen)\b)"
     ),
-    asks_own=pattern(
-        r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b|\bdid the (?:\w+ )?one\b"
-        r"|\bon the (?:first|second|third|fourth)\b(?=\W*$|[,;] | (?:of (?!\w+ing\b)|and|or|then|i|we)\b)"
-    ),
-    suits=pattern(
-        r"^\W*(?:(?:and|so|ok|hey|hi|but)\W+)*(?:is|are|was|were|would|will|does|do|did|should|what(?:['’]?s)?|which|how"
-        r"|any|anything)\b(?! (?:(?:do|does|can|would|could) )?you\b)[^.?!:]*\bfor (?:me|us)\W*$"
-    ),
-    hesitations=pattern(r"(?i)\b(?:um+|uh+|erm+|hmm+)\b[,.]* ?|^\W*(?:(?:so|ok|okay|right|well|hey)\b\W*)+"),
-    worldly=pattern(
-        r"^(?!.*\b(?:this|that|these|those|(?<!call )it|its|he|him|his|she|her|(?<!do )they|them|their|there|then)\b"
-        r"|.*\bthe (?!(?:\w+ )?\w+ (?:of|between|in|on) (?!the\b)|world\b|earth\b|moon\b|sun\b|\w+est\b|thing\b))"
-        r".*(?:\b(?:do|does|can|should|when|if|how) (?:you|your)\b|\bthe (?:\w+ )?\w+ (?:of|between|in|on)\b"
-        r"|\bthe \w+est\b(?! (?:way|route|one)\b)|^\W*(?:why|how come)\b|\b(?:invented|discovered|founded|extinct)\b"
-        r"|\bin (?:the world|history|space|english)\b)"
-    ),
     news=pattern(
         r"\b(?:rain|snow|(?<!hot )(?<!cold )(?<!warm )(?<!wet )(?<!dry )(?<!bad )(?<!humid )weather|forecast"
         r"|headlines?|in the news|latest news|stock price|share price|exchange rate|score of"
         r"|what (?:time|day|date) is it(?: (?:now|today|right now|at the moment|in .{1,40}?(?: when it.{1,30})?))?\W*$"
         r"|what['’]?s the (?:time|date)(?: (?:now|today|right now|in .{1,40}))?\W*$"
         r"|who won(?! the \w+(?: \w+)?\W*$))\b"
-    ),
-    possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
-    own=pattern(
-        r"\b(?:i|i'?(?:m|ve)|me|my|mine|myself|we|weve|us|our|ours|ourselves|user|users?'s?)\b"
-        rf"|\b{HOUSEHOLD}"
-    ),
-    affairs=pattern(
-        r"\b(?:draft|schedule|remind|allowed)\b"
-        r"|\bwho(?: else)? (?:(?:can|could)(?! (?:explain|tell|help))|(?!is |was |has |does )\w+(?<!s)s)\b"
-        r"(?<!runs)(?<!owns)(?<!leads)(?<!rules)(?<!makes)(?<!decides)(?<!controls)(?<!wins)(?! (?:most|more|what))"
-        r"|\bwho(?:'s| is) (?:in|into|at|on|from|away|abroad|free|good|bad|allergic|afraid|scared|vegan|vegetarian"
-        r"|married|single|retired|left-handed|colou?r-?blind)\b"
-    ),
-    general=pattern(
-        r"\b(?:invented|discovered(?! (?:the|that|this|an?)\b)|on average|in general|difference between)\b"
-        r"|^\W*what(?:'?s| is| are) an? \w|\bwhat happens (?:if|when) (?:someone|somebody|anyone|people|you|an?)\b"
-        r"|\b(?:what|why|how|where|when|which|who)\b(?: \w+){0,2}? (?:do|does|can|should) an? \w"
-        rf"|\b(?:what|why|how(?! often\b))(?: \w+)? (?:do|can) (?!{_DETERMINER}\b)(?:\w+ )?\w+s(?! (?:and|or)\b) \w"
     ),
     advice=pattern(
         r"^\W*(?!(?:is|are|was|were|am|be|do|does|did|has|have|had|can|will|would|what|which|who|whose|when|where|why|how"
