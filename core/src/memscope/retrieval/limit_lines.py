@@ -66,9 +66,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.speak == "always" or candidates is None or query.about_user:
         return query
     inputs = FeatureInputs(query, candidates)
-    if (query.need == "world" and (query.asks_period or query.asks_ahead)) or (
-        query.need in ("world", "kind") and _knows_a_name(inputs)
-    ):
+    if query.need in ("world", "kind") and (query.asks_period or query.asks_ahead or _knows_a_name(inputs)):
         query = altered(query, need="user")
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
