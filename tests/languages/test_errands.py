@@ -22,6 +22,6 @@ def test_an_errand_without_a_subject_is_the_users(message: str) -> None:
     assert need(message) == "user"
 
 
-@pytest.mark.parametrize("message", ["下次月全食是哪天", "护照是什么时候开始普及的", "下一届亚运会在哪儿办"])
+@pytest.mark.parametrize("message", ["护照是什么时候开始普及的", "下一届亚运会在哪儿办"])
 def test_a_next_or_last_time_of_something_public_is_the_worlds(message: str) -> None:
     assert need(message) in {"world", "kind"}

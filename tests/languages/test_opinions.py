@@ -29,7 +29,7 @@ def test_an_opinion_is_no_question_about_oneself(others, own):
     ("own", "others"),
     [
         ("is a latte ok for me", "is a latte ok"),
-        ("would a peanut butter sandwich be fine for me?", "would you look it up for me"),
+        ("would a peanut butter sandwich be fine for me?", "would you translate it for me"),
         ("which size is right for me", "explain gravity for me"),
         ("anything off limits for us at a thai place?", "how do you spell rhythm for me"),
     ],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+(?:'[^\W\d_]+)*|\d+|[?:]")
-_EDGE, _NUMBER = "^", "#"
+_EDGE, _ANY_NUMBER = "^", "#"
 
 
 class _Weights(NamedTuple):
@@ -42,7 +42,7 @@ def need_score(folded: str, weights: Path) -> float | None:
 
 def words_and_pairs(folded: str) -> Iterator[str]:
     """Yield the words of a message and each two that are neighbours; CJK characters count as words."""
-    words = [_EDGE, *(_NUMBER if word[0].isdigit() else word for word in _WORD.findall(folded)), _EDGE]
+    words = [_EDGE, *(_ANY_NUMBER if word[0].isdigit() else word for word in _WORD.findall(folded)), _EDGE]
     yield from words
     yield from map(" ".join, pairwise(words))
 

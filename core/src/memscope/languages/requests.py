@@ -9,12 +9,13 @@ from memscope.languages.need_score import need_score
 from memscope.languages.registry import of_sentence
 from memscope.languages.request_rules import Requests
 from memscope.languages.statements import is_question, requests
-from memscope.text.tokens import fold, pieces
+from memscope.text.tokens import fold, is_unspaced, pieces
 
 Need = Literal["user", "world", "kind", "task", "nothing"]
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
 MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
 MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
+MAX_KEYWORD_CHARACTERS = 2  # of a script without spaces
 MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
 # Log odds that a message needs memory: from which it is read so, as a missing line costs more than one too many; and
@@ -51,7 +52,7 @@ def need(message: str) -> Need:
     rules = of_sentence(message).requests
     folded = _STRETCHED.sub(r"\1", fold(message)).strip()
     asked = instruction(message)
-    score = need_score(asked, rules.need_score) if rules.need_score else None
+    score = need_score(asked, rules.need_score) if rules.need_score and not _is_keyword(folded) else None
     most = MAX_SHORT_QUESTION_SCORE if is_question(folded) else MAX_SMALL_TALK_SCORE
     if _is_small_talk(folded, rules) and (score or 0) < most:
         return "nothing"
@@ -70,6 +71,13 @@ def need(message: str) -> Need:
         return "user"
     asks = rules.explains.search(asked) or rules.explains.search(bare) or is_question(message.strip())
     return "world" if asks or remarks(message) else "user"
+
+
+def _is_keyword(folded: str) -> bool:
+    """Test whether a message is no more than a name or a thing, which memory is to look up: "Otto"."""
+    spaced = [piece for piece in (every := pieces(folded)) if not is_unspaced(piece)]
+    short = all(len(piece) <= MAX_KEYWORD_CHARACTERS for piece in every if piece not in spaced)
+    return len(spaced) <= 1 and short and not _MARKED_QUESTION.search(folded)
 
 
 def remarks(message: str) -> bool:

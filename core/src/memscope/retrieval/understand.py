@@ -65,7 +65,7 @@ _OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
             "list_k", "need"),
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
-    message = query.text
+    wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
     if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:
         if _has("refers", fold(query.text), [language.questions for language in languages.of(query.text)]):
             query = await follow_up(query, ctx)
@@ -75,13 +75,11 @@ async def understand(query: Query, ctx: Services) -> Query:
     named_alone = asked != text and not any(piece_terms(one, spaced_rules(wording)) for one in pieces(wording))
     if query.asks_profile or named_alone or about_user(ends):  # "Who is Alice?"
         return profile_question(query)
-    wanted = need(message) if query.speak == "when_needed" and message.strip() else "user"
     if wanted == "nothing":
         return altered(query, need=wanted)
     reference, signs = query.as_of or query.now, [language.questions for language in languages.of(ends)]
     plain, asks_when = _without_pattern("contentless", ends, signs), _has("when", wording, signs)
-    subject = _without_pattern("day_words", plain, signs) if asks_when else plain
-    about = topics(subject)
+    about = topics(subject := _without_pattern("day_words", plain, signs) if asks_when else plain)
     word_of_term = {term(word): word for word in _content(words(asked), signs)}
     terms = tuple(word_of_term)[:MAX_QUERY_TERMS]
     content = [word_of_term[one] for one in terms if one not in _terms_of("open_words", tuple(signs))]
@@ -92,12 +90,11 @@ async def understand(query: Query, ctx: Services) -> Query:
     ahead = [one for one in named if _reaches_ahead(one, ends, signs, reference)]
     aside = [*named, *repeated] if asks_period else [one for one in named if one.grain in _CLOCKED]
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
-    remark = remarks(asked)  # asks for nothing
     recalls = query.speak == "when_needed" and wanted != "task" and _has("recalls", asked, signs)
     wanted = "world" if recalls and wanted == "kind" else wanted
-    personal = remark or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
+    personal = (remark := remarks(asked)) or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
     coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
-    wants_durable = personal and bool(terms) and not remark  # though its term has weight 0 as a word
+    wants_durable = personal and bool(terms) and not remark  # which asks for nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
     days = tuple(dict.fromkeys((*days_asked(one.interval for one in ahead), *days_repeated)))
