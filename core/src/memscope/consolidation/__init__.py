@@ -8,6 +8,7 @@ levels                                      and known facts
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -51,20 +52,17 @@ async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]],
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
     chosen = choose_turns(turns, ctx)
+    # A long turn is read in parts: save and retry it apart from the other turns.
     if ctx.save and len(claim.items) > 1 and [len(turn.text) > MAX_TRANSCRIPT_CHARS for turn in chosen] == [True]:
-        return ChangeSet(
-            report={RETRY_FIRST_ITEM_ALONE: True}
-        )  # a long turn is read in parts: save and retry it apart from the other turns
+        return ChangeSet(report={RETRY_FIRST_ITEM_ALONE: True})
     done = tuple(turn.key for turn in chosen) or claim.items
     hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
     shown = tuple(in_user_zone(turn, ctx) for turn in hooked)
     if not shown:
         return ChangeSet(done=done)
+    before = tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, shown[0]))
     excluded = frozenset(turn.key for turn in shown if not is_eligible(turn, ctx))
-    id = "/".join((claim.user, claim.id, *claim.items))
-    batch = FactBatch(
-        id, shown, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, shown[0])), excluded
-    )
+    batch = FactBatch("/".join((claim.user, claim.id, *claim.items)), shown, before, excluded)
     changes = change_set(await run(steps, resumed(batch, claim.change_set), ctx), done, propose=ctx.settings.approve)
     return await with_corrections(ctx.store, claim.user, changes, ctx.clock())
 
@@ -102,18 +100,15 @@ def is_eligible(turn: Turn, ctx: Services) -> bool:
 
 async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
     """Fetch the context: the last turns stored before the batch, of its session and agent and within a day of it."""
-    limit = ctx.settings.consolidation.context_turns
-    if not limit:
+    scope, turns = first.scope, deque[Turn](maxlen=ctx.settings.consolidation.context_turns)
+    if not turns.maxlen:
         return ()
-    scope = first.scope
     with suppress(OverflowError):  # a time near the first or last year of the calendar
         period = Interval(first.time - MAX_CONTEXT_AGE, first.time + MAX_CONTEXT_AGE)
         select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
-        turns: list[Turn] = []
         async for page in ctx.store.scan(select):
-            turns = [*turns, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-limit:]
-        return tuple(turns)
-    return ()
+            turns.extend(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))
+    return tuple(turns)
 
 
 def _is_before(turn: Turn, first: Turn) -> bool:

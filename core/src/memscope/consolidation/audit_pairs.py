@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 
 from memscope.consolidation.extract import cites_fact, clean
 from memscope.consolidation.known_facts import fact_data
 from memscope.consolidation.known_names import known_aliases
-from memscope.consolidation.reply import Relation
+from memscope.consolidation.reply import Relation, checked
 from memscope.errors import Conflict, ModelError
 from memscope.jobs.costs import Counts, MeteredChat, change_counters, count_facts, read_counters, user_counters
 from memscope.models import Usage, typed_errors
@@ -48,23 +48,19 @@ class Judgement(BaseModel):
 def judgement(number: int) -> type[Judgement]:
     """Build a ``Judgement`` type that requires every pair to be in ``relations`` or in ``none``."""
 
-    class CompleteJudgement(Judgement):
-        @model_validator(mode="after")
-        def _complete(self) -> CompleteJudgement:
-            judged = {*self.none, *(relation.k for relation in self.relations)}
-            if missing := [str(pair) for pair in range(1, number + 1) if pair not in judged]:
-                raise ValueError(f"pair {', '.join(missing)} is neither in relations nor in none")
-            return self
+    def complete(reply: Judgement) -> Judgement:
+        judged = {*reply.none, *(relation.k for relation in reply.relations)}
+        if missing := [str(pair) for pair in range(1, number + 1) if pair not in judged]:
+            raise ValueError(f"pair {', '.join(missing)} is neither in relations nor in none")
+        return reply
 
-    CompleteJudgement.__name__ = CompleteJudgement.__qualname__ = "Judgement"
-    return CompleteJudgement
+    return checked(Judgement, complete)
 
 
 @dataclass(frozen=True)
 class AgentPairs:
     """One agent's pairs, nearest first, with the user's names and the aliases of others."""
 
-    scope: Scope
     own_names: frozenset[str]
     aliases: Aliases
     pairs: Sequence[NearPair]
@@ -186,14 +182,13 @@ class PairAudit:
 
     async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
         newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
-        scope, users = Scope(self.user, agent), user_names(newest)
-        aliases = await known_aliases(scope, [one.about for one in newest], self.ctx)
-        return AgentPairs(scope, users, aliases, await asyncio.to_thread(near_pairs, newest, users, aliases))
+        users = user_names(newest)
+        aliases = await known_aliases(Scope(self.user, agent), [one.about for one in newest], self.ctx)
+        return AgentPairs(users, aliases, await asyncio.to_thread(near_pairs, newest, users, aliases))
 
     def _set_left(self, candidates: Sequence[AgentPairs]) -> None:
-        left = [
-            replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in self.answered]) for one in candidates
-        ]
+        known = self.answered
+        left = (replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in known]) for one in candidates)
         self.left = [one for one in left if one.pairs]
 
     async def _apply(self, settlement: Settlement) -> bool:
@@ -208,12 +203,12 @@ class PairAudit:
 
     async def _mark_judged(self, pairs: Sequence[NearPair], settlement: Settlement) -> None:
         """Mark the pairs as judged, except those whose verdict exceeded the limit of facts that one answer may end."""
+        if self.preview:
+            self.answered |= set(map(_digest, pairs))
+            return
         over_limit = {(one.old.id, one.new.id) for one in settlement.over_limit}
         fresh = {_digest(pair) for pair in pairs if (pair.old.id, pair.new.id) not in over_limit}
         self.answered |= fresh
-        if self.preview:
-            self.answered |= {_digest(pair) for pair in pairs}
-            return
 
         def note(counts: Counts) -> None:
             known = fresh | (counts.get(AUDITED, {}).keys() & self.possible)

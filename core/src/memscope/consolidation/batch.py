@@ -9,7 +9,7 @@ from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.approval import REFUSAL_FIELD, proposed
 from memscope.reconciliation.settlement import WorkBatch
 from memscope.reconciliation.supersession import Verdict
-from memscope.records import ChangeSet, Observation, Turn
+from memscope.records import ChangeSet, Observation, Scope, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,8 @@ class FactBatch(WorkBatch):
     relations: tuple[ProposedRelation, ...] = ()
 
     @property
-    def user(self) -> str:
-        return self.turns[0].scope.user
-
-    @property
-    def agent(self) -> str | None:
-        return self.turns[0].scope.agent
+    def scope(self) -> Scope:
+        return Scope(self.turns[0].scope.user, self.turns[0].scope.agent)
 
     def turn(self, key: str) -> Turn:
         return next(turn for turn in (*self.turns, *self.before) if turn.key == key)
@@ -71,11 +67,11 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
     """Restore what an earlier attempt at the batch had read."""
     if saved is None:
         return batch
-    state, observations = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
+    state, facts = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
     return replace(
         batch,
-        facts=tuple(observation for observation in observations if REFUSAL_FIELD not in observation.data),
-        refused_facts=tuple(observation for observation in observations if REFUSAL_FIELD in observation.data),
+        facts=tuple(fact for fact in facts if REFUSAL_FIELD not in fact.data),
+        refused_facts=tuple(fact for fact in facts if REFUSAL_FIELD in fact.data),
         unread=frozenset(state["left"]),
         read=state["read"],
         relations=tuple(ProposedRelation(*one) for one in state.get("relations", ())),  # absent before version 0.2
@@ -90,6 +86,7 @@ def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False
     batch = batch.added(batch.facts, propose=propose)
     report = {**batch.report(), "left": len(batch.unread)}
     done = tuple(key for key in done if key not in batch.unread)
-    waiting = (*batch.facts, *batch.refused_facts) if propose else ()
-    new = tuple(proposed(memory, batch.closed) for memory in waiting) if propose else batch.facts
-    return ChangeSet(new, () if propose else batch.closed, batch.revised, done, report=report)
+    if not propose:
+        return ChangeSet(batch.facts, batch.closed, batch.revised, done, report=report)
+    waiting = (*batch.facts, *batch.refused_facts)
+    return ChangeSet(tuple(proposed(fact, batch.closed) for fact in waiting), (), batch.revised, done, report=report)

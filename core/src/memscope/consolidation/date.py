@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
@@ -149,17 +149,20 @@ def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpression
         turn, of_question = batch.turn(quote.turn), _is_answered(quote, fact, batch)
         is_denied = _is_denied(quote, fact, batch)
         words += [] if is_denied else [_without_code(quote.text)]
-        for start, end in _places(turn.text, quote.text):
-            first, last = _sentence(turn.text, start, end)
-            sentence = _without_code(turn.text[first:last])
-            sentences += [] if is_denied else [sentence]
-            for one in mentions(sentence, turn.time):
-                if one.grain == "second":
-                    continue  # "at the moment" only repeats the time of the turn
-                if is_denied and one.text.casefold() not in fact.text.casefold():
-                    continue  # a denial ("never") does not take the date of the question
-                inside = one.start < end - first and start - first < one.end
-                (nearby if not inside else in_question if of_question else quoted).append(one)
+        if not quote.text or quote.text not in turn.text:
+            continue  # the turn was shortened since
+        start = turn.text.find(quote.text)
+        end = start + len(quote.text)
+        first, last = _sentence(turn.text, start, end)
+        sentence = _without_code(turn.text[first:last])
+        sentences += [] if is_denied else [sentence]
+        for one in mentions(sentence, turn.time):
+            if one.grain == "second":
+                continue  # "at the moment" only repeats the time of the turn
+            if is_denied and one.text.casefold() not in fact.text.casefold():
+                continue  # a denial ("never") does not take the date of the question
+            inside = one.start < end - first and start - first < one.end
+            (nearby if not inside else in_question if of_question else quoted).append(one)
     said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
     quoted, in_question, nearby = ([*map(widen_to_unit, some)] for some in (quoted, in_question, nearby))
     return TimeExpressions(said_at, tuple(quoted), tuple(in_question), tuple(nearby), tuple(words), tuple(sentences))
@@ -167,23 +170,14 @@ def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpression
 
 def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
     """Check that the quoted turn asks a question and that a later quote comes from another speaker."""
-    turns = [batch.turn(one.turn) for one in fact.quotes]
-    quoted_turn = batch.turn(quote.turn)
-    answered = any(
-        turn.speaker != quoted_turn.speaker and (turn.time, turn.seq) > (quoted_turn.time, quoted_turn.seq)
-        for turn in turns
-    )
-    return answered and any(map(is_question, sentences_of(quoted_turn.text)))
+    asked = batch.turn(quote.turn)
+    others = (turn for one in fact.quotes if (turn := batch.turn(one.turn)).speaker != asked.speaker)
+    answered = any((turn.time, turn.seq) > (asked.time, asked.seq) for turn in others)
+    return answered and any(map(is_question, sentences_of(asked.text)))
 
 
 def _is_denied(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
     return worded("denial", fact.text) and _is_answered(quote, fact, batch)
-
-
-def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:
-    """Yield the span of the quote's first occurrence; none if the turn was shortened since."""
-    if quote and (start := text.find(quote)) >= 0:
-        yield start, start + len(quote)
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
@@ -215,9 +209,8 @@ def confirm(named: Sequence[Mention], proposed: Interval | None, said_at: dateti
     """Return the narrowest reading that overlaps the proposal. "Since May" confirms a start but gives no end."""
     if proposed is None:
         return None
-    fitting = [
-        interval for one in named for interval in _readings(one, proposed, said_at) if interval.overlaps(proposed)
-    ]
+    meant = (interval for one in named for interval in _readings(one, proposed, said_at))
+    fitting = (interval for interval in meant if interval.overlaps(proposed))
     return min(fitting, key=lambda interval: interval.end - interval.start, default=None)
 
 
@@ -238,12 +231,9 @@ def _named_day(proposed: Interval | None, times: TimeExpressions) -> Interval | 
     """Accept the proposal for a named day that the rules cannot date ("last Diwali") within a period that they can."""
     if proposed is None or not any(worded("named_day", words) for words in times.words):
         return None
-    inside = [
-        one
-        for one in (*times.quoted, *times.in_question)
-        if one.interval.start <= proposed.start and proposed.end <= one.interval.end
-    ]
-    return proposed if inside and not any(worded("named_day", one.text) for one in inside) else None
+    stated = (*times.quoted, *times.in_question)
+    around = [one for one in stated if one.interval.start <= proposed.start and proposed.end <= one.interval.end]
+    return proposed if around and not any(worded("named_day", one.text) for one in around) else None
 
 
 def _only_date(times: TimeExpressions, proposed: Interval | None) -> Interval | None:

@@ -39,7 +39,7 @@ from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
 from memscope.reconciliation.related import related
-from memscope.records import Json, Observation, Quote, Scope, Turn
+from memscope.records import Json, Observation, Quote, Turn
 from memscope.records.identity import memory_id
 from memscope.services import Services
 from memscope.text.language import has_cjk
@@ -57,11 +57,10 @@ RETRY_NOTICE = (
 OPERATOR_INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
 MAX_USELESS_SINGLE_TURNS = 2  # as the first turns of a batch; then it fails
 MAX_REPORTED_REFUSALS = 20  # listed in a report; further ones are only counted
-FINAL_REFUSALS = frozenset(("pasted", "instruction"))
+FINAL_REFUSALS = ("pasted", "instruction")
 REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MIN_SHARED_CHARACTERS = 2  # between a fact and its quotes, in scripts without spaces
-USER_NAMES = frozenset({"", "user"})  # in addition to each language's words for the user
 
 
 # ----------------------------------------------------------------------------------------------------------- the worker
@@ -104,7 +103,7 @@ async def load_known(batch: FactBatch, calls: Sequence[Sequence[TranscriptLine]]
     texts = [line.text[:MAX_FACT_CHARS] for lines in calls for line in citable_lines(lines).values()]
     if not texts:
         return Known({}, ())
-    return Known(await known_names(batch, ctx), await related(ctx, Scope(batch.user, batch.agent), texts))
+    return Known(await known_names(batch, ctx), await related(ctx, batch.scope, texts))
 
 
 def citable_keys(lines: Sequence[TranscriptLine]) -> set[str]:
@@ -134,15 +133,14 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
     Turns whose facts are refused twice stay unread; only those are read again.
     """
     assert ctx.chat is not None
-    texts = [line.text for line in citable_lines(lines).values()]
-    shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*citable_lines(lines).values()])
-    beside: dict[str, Json] = {"known": known_data(shown)} if shown else {}
-    messages = (ctx.prompts or Prompts()).messages(
-        "extract", texts, {**beside, "turns": lines_data(lines, known.names)}
-    )
+    citable = citable_lines(lines)
+    shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*citable.values()])
+    shown_data: dict[str, Json] = {"known": known_data(shown)} if shown else {}
+    shown_data["turns"] = lines_data(lines, known.names)
+    messages = (ctx.prompts or Prompts()).messages("extract", [line.text for line in citable.values()], shown_data)
     if instructions := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")
-    reply_type = await asyncio.to_thread(schema, tuple(citable_lines(lines)))  # pydantic needs 20 ms for a class
+    reply_type = await asyncio.to_thread(schema, tuple(citable))  # pydantic needs 20 ms for a class
     for prompt in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, prompt, reply_type)
         taken = await asyncio.to_thread(add_facts, batch, lines, reply, shown, ctx)
@@ -153,10 +151,8 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
 
 def is_worth_retry(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
     """Return whether a second reply could save the fact: its level is kept and its refusal depends on the wording."""
-    if level_of(fact) not in set(ctx.settings.consolidation.levels) - {0, 1}:
-        return False
-    refused = cite_turns(fact, lines)
-    return not (isinstance(refused, str) and refused in FINAL_REFUSALS)
+    is_kept = level_of(fact) in set(ctx.settings.consolidation.levels) - {0, 1}
+    return is_kept and cite_turns(fact, lines) not in FINAL_REFUSALS
 
 
 def level_of(fact: Fact) -> int:
@@ -177,27 +173,26 @@ def add_facts(
     batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, known: Sequence[Observation], ctx: Services
 ) -> FactBatch:
     """Add the facts that pass the checks, with their relations; report or count the refused ones."""
+    most = sum(max(MAX_FACTS_PER_TURN, len(line.text) // CHARS_PER_FACT) for line in citable_lines(lines).values())
     taken: list[tuple[Fact, Observation]] = []
     refused: list[tuple[str, Fact]] = []
     for fact in reply.facts:
-        cited = cite_turns(fact, lines) if len(taken) < max_facts(lines) else "too_many"
+        cited = cite_turns(fact, lines) if len(taken) < most else "too_many"
         if isinstance(cited, str):
             refused.append((cited, fact))
         else:
             taken.append((fact, make_observation(fact, cited, batch, ctx, len(batch.facts) + len(taken))))
     for reason, fact in refused[:MAX_REPORTED_REFUSALS]:
-        batch = batch.refuse(
-            reason, fact.text[:MAX_FACT_CHARS], [quote.words[:MAX_FACT_CHARS] for quote in fact.quotes]
-        )
+        quoted = [quote.words[:MAX_FACT_CHARS] for quote in fact.quotes]
+        batch = batch.refuse(reason, fact.text[:MAX_FACT_CHARS], quoted)
     batch = batch.reject(Counter(reason for reason, _ in refused[MAX_REPORTED_REFUSALS:]))
     if ctx.settings.approve:
         refused_facts = [make_reviewable(fact, why, lines, batch, ctx, n) for n, (why, fact) in enumerate(refused)]
         batch = replace(batch, refused_facts=(*batch.refused_facts, *filter(None, refused_facts)))
     dated = [observation.happened is not None for fact, observation in taken if clean(fact.when)]
     batch = batch.judge({"dates": len(dated), "wrong_date": dated.count(False)})
-    return with_relations(
-        replace(batch, facts=(*batch.facts, *(observation for _, observation in taken))), taken, known
-    )
+    batch = replace(batch, facts=(*batch.facts, *(observation for _, observation in taken)))
+    return with_relations(batch, taken, known)
 
 
 def with_relations(
@@ -223,10 +218,6 @@ def cites_fact(relation: Relation, fact: Observation) -> bool:
     return bool(content) and find_quote(relation.words, fact.text) is not None
 
 
-def max_facts(lines: Sequence[TranscriptLine]) -> int:
-    return sum(max(MAX_FACTS_PER_TURN, len(line.text) // CHARS_PER_FACT) for line in citable_lines(lines).values())
-
-
 # ---------------------------------------------------------------------------------------------------------- the checks
 
 
@@ -234,10 +225,8 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
     """Return the fact's citations, or the reason to refuse it."""
     if fact is MALFORMED_FACT or not clean(fact.text) or not fact.quotes:
         return "malformed"
-    if (
-        max(len(fact.text), *(len(quote.words) for quote in fact.quotes)) > MAX_FACT_CHARS
-        or len(fact.about) > MAX_NAME_CHARS
-    ):
+    longest = max(len(fact.text), *(len(quote.words) for quote in fact.quotes))
+    if longest > MAX_FACT_CHARS or len(fact.about) > MAX_NAME_CHARS:
         return "too_long"
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
@@ -265,16 +254,15 @@ def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
     if spoken.topics & noted.topics or topics(fact.text) & topics(quoted):
         return True
     shared = len(set(spoken.tokens) & set(noted.tokens))
-    return (
-        shared >= MIN_SHARED_CHARACTERS if has_cjk(fact.text) else shared > 0 and len(spoken.tokens) <= MAX_ASSENT_WORDS
-    )
+    if has_cjk(fact.text):
+        return shared >= MIN_SHARED_CHARACTERS
+    return shared > 0 and len(spoken.tokens) <= MAX_ASSENT_WORDS
 
 
 def _citation(lines: Sequence[TranscriptLine], place: int, words: str) -> Citation:
     line = lines[place]
-    text = (
-        line.turn.text if len(line.turn.text) <= MAX_TRANSCRIPT_CHARS else line.text
-    )  # of a long turn only the part shown to the model
+    whole = len(line.turn.text) <= MAX_TRANSCRIPT_CHARS  # of a long turn only the part shown to the model counts
+    text = line.turn.text if whole else line.text
     return Citation(line.turn, find_quote(words, text) or "", line.context, place)
 
 
@@ -285,7 +273,7 @@ def make_observation(
     level, keywords = level_of(fact), (clean(word)[:MAX_NAME_CHARS] for word in fact.keywords[:MAX_KEYWORDS])
     return Observation(
         id=memory_id(batch.id, ordinal),
-        scope=Scope(batch.user, batch.agent),
+        scope=batch.scope,
         text=clean(fact.text),
         sources=tuple(dict.fromkeys(line.turn.key for line in cited)),
         said=max(line.turn.time for line in cited),
@@ -319,13 +307,10 @@ def fact_subject(name: str, turns: Sequence[Turn]) -> str:
     name = clean(name)
     users = {turn.speaker.casefold() for turn in turns if turn.role == "user"}
     people = {turn.speaker for turn in turns if turn.role == "person"}
-    if _means_user(name) and len(people) == 1 and not users:
+    means_user = name.casefold() in ("", "user") or calls_user(name)
+    if means_user and len(people) == 1 and not users:
         return clean(people.pop())
-    return "user" if _means_user(name) or name.casefold() in users else name
-
-
-def _means_user(name: str) -> bool:
-    return name.casefold() in USER_NAMES or calls_user(name)
+    return "user" if means_user or name.casefold() in users else name
 
 
 def clean(text: str) -> str:

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memscope.consolidation.transcript import TranscriptLine
 from memscope.dates.iso import brief
@@ -23,18 +26,13 @@ from memscope.records.filters import has_name
 from memscope.search.bm25 import bm25, rarity
 from memscope.text.terms import terms
 from memscope.text.topics import topics
-from memscope.text.vectors import sentence_vector
+from memscope.text.vectors import DIMENSIONS, sentence_vector
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ratings = NDArray[np.float32]  # [sentences, facts]
-
+Ratings: TypeAlias = NDArray[np.float32]  # [sentences, facts]
 MAX_KNOWN_FACTS = 24  # per call
 MAX_KNOWN_FACT_CHARS = 300
 TURN_SUM_EXPONENT = 5  # exponent of the sum over turns: high, so that the nearest turn dominates
-# fitted on recorded relations, each alone and among 19 other turns
+# Fitted on recorded relations, each alone and among 19 other turns.
 WEIGHT_OF_WORDS, WEIGHT_OF_MEANING, WEIGHT_OF_TOPIC, WEIGHT_OF_PERSON, WEIGHT_OF_STATE = 0.1, 3.0, 0.05, 0.3, 0.5
 WEIGHT_OF_TOPIC_ALONE = 0.2
 
@@ -43,18 +41,15 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
     """Return up to ``MAX_KNOWN_FACTS`` facts, those nearest to the lines first."""
     if not facts or not lines:
         return []
-    import numpy as np
-
     parts = [[*dict.fromkeys((line.text, *sentences(line.text)))] for line in lines]
     spoken = [(line, text) for line, pieces in zip(lines, parts, strict=True) for text in pieces]
     texts, known = [text for _, text in spoken], [" ".join((fact.text, *fact.keywords)) for fact in facts]
     meant = _by_meaning(texts, known)
     topic = WEIGHT_OF_TOPIC_ALONE if meant is None else WEIGHT_OF_TOPIC
-    ratings = (
-        WEIGHT_OF_WORDS * _by_words(texts, known)
-        + topic * _by_topic(texts, known)
-        + _by_person(spoken, facts) * _person_weights(facts)
-    )
+    states = np.array([tells_state(fact.text) for fact in facts])
+    person = (WEIGHT_OF_PERSON + WEIGHT_OF_STATE * states).astype(np.float32)
+    ratings = WEIGHT_OF_WORDS * _by_words(texts, known) + topic * _by_topic(texts, known)
+    ratings += _by_person(spoken, facts) * person
     if meant is not None:
         ratings += WEIGHT_OF_MEANING * meant
     by_turn = np.maximum.reduceat(ratings, np.cumsum([0, *(len(pieces) for pieces in parts[:-1])]))
@@ -63,8 +58,6 @@ def choose_known(facts: Sequence[Observation], lines: Sequence[TranscriptLine]) 
 
 
 def _by_words(texts: Sequence[str], known: Sequence[str]) -> Ratings:
-    import numpy as np
-
     spoken, counts = [frozenset(terms(text)) for text in texts], [Counter(terms(text)) for text in known]
     columns = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(spoken)))}
     tf = np.zeros((len(known), len(columns)), np.float32)
@@ -80,10 +73,6 @@ def _by_words(texts: Sequence[str], known: Sequence[str]) -> Ratings:
 
 def _by_meaning(texts: Sequence[str], known: Sequence[str]) -> Ratings | None:
     """Return the cosines; None if no fact has a vector."""
-    import numpy as np
-
-    from memscope.text.vectors import DIMENSIONS
-
     rows = [[sentence_vector(text) for text in group] for group in (texts, known)]
     if all(vector is None for vector in rows[1]):
         return None
@@ -94,21 +83,15 @@ def _by_meaning(texts: Sequence[str], known: Sequence[str]) -> Ratings | None:
 
 
 def _by_topic(texts: Sequence[str], known: Sequence[str]) -> Ratings:
-    import numpy as np
-
     held = [topics(text) for text in known]
     shared = Counter(chain.from_iterable(held))
     weight = {topic: float(np.log1p(len(known) / count)) for topic, count in shared.items()}
-    rated = [
-        [max((weight[one] for one in asked & about), default=0.0) for about in held] for asked in map(topics, texts)
-    ]
+    rated = [[max((weight[one] for one in topics(text) & about), default=0.0) for about in held] for text in texts]
     return np.array(rated, np.float32)
 
 
 def _by_person(spoken: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Observation]) -> Ratings:
     """Rate 1 where the speaker is the fact's subject or names it, else 0."""
-    import numpy as np
-
     about = {name for fact in facts for name in subjects(fact.about)}
     rated = []
     for line, text in spoken:
@@ -116,14 +99,6 @@ def _by_person(spoken: Sequence[tuple[TranscriptLine, str]], facts: Sequence[Obs
         met = {name for name in about if has_name(speaker, name) or has_name(text, name)}
         rated.append([float(not met.isdisjoint(subjects(fact.about))) for fact in facts])
     return np.array(rated, np.float32)
-
-
-def _person_weights(facts: Sequence[Observation]) -> NDArray[np.float32]:
-    """Weight a match of the person by fact: higher where the fact tells a state."""
-    import numpy as np
-
-    states = [tells_state(fact.text) for fact in facts]
-    return (WEIGHT_OF_PERSON + WEIGHT_OF_STATE * np.array(states)).astype(np.float32)
 
 
 def known_data(facts: Sequence[Observation]) -> list[dict[str, Json]]:

@@ -21,14 +21,14 @@ MAX_TURNS_READ = 5_000  # stores without change tracking read all names again ea
 async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:
     """Map each short name in the batch that means one entity only to its full name; empty if the store fails."""
     text = "\n".join(turn.text for turn in (*batch.before, *batch.turns))
-    by_alias = await _names_by_alias(batch, ctx, lambda alias: has_name(text, alias))
+    by_alias = await _names_by_alias(batch.scope, ctx, lambda alias: has_name(text, alias))
     return dict(list(by_alias.items())[:MAX_KNOWN_NAMES])
 
 
-async def known_aliases(batch: FactBatch | Scope, about: Iterable[str], ctx: Services) -> Aliases:
+async def known_aliases(scope: Scope, about: Iterable[str], ctx: Services) -> Aliases:
     """Pair aliases that facts are ``about`` ("my sister", or a merged name) with the name of their entity."""
     named = {name for one in about for name in subjects(one)}
-    by_alias = await _names_by_alias(batch, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
+    by_alias = await _names_by_alias(scope, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
     return frozenset((role, _folded(name)) for alias, name in by_alias.items() for role in role_names(_folded(alias)))
 
 
@@ -36,7 +36,7 @@ def _folded(name: str) -> str:
     return " ".join(fold(name).split())
 
 
-async def _names_by_alias(batch: FactBatch | Scope, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:
+async def _names_by_alias(scope: Scope, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:
     """Map each wanted alias that means one entity only to that entity's name; empty if the store fails."""
 
     def question(index: EntityIndex) -> dict[str, str]:
@@ -48,8 +48,8 @@ async def _names_by_alias(batch: FactBatch | Scope, ctx: Services, is_wanted: Ca
         return {alias: next(iter(names)) for alias, names in by_alias.items() if len(names) == 1}
 
     try:
-        if not hasattr(ctx.store, "changes") and (await ctx.store.stats(batch.user)).turns > MAX_TURNS_READ:
+        if not hasattr(ctx.store, "changes") and (await ctx.store.stats(scope.user)).turns > MAX_TURNS_READ:
             return {}
-        return await ask(ctx.store, batch.user, EntityView(batch.agent, None, None, ctx.clock()), question)
+        return await ask(ctx.store, scope.user, EntityView(scope.agent, None, None, ctx.clock()), question)
     except StoreError:
         return {}

@@ -20,7 +20,7 @@ from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.subjects import NO_ALIASES, Aliases, meet, subjects, user_names
 from memscope.reconciliation.vetoes import keywords
-from memscope.records import Interval, Observation, Scope, Turn
+from memscope.records import Interval, Observation, Turn
 from memscope.services import Services
 from memscope.text.topics import topics
 
@@ -35,8 +35,9 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     """Merge repeated facts, then apply the model's verdicts."""
     batch = await without_earlier_proposals(batch, ctx) if ctx.settings.approve else batch
     named = [relation.old for relation in batch.relations]
-    known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts], named)
-    aliases = await known_aliases(batch, [fact.about for fact in (*batch.facts, *known)], ctx) if known else NO_ALIASES
+    known = await related(ctx, batch.scope, [fact.text for fact in batch.facts], named)
+    about = [fact.about for fact in (*batch.facts, *known)]
+    aliases = await known_aliases(batch.scope, about, ctx) if known else NO_ALIASES
     # Thousands of comparisons: in a thread, to keep the event loop of an embedding agent free.
     settlement = await asyncio.to_thread(_settle, batch, known, aliases, ctx)
     batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.over_limit)})
@@ -65,7 +66,7 @@ def resolve_relation(new: Observation, old: Observation, relation: ProposedRelat
 
 async def without_earlier_proposals(batch: FactBatch, ctx: Services) -> FactBatch:
     """Drop facts that already await approval or that a person rejected."""
-    before = await proposed_before(ctx.store, Scope(batch.user, batch.agent))
+    before = await proposed_before(ctx.store, batch.scope)
     noted = (*batch.facts, *batch.refused_facts)
     again = await asyncio.to_thread(
         lambda: [fact for fact in noted if any(is_proposed_again(fact, one) for one in before)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model, field_validator, model_validator
 
 from memscope.models.structured_output import null_as
 from memscope.reconciliation.supersession import Verdict
@@ -104,13 +104,16 @@ def _with_level(fact: Any, levels: Mapping[int, int]) -> Any:
 def schema(numbers: tuple[int, ...]) -> type[Extraction]:
     """Build an ``Extraction`` type that requires every numbered turn to be quoted or listed in ``nothing``."""
 
-    class Complete(Extraction):
-        @model_validator(mode="after")
-        def _complete(self) -> Complete:
-            read = {*self.nothing, *(quote.turn for fact in self.facts for quote in fact.quotes)}
-            if missing := [str(number) for number in numbers if number not in read]:
-                raise ValueError(f"turn {', '.join(missing)} is neither quoted nor in nothing")
-            return self
+    def complete(reply: Extraction) -> Extraction:
+        read = {*reply.nothing, *(quote.turn for fact in reply.facts for quote in fact.quotes)}
+        if missing := [str(number) for number in numbers if number not in read]:
+            raise ValueError(f"turn {', '.join(missing)} is neither quoted nor in nothing")
+        return reply
 
-    Complete.__name__ = Complete.__qualname__ = "Extraction"
-    return Complete
+    return checked(Extraction, complete)
+
+
+def checked(kind: type[M], check: Callable[[M], M]) -> type[M]:
+    """Build a type of the same name whose instances must also pass ``check``."""
+    validators: dict[str, Any] = {"check": model_validator(mode="after")(check)}
+    return create_model(kind.__name__, __base__=kind, __validators__=validators)
