@@ -46,11 +46,15 @@ def superseded_by(memory: Observation | Insight) -> list[str]:
 
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
     """Turn proposals into memories. Raise ``NotFound`` and accept none if an id is not that of an open proposal."""
-    waiting = await _open_proposals(store, user, ids)
-    revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
-    rows = [row for memory in waiting.values() for row in memory.data.get(SUPERSESSIONS, ())]
-    closed = tuple(dict.fromkeys(_from_row(row, clock()) for row in rows))
-    await store.apply(user, await with_corrections(store, user, ChangeSet(revised=revised, closed=closed), clock()))
+    waiting, now = await _open_proposals(store, user, ids), clock()
+    revised: list[Revision] = []
+    closed: dict[Supersession, None] = {}
+    for memory in waiting.values():
+        data = {name: value for name, value in memory.data.items() if name != SUPERSESSIONS}
+        revised.append(Revision(replace(memory, proposed=False, data=data), memory.version))
+        closed |= dict.fromkeys(_from_row(row, now) for row in memory.data.get(SUPERSESSIONS, ()))
+    changes = ChangeSet(revised=tuple(revised), closed=tuple(closed))
+    await store.apply(user, await with_corrections(store, user, changes, now))
     return len(revised)
 
 
@@ -74,11 +78,6 @@ async def _open_proposals(store: Store, user: str, ids: Sequence[str]) -> dict[s
 
 def _waits(memory: Observation | Insight) -> bool:
     return memory.proposed and memory.closed is None
-
-
-def _accepted(memory: Observation | Insight) -> Observation | Insight:
-    data = {name: value for name, value in memory.data.items() if name != SUPERSESSIONS}
-    return replace(memory, proposed=False, data=data)
 
 
 def _to_row(closing: Supersession) -> Json:

@@ -165,9 +165,10 @@ def _replacing(
 ) -> ChangeSet:
     new, closed = list[Insight](), list[Supersession]()
     for old in insights:
-        announced = {id: list[Observation]() for id in old.sources if id in facts and _ended_since(facts[id], old, now)}
-        sentences = corrected(attributed(old, facts), {**announced, **replacements}, facts)
-        if sentences == attributed(old, facts):
+        before = attributed(old, facts)
+        announced = [id for id in old.sources if id in facts and end_came_since(facts[id], old, now)]
+        sentences = corrected(before, {**dict.fromkeys(announced, ()), **replacements}, facts)
+        if sentences == before:
             continue
         successors = [fact for id in old.sources for fact in replacements.get(id, ())]
         said_at = max([old.said, *(fact.said for fact in successors)])
@@ -177,7 +178,7 @@ def _replacing(
     return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
 
 
-def _ended_since(fact: Observation, insight: Insight, now: datetime) -> bool:
+def end_came_since(fact: Observation, insight: Insight, now: datetime) -> bool:
     """Return whether the announced end of a fact came after the insight was written."""
     return fact.ended(now) and fact.valid_to is not None and fact.valid_to > insight.recorded
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from memscope.languages.similarity import closeness
 from memscope.reconciliation.audit import may_contradict
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, may_meet, share_thing
 from memscope.reconciliation.supersession import in_order
 from memscope.reconciliation.vetoes import are_other_events, keywords
 from memscope.records import Observation
-from memscope.text.vectors import sentence_vector
+from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 MIN_PAIR_NEARNESS = 0.5  # cosine, with a bonus for shared words and keywords
 WEIGHT_OF_SHARED_WORDS = 0.2
@@ -47,9 +49,8 @@ def near_pairs(
 
 def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
     old, new = in_order(one, other)
-    shared = closeness(
-        one.text, other.text, without=f"{one.about} {other.about}", topics=bool(keywords(one) & keywords(other))
-    )
+    topics, about = bool(keywords(one) & keywords(other)), f"{one.about} {other.about}"
+    shared = closeness(one.text, other.text, without=about, topics=topics)
     nearness = 1.0 if may_contradict(old, new) else cosine + WEIGHT_OF_SHARED_WORDS * shared
     return NearPair(old, new, nearness)
 
@@ -63,10 +64,6 @@ def _may_be_related(pair: NearPair, users: frozenset[str], aliases: Aliases) -> 
 
 def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
     """Yield for each fact the facts nearest in meaning, with the cosine."""
-    import numpy as np
-
-    from memscope.text.vectors import DIMENSIONS
-
     none = np.zeros(DIMENSIONS, np.float32)
     vectors = [sentence_vector(" ".join((fact.text, *fact.keywords))) for fact in facts]
     rows = np.stack([none if vector is None else vector for vector in vectors]) if facts else none[None]

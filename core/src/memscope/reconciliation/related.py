@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memscope.errors import ModelError
 from memscope.records import Candidates, Handle, Observation, Scope, Search, Select
 from memscope.search.bm25 import bm25, rarity
 from memscope.services import Services
 from memscope.text.terms import terms
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAX_COMPARED_OBSERVATIONS = 500  # up to this many, all observations of the user are compared
 MAX_RELATED_TERMS = 64
@@ -31,16 +30,15 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
         return []
     await ctx.store.searchable(scope.user)  # some stores index late: wait for the previous batch
     small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
-    facts = await _all_facts(ctx, scope) if small else await _nearest_facts(ctx, scope, texts)
+    if small:
+        select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
+        facts = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Observation)]
+    else:
+        facts = await _nearest_facts(ctx, scope, texts)
     if others := set(ids) - {memory.id for memory in facts}:
         records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
         facts += [record for record in records if isinstance(record, Observation)]
     return [fact for fact in facts if fact.current and fact.name is None and fact.scope.agent == scope.agent]
-
-
-async def _all_facts(ctx: Services, scope: Scope) -> list[Observation]:
-    select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
-    return [record async for page in ctx.store.scan(select) for record in page if isinstance(record, Observation)]
 
 
 async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
@@ -65,17 +63,13 @@ def _search(ctx: Services, scope: Scope, text: str, vector: NDArray[np.float32] 
 
 
 async def _vectors(ctx: Services, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
-    if ctx.embedder is None or not texts:
-        return [None] * len(texts)
-    try:
-        return list(await ctx.embed(texts))
-    except ModelError:
-        return [None] * len(texts)
+    if ctx.embedder is not None:
+        with suppress(ModelError):
+            return list(await ctx.embed(texts))
+    return [None] * len(texts)
 
 
 def best(candidates: Candidates) -> list[Handle]:
-    import numpy as np
-
     weights = rarity(candidates.units, candidates.document_frequency)
     by_words = bm25(candidates.tf, candidates.length, candidates.average_length, weights)
     by_text = np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS]

@@ -17,7 +17,7 @@ from memscope.dates import mentions
 from memscope.languages.similarity import closeness, form
 from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
 from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, apply_ends, as_past, in_order, join, supersede
-from memscope.reconciliation.vetoes import allowed_verdict, missing
+from memscope.reconciliation.vetoes import allowed_verdict, has_more_details
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
 
@@ -97,7 +97,8 @@ class Settlement:
         The earliest source comes first. A machine's note always gives way to a person's fact.
         """
         if gone.by_machine != survivor.by_machine:
-            return self._give_way(*((survivor, gone) if survivor.by_machine else (gone, survivor)))
+            note, stated = (survivor, gone) if survivor.by_machine else (gone, survivor)
+            return self._replace(note, stated, changed=False)  # nothing is adopted from a machine's note
         whole = survivor if recap else join(survivor, gone)
         if gone.said < survivor.said:
             whole = replace(whole, sources=tuple(dict.fromkeys((*gone.sources, *whole.sources))))
@@ -139,18 +140,13 @@ class Settlement:
         if part.by_machine != whole.by_machine:
             return self.merge(part, whole)
         text = with_details(whole.text, part.text, rest)
-        if text is None:
-            return
-        stored = part.id not in self.fresh
-        self._take_over(part, replace(join(whole, part), text=text), changed=True)
-        name, key = ("superseded", "by") if stored else ("merged", "into")
-        self.actions.append(action(name, part, **{key: whole.id}))
+        if text is not None:
+            self._replace(part, replace(join(whole, part), text=text), changed=True)
 
-    def _give_way(self, note: Observation, stated: Observation) -> None:
-        """Let a person's fact replace a machine's note, without adopting anything from it."""
-        name, key = ("merged", "into") if note.id in self.fresh else ("superseded", "by")
-        self._take_over(note, stated, changed=False)
-        self.actions.append(action(name, note, **{key: stated.id}))
+    def _replace(self, gone: Observation, survivor: Observation, *, changed: bool) -> None:
+        name, key = ("merged", "into") if gone.id in self.fresh else ("superseded", "by")
+        self._take_over(gone, survivor, changed=changed)
+        self.actions.append(action(name, gone, **{key: survivor.id}))
 
     def _end(self, new: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``new`` itself, or the fact it was merged into."""
@@ -173,8 +169,7 @@ class Settlement:
                 self._revise(memory)
 
     def _take_over(self, gone: Observation, survivor: Observation, *, changed: bool) -> None:
-        if gone.id in self.fresh:
-            del self.fresh[gone.id]
+        if self.fresh.pop(gone.id, None):
             self._transfer_supersessions(gone.id, survivor.id)
         else:
             self._close(supersede(gone, survivor, self.now))
@@ -278,7 +273,7 @@ def with_details(text: str, part: str, rest: str = "") -> str | None:
     numbers, names or titles.
     """
     more = " ".join(rest.split()) if rest == part or is_part(rest, part) else ""
-    if not more and any(True for _ in missing(part, text)):
+    if not more and has_more_details(part, text):
         more = part
     if not more or closeness(more, text) >= 1:
         return text

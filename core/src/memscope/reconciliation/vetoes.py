@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from memscope.languages.names import names
 from memscope.languages.similarity import closeness, form
@@ -88,13 +87,10 @@ def are_alike(one: Observation, other: Observation) -> bool:
 
     A first keyword that both share does not count: it names the field ("family"), the others name the thing.
     """
-    if (keywords(one) & keywords(other)) - (_field(one) & _field(other)):
+    fields = [{fold(word) for word in fact.keywords[:1]} for fact in (one, other)]
+    if (keywords(one) & keywords(other)) - (fields[0] & fields[1]):
         return True
     return closeness(one.text, other.text, without=" ".join((one.about, other.about))) >= MIN_ALIKE_WORDS
-
-
-def _field(fact: Observation) -> set[str]:
-    return {fold(word) for word in fact.keywords[:1]}
 
 
 def keywords(fact: Observation) -> set[str]:
@@ -107,9 +103,8 @@ def _content(fact: Observation, own_names: frozenset[str]) -> frozenset[str]:
     text = fact.text
     for name in called:  # in CJK text, character pairs across a name's edge are no words
         text = text.replace(name, " ")
-    return (
-        form(text).topics - form(" ".join((*called, *subjects(fact.about), *own_names))).topics - every("state_words")
-    )
+    named = " ".join((*called, *subjects(fact.about), *own_names))
+    return form(text).topics - form(named).topics - every("state_words")
 
 
 def has_more(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
@@ -117,15 +112,11 @@ def has_more(new: Observation, old: Observation, own_names: frozenset[str]) -> b
     known = f"{old.text} {old.about} {' '.join(own_names)}"
     if new.happened and not old.happened:
         return True
-    return any(True for _ in missing(new.text, known)) or bool(_digits(new.text) - _digits(old.text))
+    numerals = set("".join(every("digits")))  # of scripts without spaces
+    return has_more_details(new.text, known) or bool(numerals.intersection(new.text).difference(old.text))
 
 
-def missing(text: str, known: str) -> Iterator[str]:
-    """Yield the numbers, names and titles of a text that are missing in another."""
+def has_more_details(text: str, known: str) -> bool:
+    """Return whether a number, name or title of the text is missing in ``known``."""
     folded = known.casefold()
-    return (detail for detail in _DETAIL.findall(text) if detail.casefold().strip(".,:") not in folded)
-
-
-def _digits(text: str) -> frozenset[str]:
-    """Return the numerals among the characters, for scripts without spaces."""
-    return frozenset(text) & frozenset("".join(every("digits")))
+    return any(detail.casefold().strip(".,:") not in folded for detail in _DETAIL.findall(text))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memscope.languages.insight_text import composed, headed
-from memscope.reconciliation.insight_sentences import attributed, corrected
+from memscope.reconciliation.insight_sentences import attributed, corrected, end_came_since
 from memscope.reconciliation.supersession import supersede
 from memscope.records import ChangeSet, Insight, Observation, Revision, Select, Sentence, Supersession
 from memscope.records.identity import memory_id
@@ -43,11 +43,12 @@ def _without_ended(batch: TopicBatch, topic: Topic, now: datetime) -> Topic:
 
 def ended_since(batch: TopicBatch, insight: Insight | None, now: datetime) -> list[Observation]:
     """Return the facts of an insight that have ended since it was written."""
-    facts = [batch.sources[id] for id in insight.sources if id in batch.sources] if insight else []
+    if insight is None:
+        return []
+    facts = [batch.sources[id] for id in insight.sources if id in batch.sources]
     return [
         fact for fact in facts
-        if fact.valid_to is not None and insight is not None
-        and ((fact.closed and fact.closed > insight.recorded) or (fact.ended(now) and fact.valid_to > insight.recorded))
+        if end_came_since(fact, insight, now) or (fact.valid_to and fact.closed and fact.closed > insight.recorded)
     ]  # fmt: skip
 
 
