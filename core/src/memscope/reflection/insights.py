@@ -110,11 +110,8 @@ async def stated_insight(store: Store, fact: Observation, subject: str) -> Chang
     """Make a person's statement about a subject an insight that supersedes the present one."""
     select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
     insights = [record async for page in store.scan(select) for record in page if isinstance(record, Insight)]
-    old = [
-        one
-        for one in insights
-        if one.scope == fact.scope and fold(one.subject) == fold(subject) and one.said <= fact.said
-    ]
+    same = (one for one in insights if one.scope == fact.scope and fold(one.subject) == fold(subject))
+    old = [one for one in same if one.said <= fact.said]
     insight = Insight(
         id=memory_id(fact.id, 0), scope=fact.scope, text=headed(subject, fact.text), sources=(fact.id,),
         said=fact.said, recorded=fact.recorded, origin=fact.origin, subject=subject, name=fact.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import TypeVar
 
 from memscope.dates.iso import brief
@@ -45,10 +46,11 @@ class ShownFacts:
 def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     new, nearness = batch.observations, _Nearness()
     share = max(1.0, len(new) / FEW_FACTS)
-    lost = [insight for insight in batch.insights if ended_facts(batch, insight, now)]
+    ended = {insight.id: ended_facts(batch, insight, now) for insight in batch.insights}
+    lost = [insight for insight in batch.insights if ended[insight.id]]
     ranked = interleave(new, batch.insights, lambda fact, one: nearness.of_insight(fact, one, batch))
     insights = [*{one.id: one for one in (*lost, *ranked)}.values()][:MAX_NAMED_INSIGHTS]
-    over = {fact.id: fact for one in lost for fact in ended_facts(batch, one, now)}
+    over = {fact.id: fact for one in lost for fact in ended[one.id]}
     near = interleave(new, batch.near, nearness, MIN_NEARNESS)[: int(share * MAX_EARLIER_FACTS)]
     facts = (*new, *over.values(), *near)
     nearest = insights[: max(int(share * MAX_OPEN_INSIGHTS), len(lost))]
@@ -85,11 +87,10 @@ class _Nearness:
     """Nearness of facts by words, built-in vectors and person, with cached vectors."""
 
     def __init__(self) -> None:
-        self._vectors: dict[str, object] = {}
+        self._vector = cache(sentence_vector)
 
     def __call__(self, one: Observation, other: Observation) -> float:
-        words = closeness(one.text, other.text, without=one.about)
-        return words + self._meaning(one.text, other.text) + PERSON_WEIGHT * meet(one, other)
+        return self.of_text(one, other.text) + PERSON_WEIGHT * meet(one, other)
 
     def of_insight(self, fact: Observation, insight: Insight, batch: TopicBatch) -> float:
         under = [batch.sources[id] for id in insight.sources if id in batch.sources]
@@ -104,12 +105,7 @@ class _Nearness:
 
     def _meaning(self, one: str, other: str) -> float:
         a, b = self._vector(one), self._vector(other)
-        return MEANING_WEIGHT * float(a @ b) if a is not None and b is not None else 0.0  # type: ignore[operator]
-
-    def _vector(self, text: str) -> object:
-        if text not in self._vectors:
-            self._vectors[text] = sentence_vector(text)
-        return self._vectors[text]
+        return MEANING_WEIGHT * float(a @ b) if a is not None and b is not None else 0.0
 
 
 def _sentences(

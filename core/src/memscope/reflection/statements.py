@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,8 @@ async def store_statement(
     user = new.scope.user
     if timed and not subject and (memory := await _memory_of_statement(store, user, statement.turn.key)):
         return memory, False
-    async with _one_at_a_time(store, user):
+    # One at a time per user in this event loop, so that concurrent equal statements see each other.
+    async with _locks.setdefault((id(store), id(asyncio.get_running_loop()), user), asyncio.Lock()):
         for _ in range(MAX_SOURCE_ATTEMPTS):
             repeated = await _find_repeated(store, new, subject)
             if repeated is None:
@@ -100,14 +101,6 @@ async def _stored(store: Store, user: str, id: str) -> Memory:
 # repeated statements
 
 
-@asynccontextmanager
-async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
-    """Lock this user in this event loop, so that concurrent equal statements see each other."""
-    key = (id(store), id(asyncio.get_running_loop()), user)
-    async with _locks.setdefault(key, asyncio.Lock()):
-        yield
-
-
 async def _find_repeated(store: Store, new: Observation, subject: str) -> tuple[Memory, ChangeSet] | None:
     """Find the current memory with the same words, agent, data and expiry, and the changes that add the statement to
     its sources, if any; None for a document. ``subject``: of the insight that the statement would become.
@@ -133,26 +126,18 @@ async def _memory_of_statement(store: Store, user: str, key: str) -> Memory | No
 
 async def _with_same_words(store: Store, new: Observation) -> list[Observation]:
     """Return the undated current observations with the same content words."""
-    words = tuple(dict.fromkeys(terms(new.text)))[:MAX_SEARCH_TERMS]
-    new_words = _compared_words(new.text)
-    observations = await (_with_terms(store, new, words) if words else _with_text(store, new))
+    user, agent = new.scope.user, new.scope.agent
+    if words := tuple(dict.fromkeys(terms(new.text)))[:MAX_SEARCH_TERMS]:
+        handles = list((await store.search(Search(Scope(user, agent), words, required=(words,)))).handle)
+        derived = (await store.fetch(user, handles)).derived.values()
+        memories = {one.id: one for group in derived for one in group}.values()
+        observations = [one for one in memories if isinstance(one, Observation)]
+    else:  # an equal text without searchable words, such as an emoji
+        select = Select(user, agent, kinds=frozenset({"observation"}), text=new.text.strip(), current=True)
+        observations = [one async for page in store.scan(select) for one in page if isinstance(one, Observation)]
     undated = (one for one in observations if one.current and one.happened is None and one.valid_to is None)
+    new_words = _compared_words(new.text)
     return [memory for memory in undated if _compared_words(memory.text) == new_words]
-
-
-async def _with_terms(store: Store, new: Observation, words: tuple[int, ...]) -> list[Observation]:
-    query = Search(Scope(new.scope.user, new.scope.agent), words, required=(words,))
-    handles = list((await store.search(query)).handle)
-    derived = (await store.fetch(new.scope.user, handles)).derived.values()
-    memories = {one.id: one for group in derived for one in group}
-    return [memory for memory in memories.values() if isinstance(memory, Observation)]
-
-
-async def _with_text(store: Store, new: Observation) -> list[Observation]:
-    """Find equal texts without searchable words, such as an emoji."""
-    kinds = frozenset({"observation"})
-    select = Select(new.scope.user, new.scope.agent, kinds=kinds, text=new.text.strip(), current=True)  # type: ignore[arg-type]
-    return [record async for page in store.scan(select) for record in page if isinstance(record, Observation)]
 
 
 def _compared_words(text: str) -> tuple[str, ...]:

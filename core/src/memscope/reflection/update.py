@@ -79,10 +79,6 @@ class Entry:
     facts: Sequence[Observation]
     old: Sequence[tuple[Insight, Sentence]]
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(id for _, one in self.old for id in one.sources))
-
 
 @dataclass
 class Draft:
@@ -133,9 +129,8 @@ def apply_updates(batch: TopicBatch, view: ShownFacts, reply: Updates) -> TopicB
         for relation in reply.relations
         if relation.newer in numbers and relation.older in numbers and relation.newer != relation.older
     )
-    return replace(
-        batch, topics=topics, alone=frozenset(alone - placed), relations=(*batch.relations, *relations)
-    ).reject({reason: count for reason, count in reasons.items() if count})
+    batch = batch.reject(reasons)
+    return replace(batch, topics=topics, alone=frozenset(alone - placed), relations=(*batch.relations, *relations))
 
 
 def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[str, Draft], Counter[str]]:
@@ -170,7 +165,7 @@ def _drafts(batch: TopicBatch, view: ShownFacts, reply: Updates) -> tuple[dict[s
 
 def _makes_subject(draft: Draft) -> bool:
     """Return whether the subject exists, has enough facts, or is the collective one for single lasting facts."""
-    facts = draft.facts.keys() | {id for entry in draft.entries for id in entry.sources}
+    facts = draft.facts.keys() | {id for entry in draft.entries for _, one in entry.old for id in one.sources}
     basic = bool(facts) and fold(draft.subject).endswith(tuple(every("basics")))
     return draft.insight is not None or basic or len(facts) >= MIN_FACTS_PER_SUBJECT
 
@@ -211,9 +206,13 @@ def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) 
     at = min((draft.sentences.index(one) for home, one in gone if home is draft), default=None)
     for home, one in gone:
         home.sentences.remove(one)
-    if text:
-        ids = [fact.id for fact in entry.facts] + [id for _, one in gone for id in one.sources]
-        _insert(draft, Sentence(text, tuple(dict.fromkeys(ids))), at)
+    ids = tuple(dict.fromkeys([*(fact.id for fact in entry.facts), *(id for _, one in gone for id in one.sources)]))
+    if text and ids:
+        draft.worded.add(text)
+        if at is None:
+            draft.sentences = with_fact(draft.sentences, text, ids)
+        else:
+            draft.sentences.insert(at, Sentence(text, ids))
     min_share = MIN_COVERED_WORD_SHARE if entry.text or old else MIN_REPORTED_WORD_SHARE
     for fact in () if text else entry.facts:
         draft.sentences = with_fact(draft.sentences, fact.text, [fact.id], min_share)
@@ -230,16 +229,6 @@ def _take_out(batch: TopicBatch, draft: Draft, home: Draft, one: Sentence) -> bo
         return False
     home.sentences.remove(one)
     return True
-
-
-def _insert(draft: Draft, sentence: Sentence, at: int | None) -> None:
-    if not sentence.sources:
-        return
-    draft.worded.add(sentence.text)
-    if at is None:
-        draft.sentences = with_fact(draft.sentences, sentence.text, sentence.sources)
-    else:
-        draft.sentences.insert(at, sentence)
 
 
 def _refusal(entry: Entry) -> str:
