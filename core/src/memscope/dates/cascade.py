@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from memscope.dates.calendar import Now
 
 Build = Callable[..., Any]  # (now, *values of the matched tokens) -> the new token's value, or None
+_GROUP = re.compile(r"\([^()]*\)[?*]?|\[[^\[\]]*\][?*]?")
+_REQUIRED = re.compile(r"[a-z_]+(?![a-z_?*])")
 
 
 class _Codes(dict[str, str]):
@@ -62,10 +64,6 @@ def needed(pattern: str) -> Sequence[frozenset[str]]:
     while dropped:
         bare, dropped = _GROUP.subn(" ", bare)
     return [frozenset(map(_CODES.__getitem__, _REQUIRED.findall(alternative))) for alternative in bare.split("|")]
-
-
-_GROUP = re.compile(r"\([^()]*\)[?*]?|\[[^\[\]]*\][?*]?")
-_REQUIRED = re.compile(r"[a-z_]+(?![a-z_?*])")
 
 
 def spell(tokens: Sequence[Token]) -> str:

@@ -144,9 +144,8 @@ def weekday_of_counted(now: Now, *values: Any) -> Period | None:
     weekday, period = sorted(values, key=lambda item: isinstance(item, Period))
     if period.grain not in ("day", "week", "month", "year"):
         return None
-    return then(
-        period, lambda span: day_at(week_of(span.start + ONE_DAY).start + ((weekday + 1) % 7 - 1) * ONE_DAY), "day"
-    )
+    from_monday = ((weekday + 1) % 7 - 1) * ONE_DAY
+    return then(period, lambda span: day_at(week_of(span.start + ONE_DAY).start + from_monday), "day")
 
 
 def week_with(now: Now, period: Period) -> Period | None:
@@ -225,8 +224,7 @@ def more_than(now: Now, than: int, period: Period) -> Period | None:
     if not span:
         return None
     past = span.start < (now.local if period.grain in SECONDS else now.today)
-    shape: Shape = ("before" if past else "since") if than > 0 else ("since" if past else "before")
-    return open_to(now, shape, period)
+    return open_to(now, "before" if past == (than > 0) else "since", period)
 
 
 def for_length(now: Now, *values: Any) -> Period | None:

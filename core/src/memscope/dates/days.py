@@ -27,6 +27,8 @@ from memscope.dates.calendar import (
 from memscope.dates.figure_readers import short_year
 from memscope.dates.numbers import ordinal
 
+_SPOKEN_FEASTS = {51: (5, 1), 61: (6, 1), 11: (10, 1)}
+
 
 def yearly(find: Callable[[int], Span | None], grain: Grain) -> Period:
     return Period(find, grain, "year")
@@ -111,9 +113,7 @@ def month_of_year(now: Now, month_number: int, year: int) -> Period:
 def day_range(now: Now, month_number: int, first: int | str, last: int | str) -> Period | None:
     a, b = ordinal(first), ordinal(last)
     wall(2000, month_number, b)
-    if a >= b:
-        return None
-    return yearly(lambda year: _days(year, month_number, a, b), "day")
+    return yearly(lambda year: _days(year, month_number, a, b), "day") if a < b else None
 
 
 def months(now: Now, first: int, last: int) -> Period | None:
@@ -121,9 +121,6 @@ def months(now: Now, first: int, last: int) -> Period | None:
     if not 1 <= first < last <= 12:
         return None
     return yearly(lambda year: replace(month_of(year, first, last - first + 1), shape="range"), "month")
-
-
-_SPOKEN_FEASTS = {51: (5, 1), 61: (6, 1), 11: (10, 1)}
 
 
 def spoken_feast(now: Now, number: int) -> Period | None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from memscope.dates.cascade import Row
-from memscope.dates.rules import rows, rows_of
+from memscope.dates.cascade import Cascade
+from memscope.dates.rules import row, rows
 from memscope.dates.vocabulary import ARROW, lines, words
 
+FURTHER_CHARACTER = re.compile("[\U000f0000-\U000ffffd]")
 FIRST_CHARACTER, MEANINGS = 0xF0000, 0x400  # start of a private-use plane; characters per language
 _LETTER, _GAP = r"[^\W\d_\u2e80-\ud7ff]", r"[\s'’-]{1,3}"
 _FIGURES = re.compile(r"(?<![\d/.-])(\d{1,2})([/-])(\d{1,2})(?=\2\d{2,4}(?!\d)|(?:(?<=/\d)|(?<=/\d\d))(?![\d/.-]))")
@@ -32,8 +33,8 @@ class Further:
     first: int  # the character of the first meaning
 
     @cached_property
-    def rows(self) -> Sequence[Row]:
-        return [*rows_of(line for line in self.lines if ARROW in line), *rows()]
+    def cascade(self) -> Cascade:
+        return Cascade([*(row(line) for line in self.lines if ARROW in line), *rows()])
 
     @cached_property
     def vocabulary(self) -> Mapping[str, tuple[str, Any]]:
@@ -91,11 +92,13 @@ def meaning(run: str) -> tuple[str, Any]:
     return known[number] if number < len(known) else ("word", None)
 
 
-def rows_for(blank: str) -> Sequence[Row]:
-    """Return the rows for a blanked sentence."""
+@cache
+def _shared_cascade() -> Cascade:
+    return Cascade(rows())
+
+
+def cascade_for(blank: str) -> Cascade:
+    """Return the cascade for a blanked sentence."""
     match = FURTHER_CHARACTER.search(blank) if _further and not blank.isascii() else None
     number = (ord(match[0]) - FIRST_CHARACTER) // MEANINGS if match else len(_further)
-    return _further[number].rows if number < len(_further) else rows()
-
-
-FURTHER_CHARACTER = re.compile("[\U000f0000-\U000ffffd]")
+    return _further[number].cascade if number < len(_further) else _shared_cascade()

@@ -27,6 +27,25 @@ PUNCTUATION_ROLES |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 # Characters with which Chinese dates and numbers begin.
 _STARTS = rf"\d{figure_readers.NUMERALS}每上{''.join(sorted({era[0] for era in figure_readers.ERAS}))}"
 
+IDEOGRAPH = pattern("[\u4e00-\u9fff]")
+_SUFFIX = pattern(r"\bzz+(ed|ing)\b")
+_OPENING_GERUND = pattern(r"((?:^|[,;:(!.-])\s*)([a-z]{2,}ing)(?![\w'])")
+_PAST = pattern(r"[a-z]{2,}ed")
+_RUN = pattern(r"zzz+(?: +zzz+)*(?![\w'])")
+# "What am I up to next week?" asks for what happens then, not for what happens until then.
+_BE = "(?:'[smr]e?| (?:am|is|are|was|were))"
+_OCCUPIED = pattern(
+    rf"\bwhat{_BE}(?: (?:the|my|our|your|his|her|their))? [\w'-]+(?: and [\w'-]+)? up to\b"
+    rf"|\bwhat (?:(?:the|my|our|your|his|her|their) )?[\w-]+(?: and [\w'-]+)?{_BE} up to\b"
+    r"|\b(?:been|be|gets?|got|getting) up to\b"
+)
+# No time expression extends over the end of a sentence; "a.m." and initials do not end one.
+_SENTENCE_BREAK = pattern(
+    r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.)(?<!\b[DM]r\.)(?<!\b[MS][st]\.)(?<!\bMrs\.))"
+)
+_MAX_SENTENCE_CHARS = 1000  # a bound for patterns whose time is quadratic in the tokens of a sentence
+_PAUSES = " ,;\t"
+
 
 class Figures(NamedTuple):
     """A line of ``data/figures.txt``; ``begin``: look-ahead for its start, "" for anywhere."""
@@ -124,31 +143,16 @@ def blanked(sentence: str, further: Further | None = None) -> str:
     return "".join(parts)
 
 
-# "What am I up to next week?" asks for what happens then, not for what happens until then.
-_BE = "(?:'[smr]e?| (?:am|is|are|was|were))"
-_OCCUPIED = pattern(
-    rf"\bwhat{_BE}(?: (?:the|my|our|your|his|her|their))? [\w'-]+(?: and [\w'-]+)? up to\b"
-    rf"|\bwhat (?:(?:the|my|our|your|his|her|their) )?[\w-]+(?: and [\w'-]+)?{_BE} up to\b"
-    r"|\b(?:been|be|gets?|got|getting) up to\b"
-)
-
-
 def skeleton(sentence: str, further: Further | None = None) -> str:
     """Blank a sentence and shorten each run of unknown words to one, so that similar sentences are equal."""
     return _SUFFIX.sub(r"zz\1", _RUN.sub("zzz", blanked(sentence, further)))
-
-
-_SUFFIX = pattern(r"\bzz+(ed|ing)\b")
-_OPENING_GERUND = pattern(r"((?:^|[,;:(!.-])\s*)([a-z]{2,}ing)(?![\w'])")
-_PAST = pattern(r"[a-z]{2,}ed")
-_RUN = pattern(r"zzz+(?: +zzz+)*(?![\w'])")
 
 
 @lru_cache(maxsize=1 << 11)  # lines that are shown, and skeletons, are read several times
 def tokens(text: str) -> Sequence[Token]:
     """Return the tokens of a blanked sentence; a run of unknown words is one token."""
     result: list[Token] = []
-    east = bool(_IDEOGRAPH.search(text))
+    east = bool(IDEOGRAPH.search(text))
     for match in lexicon().finditer(text):
         name = match.lastgroup
         if name == "space":
@@ -185,16 +189,7 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     )
 
 
-_IDEOGRAPH = pattern("[\u4e00-\u9fff]")
-
-# No time expression extends over the end of a sentence; "a.m." and initials do not end one.
-_SENTENCE_BREAK = pattern(
-    r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.)(?<!\b[DM]r\.)(?<!\b[MS][st]\.)(?<!\bMrs\.))"
-)
-
-
-_MAX_SENTENCE_CHARS = 1000  # a bound for patterns whose time is quadratic in the tokens of a sentence
-_PAUSES = " ,;\t"
+IDEOGRAPH = pattern("[\u4e00-\u9fff]")
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:

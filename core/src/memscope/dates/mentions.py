@@ -51,7 +51,7 @@ class Mention:
     vague: bool = False
     direction: Direction = ""
     calendar_period: Period | None = field(default=None, repr=False, compare=False)
-    _now: Now | None = field(default=None, repr=False, compare=False)
+    _now: Now = field(kw_only=True, repr=False, compare=False)
 
 
 def mentions(text: str, reference: datetime) -> list[Mention]:
@@ -68,15 +68,12 @@ def asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Me
     """
     one_way = ahead and not past
     mentioned = _named(text, parsed(text, reference, ahead=one_way), _ASKED)
-    if not one_way and any(
-        mention.yearless or reference - mention.interval.end > MAX_AMBIGUOUS_WEEKDAY for mention in mentioned
-    ):
+    dated = any(one.yearless or reference - one.interval.end > MAX_AMBIGUOUS_WEEKDAY for one in mentioned)
+    if dated and not one_way:
         return [mention for mention in mentioned if not mention.vague]
     if mentioned and past == ahead:
         coming = _named(text, parsed(text, reference, ahead=True), _ASKED)
-        mentioned += [
-            mention for mention in coming if mention.calendar_period and mention.calendar_period.cycle in ("", "week")
-        ]
+        mentioned += [one for one in coming if one.calendar_period and one.calendar_period.cycle in ("", "week")]
     weeks = [-1] * (past or not ahead) + [1] * (ahead or not past)
     beside = [other for mention in mentioned for other in _other_readings(mention, reference, weeks)]
     return list({(mention.start, mention.interval): mention for mention in (*mentioned, *beside)}.values())
@@ -84,7 +81,7 @@ def asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Me
 
 def _other_readings(mention: Mention, reference: datetime, weeks: Sequence[int]) -> Iterator[Mention]:
     period, now = mention.calendar_period, mention._now
-    if not period or not now:
+    if not period:
         return
     spans = [place(period.other, now)] if period.other else []
     if period.cycle == "week" and mention.shape == "point" and reference in mention.interval:
@@ -112,7 +109,7 @@ def _with_months(sentence: Iterable[Mention]) -> Iterator[Mention]:
     dated: Mention | None = None
     for one in sentence:
         period = one.calendar_period
-        if dated and period and one._now and period.cycle == "month" and one.shape == "point":
+        if dated and period and period.cycle == "month" and one.shape == "point":
             beside = nearest(dated, one._now.when).start
             spans = filter(None, (place(period, replace(one._now, when=beside, future=way)) for way in (True, False)))
             days = [interval(span, beside.tzinfo) for span in spans]
@@ -137,7 +134,7 @@ def readings(mention: Mention) -> list[Interval]:
     "Last Friday", said on a Sunday, is the one of last week or of two days ago; "Friday" is the last one or the next.
     """
     period, now = mention.calendar_period, mention._now
-    if not period or not now:
+    if not period:
         return [mention.interval]
     flipped = place(period, replace(now, future=not now.future)) if period.cycle else None
     others = [flipped, place(period.other, now) if period.other else None]
@@ -158,7 +155,7 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
         return max(reference - candidate.end, timedelta())
 
     period, now = mention.calendar_period, mention._now
-    if not period or not now or not (period.cycle or period.other):
+    if not period or not (period.cycle or period.other):
         return mention.interval
     if mention.direction in ("past", "ahead") and not period.other:
         span = place(period, _told_from(now, mention.direction))
@@ -197,7 +194,7 @@ def event_time(mention: Mention, reference: datetime) -> Interval | None:
 def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | None:
     """Return the first or last day (week, month) of a future stretch; "before May 5" names May 5."""
     period, now, zone = mention.calendar_period, mention._now, mention.interval.start.tzinfo
-    span = place(period, replace(now, future=_is_ahead(mention, reference, last))) if period and now else None
+    span = place(period, replace(now, future=_is_ahead(mention, reference, last))) if period else None
     if not span:
         return None
     timed = mention.grain in _TIMES_OF_DAY
@@ -215,10 +212,8 @@ def _is_ahead(mention: Mention, reference: datetime, last: bool) -> bool:
     """Test whether a future stretch is meant; without a tense, assume so for an end, and decide by the nearer start."""
     if mention.direction or last:
         return mention.direction != "past"
-    begun = min(
-        readings(mention), key=lambda reading: abs(reading.start - reference) / (2 if reading.start > reference else 1)
-    )
-    return begun.start > reference
+    starts = (reading.start for reading in readings(mention))
+    return min(starts, key=lambda start: abs(start - reference) / (2 if start > reference else 1)) > reference
 
 
 def is_undirected(mention: Mention) -> bool:
@@ -227,7 +222,7 @@ def is_undirected(mention: Mention) -> bool:
     them is within weeks.
     """
     period, now = mention.calendar_period, mention._now
-    if not period or not now or mention.shape not in ("point", "range"):
+    if not period or mention.shape not in ("point", "range"):
         return False
     if period.other:
         return all(reading.start > now.when for reading in readings(mention))
@@ -252,26 +247,14 @@ def mention(text: str, token: Token, part: Parsed) -> Mention | None:
     if not span:
         return None
     yearless = period.cycle in ("year", "month") and span.shape in ("point", "range")
-    placed = interval(span, now.when.tzinfo)
-    words = text[token.start : token.end]
     timed = span.grain in _TIMES_OF_DAY
     direction = part.direction(token, timed=timed) if period.cycle or period.other else ""
     if direction == "lean":
         direction = "ahead" if period.cycle == "week" else ""
     return Mention(
-        words,
-        token.start,
-        token.end,
-        placed,
-        span.grain,
-        span.shape,
-        yearless,
-        dayless,
-        vague=token.kind not in _MENTIONED,
-        direction=direction,
-        calendar_period=period,
-        _now=now,
-    )
+        text[token.start : token.end], token.start, token.end, interval(span, now.when.tzinfo), span.grain, span.shape,
+        yearless, dayless, vague=token.kind not in _MENTIONED, direction=direction, calendar_period=period, _now=now,
+    )  # fmt: skip
 
 
 def interval(span: Span, zone: tzinfo | None) -> Interval:

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memscope.dates.calendar import Now
-from memscope.dates.cascade import Cascade, Token
+from memscope.dates.cascade import Token
 from memscope.dates.cues import Direction, is_thing_ahead
-from memscope.dates.languages import rows_for, words_of
+from memscope.dates.languages import cascade_for, words_of
 from memscope.dates.lexer import blanked, sentences, tokens
 from memscope.dates.tense import Tenses
 from memscope.dates.vocabulary import VOCABULARY
@@ -25,14 +25,6 @@ _CONNECTING_WORDS = frozenset(
     " inside amid upto whose lunarday lunarcal cha seem alike jubilee except besides".split()
 )
 _CUES = frozenset("word func have future pasttense since onward".split())  # their values are cues of ``tense.py``
-_cascades: dict[int, Cascade] = {}
-
-
-def _cascade(blank: str) -> Cascade:
-    rows = rows_for(blank)
-    return _cascades.get(id(rows)) or _cascades.setdefault(id(rows), Cascade(rows))
-
-
 _LETTERS_OR_DIGIT = re.compile("[a-z]+|[0-9]")
 
 
@@ -53,9 +45,9 @@ def parsed(text: str, reference: datetime, *, ahead: bool = False) -> Iterator[P
     """Yield each sentence that may name a time; ``ahead``: read it as if it were in the future tense."""
     further, zoned = words_of(text), reference.tzinfo is not None
     for offset, sentence in sentences(text):
-        if zoned and further is None and sentence.isascii():
-            if _TIMELY.isdisjoint(_LETTERS_OR_DIGIT.findall(sentence.lower())):
-                continue  # cheaper than blanking it first
+        shared = zoned and further is None and sentence.isascii()
+        if shared and _TIMELY.isdisjoint(_LETTERS_OR_DIGIT.findall(sentence.lower())):
+            continue  # cheaper than blanking it first
         for read in parsed_sentence(blanked(sentence, further), reference, ahead=ahead):
             tokens = [token._replace(start=token.start + offset, end=token.end + offset) for token in read.tokens]
             yield read._replace(tokens=tokens, offset=offset)
@@ -69,7 +61,7 @@ def parsed_sentence(blank: str, reference: datetime, *, ahead: bool = False) -> 
     if read is not None:
         past = read.tenses.past
         now = Now(reference, ahead or (read.future and not past), past and not ahead, read.due)
-        yield Parsed(_cascade(blank).run(read.tokens, now), now, read.tenses)
+        yield Parsed(cascade_for(blank).run(read.tokens, now), now, read.tenses)
 
 
 class _Read(NamedTuple):
@@ -82,15 +74,12 @@ class _Read(NamedTuple):
 @lru_cache(maxsize=1 << 11)
 def _read(blank: str) -> _Read | None:
     """Return the tokens and the tenses of a sentence that may name a time."""
-    sentence_tokens = tokens(blank)
-    kinds = {token.kind for token in sentence_tokens}
-    if kinds <= _CONNECTING_WORDS:
+    read = tokens(blank)
+    if _CONNECTING_WORDS.issuperset(token.kind for token in read):
         return None
-    due = any(token.kind == "duty" or token.value == "due" for token in sentence_tokens)
-    future = any(
-        token.kind == "future" and not is_thing_ahead(sentence_tokens, i) for i, token in enumerate(sentence_tokens)
-    )
-    return _Read(plain(sentence_tokens), Tenses(sentence_tokens, blank), future, due)
+    due = any(token.kind == "duty" or token.value == "due" for token in read)
+    future = any(token.kind == "future" and not is_thing_ahead(read, i) for i, token in enumerate(read))
+    return _Read(plain(read), Tenses(read, blank), future, due)
 
 
 def plain(tokens: Sequence[Token]) -> list[Token]:

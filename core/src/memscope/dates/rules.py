@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,10 +16,11 @@ MODULES = {
     module.__name__.rpartition(".")[2]: module
     for module in (clocks, compose, days, edges, lunar, numbers, relative, repeated)
 }
+_LINES = tuple(lines("rules.txt"))
 Part = Callable[[Now, Sequence[Any]], Any]  # part of an action: computes a value from those of the matched tokens
 
 
-def _row(line: str) -> Row:
+def row(line: str) -> Row:
     kind, pattern, action = re.split(": | -> ", line)
     return Row(pattern, kind, _builder(action))
 
@@ -62,14 +63,7 @@ def _argument(word: str) -> Part:
     return lambda now, values: constant
 
 
-_LINES = tuple(lines("rules.txt"))
-
-
 @cache
 def rows() -> Sequence[Row]:
     """Return the rows in order; compiled on first use, as many texts name no time."""
-    return rows_of(_LINES)
-
-
-def rows_of(lines: Iterable[str]) -> list[Row]:
-    return list(map(_row, lines))
+    return [*map(row, _LINES)]

@@ -24,12 +24,12 @@ from memscope.dates.cues import (
     first_strong,
     last_strong,
 )
+from memscope.dates.lexer import IDEOGRAPH
 from memscope.imports import pattern
 
 _MOVED = frozenset(("agree", "shift"))  # verbs in "moved it from the 10th to the 12th"
 _BREAKS = frozenset(("comma", "stop", "colon", "paren"))
 _BEGINNINGS = frozenset(("from", "since", "onward"))  # words before a beginning, which may lie ahead of its arrangement
-_CHINESE_CHARACTER = pattern("[\u4e00-\u9fff]")
 _PERSON_TITLE = pattern(r"\b(?:dr|mr|mrs|ms|st|prof|vs)$")
 
 
@@ -43,7 +43,7 @@ class Tenses:
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
         self._tokens, self._text = tokens, text
-        chinese = not text.isascii() and _CHINESE_CHARACTER.search(text) is not None
+        chinese = not text.isascii() and IDEOGRAPH.search(text) is not None
         self._read = tense_zh.read_cues if chinese else tense_en.read_cues
         self._own = tense_zh.direction if chinese else tense_en.direction
 
