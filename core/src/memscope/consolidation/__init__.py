@@ -107,12 +107,9 @@ async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
         period = Interval(first.time - MAX_CONTEXT_AGE, first.time + MAX_CONTEXT_AGE)
         select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
         async for page in ctx.store.scan(select):
-            turns.extend(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))
+            before = (turn for turn in page if isinstance(turn, Turn) and turn.seq < first.seq and turn.scope == scope)
+            turns.extend(turn for turn in before if not turn.metadata.get(INJECTED))
     return tuple(turns)
-
-
-def _is_before(turn: Turn, first: Turn) -> bool:
-    return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
 
 
 __all__ = ["CONSOLIDATION_STEPS", "FactBatch", "by_level", "extract", "job", "reconcile"]

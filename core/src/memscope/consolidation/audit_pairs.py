@@ -121,9 +121,15 @@ class PairAudit:
             for one in page:
                 if isinstance(one, Observation) and one.current:
                     by_agent.setdefault(one.scope.agent, []).append(one)
-        by_agents = [await self._candidates(agent, facts) for agent, facts in by_agent.items()]
-        self.possible = {_digest(pair) for one in by_agents for pair in one.pairs}
-        self._set_left(by_agents)
+        candidates: list[AgentPairs] = []
+        for agent, facts in by_agent.items():
+            newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
+            users = user_names(newest)
+            aliases = await known_aliases(Scope(self.user, agent), [one.about for one in newest], self.ctx)
+            pairs = await asyncio.to_thread(near_pairs, newest, users, aliases)
+            candidates.append(AgentPairs(users, aliases, pairs))
+        self.possible = {_digest(pair) for one in candidates for pair in one.pairs}
+        self._set_left(candidates)
 
     async def judge(self, candidates: AgentPairs) -> None:
         """Ask about an agent's nearest pairs and apply the verdicts that pass the rules."""
@@ -179,12 +185,6 @@ class PairAudit:
         with typed_errors(self.ctx.chat):
             reply = await self.ctx.ask("audit", texts, {"pairs": pairs_data(pairs)}, reply_type)
         return _verdicts_of(reply, pairs)
-
-    async def _candidates(self, agent: str | None, facts: Sequence[Observation]) -> AgentPairs:
-        newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
-        users = user_names(newest)
-        aliases = await known_aliases(Scope(self.user, agent), [one.about for one in newest], self.ctx)
-        return AgentPairs(users, aliases, await asyncio.to_thread(near_pairs, newest, users, aliases))
 
     def _set_left(self, candidates: Sequence[AgentPairs]) -> None:
         known = self.answered

@@ -94,8 +94,10 @@ def choose_date(proposed: Interval | None, times: TimeExpressions) -> Interval |
         return _named_day(proposed, times) or confirm(stated, proposed, times.said) or _only_date(times, proposed)
     if times.nearby and not any(map(_names_time, times.words)):
         return confirm(times.nearby, proposed, times.said)
-    named = any(map(_names_time, (*times.words, *times.sentences)))
-    return proposed if named and not _is_day_of_saying(proposed, times.said) else None
+    if proposed is None or not any(map(_names_time, (*times.words, *times.sentences))):
+        return None
+    is_day_of_saying = times.said in proposed and proposed.end - proposed.start <= ONE_DAY
+    return None if is_day_of_saying else proposed
 
 
 def _is_timeless(fact: Observation, said_at: datetime) -> bool:
@@ -105,10 +107,6 @@ def _is_timeless(fact: Observation, said_at: datetime) -> bool:
 
 def _names_time(words: str) -> bool:
     return any(worded(sign, words) for sign in ("named_day", "time_word")) or _YEAR.search(words) is not None
-
-
-def _is_day_of_saying(proposed: Interval | None, said_at: datetime) -> bool:
-    return proposed is not None and said_at in proposed and proposed.end - proposed.start <= ONE_DAY
 
 
 def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[Observation]) -> Observation:

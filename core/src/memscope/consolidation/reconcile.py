@@ -46,7 +46,8 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
 
 def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ctx: Services) -> Settlement:
     own_names, fresh = user_names((*batch.facts, *known)), {fact.id: fact for fact in batch.facts}
-    settlement = Settlement(fresh, ctx.clock(), find_recaps(batch), ctx.settings.approve, own_names, aliases)
+    recaps = frozenset(fact.id for fact in batch.facts if is_recap(fact, batch))
+    settlement = Settlement(fresh, ctx.clock(), recaps, ctx.settings.approve, own_names, aliases)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
     settlement.settle(  # facts from exactly the same turns do not affect each other
@@ -91,22 +92,13 @@ def is_equal(one: Observation, other: Observation) -> bool:
 
 def is_proposed_again(fact: Observation, before: Observation) -> bool:
     """Match an equal earlier proposal, or another wording of it that rests on the same quotes."""
-    return is_equal(fact, before) or (
-        _rests_on_words_of(fact, before)
-        and meet(fact, before)
-        and _together(fact.happened, before.happened)
-        and _closeness(fact, before) >= MIN_SIMILARITY
-    )
-
-
-def _closeness(one: Observation, other: Observation) -> float:
-    names = " ".join((one.about, other.about))
-    return closeness(one.text, other.text, without=names, topics=_share_topic(one, other))
-
-
-def _rests_on_words_of(fact: Observation, before: Observation) -> bool:
-    earlier = [quote.text for quote in before.quotes]
-    return bool(fact.quotes) and all(any(same(quote.text, words) for words in earlier) for quote in fact.quotes)
+    if is_equal(fact, before):
+        return True
+    rests_on_words = all(any(same(quote.text, other.text) for other in before.quotes) for quote in fact.quotes)
+    if not fact.quotes or not rests_on_words or not meet(fact, before) or not _together(fact.happened, before.happened):
+        return False
+    names = " ".join((fact.about, before.about))
+    return closeness(fact.text, before.text, without=names, topics=_share_topic(fact, before)) >= MIN_SIMILARITY
 
 
 def _together(one: Interval | None, other: Interval | None) -> bool:
@@ -143,15 +135,11 @@ def _is_event(when: Interval | None) -> bool:
     return when is not None and when.end - when.start <= MAX_EVENT_LENGTH
 
 
-def find_recaps(batch: FactBatch) -> frozenset[str]:
-    """Return the ids of recaps: facts that the assistant stated and the person only confirmed.
+def is_recap(fact: Observation, batch: FactBatch) -> bool:
+    """Return whether the assistant stated the fact and the person only confirmed it.
 
     An answer to the assistant's question is no recap: "Are you allergic to nuts?", "Yes".
     """
-    return frozenset(fact.id for fact in batch.facts if _only_confirmed(fact, batch))
-
-
-def _only_confirmed(fact: Observation, batch: FactBatch) -> bool:
     cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
     restated = [words for turn, words in cited if turn.role == "assistant" and not _stands_in_question(words, turn)]
     spoken = [words for turn, words in cited if turn.role != "assistant"]

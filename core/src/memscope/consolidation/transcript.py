@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from memscope.consolidation.batch import FactBatch
 from memscope.prompts import visible
+from memscope.prompts.memory_block import MARKED_BLOCK
 from memscope.records import Json, Turn
 from memscope.records.filters import has_name
 from memscope.search.units import chunks
@@ -17,7 +17,6 @@ MAX_TRANSCRIPT_CHARS = 8_000  # per call; longer turns are split over several
 MAX_CONTEXT_CHARS = 400  # of a turn that is shown only as context
 MAX_CONTEXT_TURNS = 4  # of a batch's first half, shown with its second half
 MIN_PART_CHARS = 1_000  # turns up to this length are not split further
-_SHOWN_BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # as adapters insert it into prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class TranscriptLine:
 
 
 def spoken_text(turn: Turn) -> str:
-    return visible(_SHOWN_BLOCK.sub(" ", turn.text)).strip()
+    return visible(MARKED_BLOCK.sub(" ", turn.text)).strip()
 
 
 def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:

@@ -11,7 +11,7 @@ from memscope.text.tokens import ends_of
 
 TurnInput = Mapping[str, Any]  # a turn as add_turns takes it
 OPEN_MARK, CLOSE_MARK = '<memory source="memscope">', "</memory>"
-_MARKED_BLOCK = re.compile(re.escape(OPEN_MARK) + ".*?" + re.escape(CLOSE_MARK), re.DOTALL)
+MARKED_BLOCK = re.compile(re.escape(OPEN_MARK) + ".*?" + re.escape(CLOSE_MARK), re.DOTALL)
 QUERY_CHARACTERS = 4_000
 
 
@@ -32,7 +32,7 @@ def is_injected(text: str) -> bool:
 
 def strip_memory(text: str) -> str:
     """Remove blocks of memories from ``text``."""
-    return _MARKED_BLOCK.sub("", text).strip() if OPEN_MARK in text else text
+    return MARKED_BLOCK.sub("", text).strip() if OPEN_MARK in text else text
 
 
 def choose_query(turns: Sequence[TurnInput]) -> str:

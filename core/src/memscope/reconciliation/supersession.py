@@ -70,15 +70,12 @@ def _is_history(old: Observation, new: Observation) -> bool:
     """Return whether ``old`` was told as past and ``new`` does not correct it."""
     was_over = old.valid_to is not None and old.valid_to <= old.said
     over = old.happened is None or old.happened.end <= old.said
-    if not was_over and not (over and _told_as_past(old)):
+    told_as_past = worded("told_as_past", old.text) and not worded("still_holds", old.text)
+    if not was_over and not (over and told_as_past):
         return False
     if old.happened and new.happened:
         return not old.happened.overlaps(new.happened)
     return not worded("not_so", new.text) and not worded("told_as_past", new.text)
-
-
-def _told_as_past(memory: Observation) -> bool:
-    return worded("told_as_past", memory.text) and not worded("still_holds", memory.text)
 
 
 def _tells_of_another_time(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
