@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -70,7 +70,7 @@ class EntityIndex:
         self._insights: set[str] = set()  # ids, visible or not
         self._facts_of: dict[int, tuple[str, ...]] = {}  # turn position: facts that rest on this turn alone
         self._attached: dict[str, int] = {}  # the same, by fact
-        self._spellings: dict[str, Spelling] = {}
+        self._spellings: dict[str, Spelling] = defaultdict(Spelling)
         self._dirty: set[str] = set()
         self._groups: dict[NameGroup, Node] = {}
         self._numbers: dict[str, int] = {}
@@ -102,10 +102,8 @@ class EntityIndex:
         return [one for node in best if (one := self.entity(node, now, since))]
 
     def best(self, most: int, now: datetime, kind: str | None = None, since: datetime | None = None) -> list[Node]:
-        ranked: list[tuple[float, str, int]] = []
-        for node in self.nodes:
-            if kind in (None, node.kind) and (points := self._points(node, now, since)):
-                ranked.append((-points, node.name, node.number))
+        nodes = ((self._points(node, now, since), node) for node in self.nodes if kind in (None, node.kind))
+        ranked = ((-points, node.name, node.number) for points, node in nodes if points)
         return [self.nodes[number] for *_, number in nsmallest(most, ranked)]
 
     def _points(self, node: Node, now: datetime, since: datetime | None) -> float:
@@ -216,10 +214,7 @@ class EntityIndex:
 
     def _spelling(self, form: str) -> Spelling:
         self._dirty.add(form)
-        spelling = self._spellings.get(form)
-        if spelling is None:
-            spelling = self._spellings[form] = Spelling()
-        return spelling
+        return self._spellings[form]
 
     def _sees_turn(self, turn: ReadTurn) -> bool:
         view = self._view
@@ -249,10 +244,8 @@ class EntityIndex:
             if not self._spellings[form].places and not self._spellings[form].memories:
                 del self._spellings[form]
         if any(shapes) or corrected:
-            steps = sorted(
-                (one for one in self.memories.values() if one.correction), key=lambda one: (one.said, one.order)
-            )
-            groups = group(self._spellings, [one.correction for one in steps if one.correction])
+            corrections = [(one.said, one.order, one.correction) for one in self.memories.values() if one.correction]
+            groups = group(self._spellings, [step for *_, step in sorted(corrections)])
         else:
             groups = list(self._groups)
         nodes = {one: self._groups.get(one) if self._dirty.isdisjoint(one.forms) else None for one in groups}
@@ -285,15 +278,12 @@ class EntityIndex:
 def score(times: Iterable[datetime], now: datetime) -> float:
     """Return the sum of 1/4 + 3/4 * 2 ** (-age / 90 days) over all turns; future turns have age zero."""
     ages = (max(0.0, (now - time).total_seconds()) / _DAY_S for time in times)
-    return round(
-        math.fsum(MIN_RECENCY_WEIGHT + (1 - MIN_RECENCY_WEIGHT) * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 6
-    )
+    decaying = 1 - MIN_RECENCY_WEIGHT
+    return round(math.fsum(MIN_RECENCY_WEIGHT + decaying * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 6)
 
 
 def score_at(node: Node, last: datetime, now: datetime) -> float:
     """Derive the current score from the one at the last turn, without visiting each turn."""
     count = len(node.turns)
-    recent = (node.score_then - MIN_RECENCY_WEIGHT * count) * 2 ** (
-        -(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS
-    )
-    return round(MIN_RECENCY_WEIGHT * count + recent, 4)
+    decay = 2 ** (-(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS)
+    return round(MIN_RECENCY_WEIGHT * count + (node.score_then - MIN_RECENCY_WEIGHT * count) * decay, 4)

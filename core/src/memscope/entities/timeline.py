@@ -34,9 +34,8 @@ def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: B
     before: dict[str, int] = {}
     for number in sorted(turns):
         ranks = _ranked(index, node, turns[number], before)
-        buckets.append(
-            Bucket(_start(number, by, zone), len(turns[number]), number in bursts, tuple(ranks[:ENTITIES_PER_BUCKET]))
-        )
+        start, top = _start(number, by, zone), tuple(ranks[:ENTITIES_PER_BUCKET])
+        buckets.append(Bucket(start, len(turns[number]), number in bursts, top))
         before = {one.name: one.rank for one in ranks}
     return Timeline(by, entity, tuple(buckets), tuple(_themes(index, turns, by, zone)))
 
