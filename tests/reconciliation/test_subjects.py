@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope.reconciliation.settlement import remainder, with_details
-from memscope.reconciliation.subjects import covers, may_meet, meet, user_names
+from memscope.reconciliation.subjects import People, covers, may_meet, meet, user_names
 from memscope.records import Interval, Observation, Scope
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -69,8 +69,8 @@ def test_the_users_own_names(text, names):
 
 
 def test_a_fact_about_the_user_by_name_is_about_the_user():
-    assert may_meet(about("user"), about("Anna Schmidt"), frozenset({"anna schmidt"}))
-    assert not may_meet(about("user"), about("Anna Schmidt"), frozenset({"bo"}))
+    assert may_meet(about("user"), about("Anna Schmidt"), People(frozenset({"anna schmidt"})))
+    assert not may_meet(about("user"), about("Anna Schmidt"), People(frozenset({"bo"})))
 
 
 def test_the_rest_of_a_list_is_a_fact_of_its_own_with_the_same_source():

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memscope.reconciliation.settlement import with_details
+from memscope.reconciliation.subjects import People
 from memscope.reconciliation.supersession import apply_ends
 from memscope.reconciliation.vetoes import RECURS, allowed_verdict
 from memscope.records import Interval, Observation, Scope, Supersession
@@ -163,7 +164,7 @@ def test_hearsay_ends_what_the_same_person_said(old, new, closed):
 def test_what_the_user_says_is_no_hearsay_under_whatever_name_they_are_known(text):
     old = noted("Craig Lee's home is in Berlin.", "home", about="Craig Lee", said=EARLIER)
     new = noted(text, "home")
-    assert allowed_verdict("ends", new, old, frozenset({"craig lee"})) == "ends"
+    assert allowed_verdict("ends", new, old, People(frozenset({"craig lee"}))) == "ends"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from memscope.models import Usage, typed_errors
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.near_pairs import NearPair, near_pairs
 from memscope.reconciliation.settlement import FactRelation, Settlement, action
-from memscope.reconciliation.subjects import Aliases, user_names
+from memscope.reconciliation.subjects import People, user_names
 from memscope.records import ChangeSet, Json, Observation, Scope, Select, WorkReport, weaknesses
 from memscope.services import Services
 
@@ -59,10 +59,9 @@ def judgement(number: int) -> type[Judgement]:
 
 @dataclass(frozen=True)
 class AgentPairs:
-    """One agent's pairs, nearest first, with the user's names and the aliases of others."""
+    """One agent's pairs, nearest first, with the names known to it."""
 
-    own_names: frozenset[str]
-    aliases: Aliases
+    people: People
     pairs: Sequence[NearPair]
 
 
@@ -124,10 +123,9 @@ class PairAudit:
         candidates: list[AgentPairs] = []
         for agent, facts in by_agent.items():
             newest = sorted(facts, key=lambda one: (one.recorded, one.id))[-MAX_AUDITED_FACTS:]
-            users = user_names(newest)
             aliases = await known_aliases(Scope(self.user, agent), [one.about for one in newest], self.ctx)
-            pairs = await asyncio.to_thread(near_pairs, newest, users, aliases)
-            candidates.append(AgentPairs(users, aliases, pairs))
+            people = People(user_names(newest), aliases)
+            candidates.append(AgentPairs(people, await asyncio.to_thread(near_pairs, newest, people)))
         self.possible = {_digest(pair) for one in candidates for pair in one.pairs}
         self._set_left(candidates)
 
@@ -138,7 +136,7 @@ class PairAudit:
         repeated, _ = await self._ask([pair for pair in reversed(pairs) if _digest(pair) in first])
         agreed = [one for pair, one in first.items() if pair in repeated and repeated[pair].verdict == one.verdict]
         unconfirmed = [one for one in first.values() if one not in agreed]
-        settlement = Settlement({}, self.ctx.clock(), own_names=candidates.own_names, aliases=candidates.aliases)
+        settlement = Settlement({}, self.ctx.clock(), people=candidates.people)
         settlement.settle(agreed)
         changed = await self._apply(settlement)
         refused = len(settlement.refused) + len(unconfirmed)

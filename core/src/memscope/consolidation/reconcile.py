@@ -18,7 +18,7 @@ from memscope.pipeline import worker
 from memscope.reconciliation.approval import proposed_before
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
-from memscope.reconciliation.subjects import NO_ALIASES, Aliases, meet, subjects, user_names
+from memscope.reconciliation.subjects import Aliases, People, meet, subjects, user_names
 from memscope.reconciliation.vetoes import keywords
 from memscope.records import Interval, Observation, Turn
 from memscope.services import Services
@@ -37,7 +37,7 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
     named = [relation.old for relation in batch.relations]
     known = await related(ctx, batch.scope, [fact.text for fact in batch.facts], named)
     about = [fact.about for fact in (*batch.facts, *known)]
-    aliases = await known_aliases(batch.scope, about, ctx) if known else NO_ALIASES
+    aliases: Aliases = await known_aliases(batch.scope, about, ctx) if known else frozenset()
     # Thousands of comparisons: in a thread, to keep the event loop of an embedding agent free.
     settlement = await asyncio.to_thread(_settle, batch, known, aliases, ctx)
     batch = batch.judge({"wrong_verdict": len(settlement.refused) + len(settlement.over_limit)})
@@ -45,9 +45,9 @@ async def reconcile(batch: FactBatch, ctx: Services) -> FactBatch:
 
 
 def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ctx: Services) -> Settlement:
-    own_names, fresh = user_names((*batch.facts, *known)), {fact.id: fact for fact in batch.facts}
+    fresh, people = {fact.id: fact for fact in batch.facts}, People(user_names((*batch.facts, *known)), aliases)
     recaps = frozenset(fact.id for fact in batch.facts if is_recap(fact, batch))
-    settlement = Settlement(fresh, ctx.clock(), recaps, ctx.settings.approve, own_names, aliases)
+    settlement = Settlement(fresh, ctx.clock(), recaps, ctx.settings.approve, people)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
     settlement.settle(  # facts from exactly the same turns do not affect each other

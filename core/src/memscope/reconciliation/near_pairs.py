@@ -12,7 +12,7 @@ import numpy as np
 
 from memscope.languages.similarity import closeness
 from memscope.reconciliation.audit import may_contradict
-from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, may_meet, share_thing
+from memscope.reconciliation.subjects import NOBODY, People, may_meet, share_thing
 from memscope.reconciliation.supersession import in_order
 from memscope.reconciliation.vetoes import are_other_events, keywords
 from memscope.records import Observation
@@ -32,16 +32,14 @@ class NearPair(NamedTuple):
     nearness: float
 
 
-def near_pairs(
-    facts: Sequence[Observation], users: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
-) -> list[NearPair]:
-    """Return the pairs, nearest first. ``users``: names of the user; ``aliases``: those of others."""
+def near_pairs(facts: Sequence[Observation], people: People = NOBODY) -> list[NearPair]:
+    """Return the pairs, nearest first."""
     counted = [fact for fact in facts if fact.current and fact.name is None]
     by_ids: dict[frozenset[str], NearPair] = {}
     for place, near in enumerate(_nearest(counted)):
         one = counted[place]
         pairs = (_pair(one, counted[int(other)], cosine) for other, cosine in near)
-        fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, users, aliases))
+        fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, people))
         for pair in sorted(fit, key=lambda pair: -pair.nearness)[:NEAREST_FACTS]:
             by_ids[frozenset((pair.old.id, pair.new.id))] = pair
     return sorted(by_ids.values(), key=lambda pair: (-pair.nearness, pair.new.id, pair.old.id))
@@ -55,11 +53,11 @@ def _pair(one: Observation, other: Observation, cosine: float) -> NearPair:
     return NearPair(old, new, nearness)
 
 
-def _may_be_related(pair: NearPair, users: frozenset[str], aliases: Aliases) -> bool:
+def _may_be_related(pair: NearPair, people: People) -> bool:
     old, new = pair.old, pair.new
     if old.scope.agent != new.scope.agent or set(old.sources) == set(new.sources):
         return False
-    return not are_other_events(new, old) and (may_meet(new, old, users, aliases) or share_thing(new, old, users))
+    return not are_other_events(new, old) and (may_meet(new, old, people) or share_thing(new, old, people))
 
 
 def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:

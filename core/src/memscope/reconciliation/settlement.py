@@ -15,7 +15,7 @@ from typing import Self
 
 from memscope.dates import mentions
 from memscope.languages.similarity import closeness, form
-from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
+from memscope.reconciliation.subjects import NOBODY, People
 from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, apply_ends, as_past, in_order, join, supersede
 from memscope.reconciliation.vetoes import allowed_verdict, has_more_details
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
@@ -49,16 +49,14 @@ class Settlement:
 
     ``fresh``: facts not stored yet, by id. ``recaps``: ids of facts that only restate earlier words; they end nothing
     and add no source to what they repeat. ``propose``: new facts wait for approval, so no stored fact ends.
-    ``own_names``: names of the user; ``aliases``: those of others. ``refused``: verdicts that the rules rejected;
-    ``over_limit``: those over the limit of facts that one reply may end.
+    ``refused``: verdicts that the rules rejected; ``over_limit``: those over the limit of facts that one reply may end.
     """
 
     fresh: dict[str, Observation]
     now: datetime
     recaps: frozenset[str] = frozenset()
     propose: bool = False
-    own_names: frozenset[str] = NOBODY
-    aliases: Aliases = NO_ALIASES
+    people: People = NOBODY
     revised: dict[str, Revision] = field(default_factory=dict)
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Mapping[str, Json]] = field(default_factory=list)
@@ -110,7 +108,7 @@ class Settlement:
     # ---- inside
 
     def _allowed(self, relation: FactRelation) -> FactRelation:
-        verdict = allowed_verdict(relation.verdict, relation.new, relation.old, self.own_names, self.aliases)
+        verdict = allowed_verdict(relation.verdict, relation.new, relation.old, self.people)
         if verdict == "unrelated":
             self.refused.append(relation)
         if relation.verdict == "repeats" and verdict == "refines":  # each says something that the other lacks
@@ -150,7 +148,7 @@ class Settlement:
 
     def _end(self, new: Observation, by: str, old: Observation, relation: FactRelation) -> None:
         """End ``old`` in favour of ``by``: ``new`` itself, or the fact it was merged into."""
-        outcome = apply_ends(new, old, self.now, self.own_names, self.aliases)
+        outcome = apply_ends(new, old, self.now, self.people)
         if not outcome:
             self.refused.append(relation)
         if isinstance(outcome, Supersession):

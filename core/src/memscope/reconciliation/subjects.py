@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from memscope.languages.registry import registered
 from memscope.languages.similarity import form
@@ -16,10 +16,18 @@ from memscope.text.language import depends_on_languages, has_cjk
 from memscope.text.tokens import fold
 
 USER_SUBJECT = "user"
-NOBODY: frozenset[str] = frozenset()
-Aliases: TypeAlias = frozenset[tuple[str, str]]  # (alias, usual name), folded
-NO_ALIASES: Aliases = frozenset()
 MIN_ALIKE_LETTERS, MIN_NICKNAME_LETTERS = 4, 3
+Aliases: TypeAlias = frozenset[tuple[str, str]]  # (alias, usual name), folded
+
+
+class People(NamedTuple):
+    """Known names, folded: those of the user, and aliases of others with their usual names."""
+
+    user: frozenset[str] = frozenset()
+    aliases: Aliases = frozenset()
+
+
+NOBODY = People()
 
 
 @depends_on_languages
@@ -31,11 +39,11 @@ def _name_separators() -> re.Pattern[str]:
 
 @depends_on_languages
 @lru_cache(4096)  # called for every pair of facts
-def subjects(about: str, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
-    """Return the folded names in ``about``, with ``own_names`` replaced by "user" and aliases by their usual name."""
+def subjects(about: str, people: People = NOBODY) -> frozenset[str]:
+    """Return the folded names in ``about``, with the user's replaced by "user" and aliases by their usual name."""
     names = frozenset(" ".join(fold(name).split()) for name in _name_separators().split(about)) - {""}
-    known = dict(aliases)
-    return frozenset(USER_SUBJECT if name in own_names else known.get(name, name) for name in names)
+    usual = dict(people.aliases)
+    return frozenset(USER_SUBJECT if name in people.user else usual.get(name, name) for name in names)
 
 
 def meet(one: Observation, other: Observation) -> bool:
@@ -43,15 +51,13 @@ def meet(one: Observation, other: Observation) -> bool:
     return any(_same_name(a, b) for a in subjects(one.about) for b in subjects(other.about))
 
 
-def may_meet(
-    one: Observation, other: Observation, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
-) -> bool:
+def may_meet(one: Observation, other: Observation, people: People = NOBODY) -> bool:
     """Like ``meet``, but also accept names that differ by a letter.
 
     If each fact names the other's subject, both are about both: the model only picked different ones.
     """
-    other_names, names = subjects(other.about, own_names, aliases), subjects(one.about, own_names, aliases)
-    return any(_same_name(a, b) or _alike(a, b) for a in names for b in other_names) or _name_each_other(one, other)
+    names, others = subjects(one.about, people), subjects(other.about, people)
+    return any(_same_name(a, b) or _alike(a, b) for a in names for b in others) or _name_each_other(one, other)
 
 
 def _name_each_other(one: Observation, other: Observation) -> bool:
@@ -59,41 +65,37 @@ def _name_each_other(one: Observation, other: Observation) -> bool:
     return all(name != USER_SUBJECT and has_name(text, name) for text, name in pairs)
 
 
-def covers(
-    new: Observation, old: Observation, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
-) -> bool:
+def covers(new: Observation, old: Observation, people: People = NOBODY) -> bool:
     """Return whether ``new`` concerns every subject of ``old``."""
-    new_names, wanted = subjects(new.about, own_names, aliases), subjects(old.about, own_names, aliases)
-    if tells_end_for(new, old, own_names):
+    new_names, wanted = subjects(new.about, people), subjects(old.about, people)
+    if tells_end_for(new, old, people):
         return True
-    if new_names and ((len(wanted) == 1 and share_thing(new, old, own_names)) or _name_each_other(new, old)):
+    if new_names and ((len(wanted) == 1 and share_thing(new, old, people)) or _name_each_other(new, old)):
         return True
     return bool(new_names) and all(any(_same_name(a, b) or _alike(a, b) for a in new_names) for b in wanted)
 
 
-def tells_end_for(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
+def tells_end_for(new: Observation, old: Observation, people: People) -> bool:
     """Return whether ``new`` says that something is over with people in ``old``: "Ben moved out", "shares a flat with
     Ben".
     """
     if not worded("over", new.text):
         return False
-    people = subjects(new.about, own_names) - {USER_SUBJECT}
-    return bool(people) and all(has_name(old.text, name) for name in people)
+    others = subjects(new.about, People(people.user)) - {USER_SUBJECT}  # by the names that texts use
+    return bool(others) and all(has_name(old.text, name) for name in others)
 
 
-def share_thing(one: Observation, other: Observation, own_names: frozenset[str] = NOBODY) -> bool:
+def share_thing(one: Observation, other: Observation, people: People = NOBODY) -> bool:
     """Return whether both name a thing of one owner, whatever they are about: "Carla is the user's new boss".
 
     A fact about the thing itself ("boss") need not name the owner.
     """
-    a, b = _things(one.text, own_names), _things(other.text, own_names)
-    if a & b:
-        return True
-    return _is_about_one_of(one, b, own_names) or _is_about_one_of(other, a, own_names)
+    a, b = _things(one.text, people.user), _things(other.text, people.user)
+    return bool(a & b) or _is_about_one_of(one, b, people) or _is_about_one_of(other, a, people)
 
 
-def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own_names: frozenset[str]) -> bool:
-    named = {name.removeprefix("the ").removeprefix("user's ") for name in subjects(fact.about, own_names)}
+def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], people: People) -> bool:
+    named = {name.removeprefix("the ").removeprefix("user's ") for name in subjects(fact.about, People(people.user))}
     if USER_SUBJECT in named:
         named = {*form(fact.text).tokens, *form(fact.text).topics}
     return any(owner == USER_SUBJECT and thing in named for owner, thing in things)
@@ -105,9 +107,8 @@ def _things(text: str, own_names: frozenset[str]) -> frozenset[tuple[str, str]]:
     """Return (owner, thing) pairs such as "the user's new boss", "Ann's dentist"."""
     matches = (match for wording in wordings(text) for match in wording.possession.finditer(text))
     pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
-    return frozenset(
-        (USER_SUBJECT if owner in own_names or calls_user(owner) else owner, thing) for owner, thing in pairs
-    )
+    owned = ((USER_SUBJECT if owner in own_names or calls_user(owner) else owner, thing) for owner, thing in pairs)
+    return frozenset(owned)
 
 
 def _same_name(one: str, other: str) -> bool:

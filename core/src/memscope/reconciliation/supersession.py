@@ -14,7 +14,7 @@ from pydantic import BeforeValidator
 
 from memscope.languages.similarity import form
 from memscope.languages.wording import every, worded
-from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases, covers, subjects
+from memscope.reconciliation.subjects import NOBODY, People, covers, subjects
 from memscope.records import Insight, Interval, Observation, Supersession
 from memscope.text.tokens import fold
 
@@ -45,19 +45,19 @@ def is_tentative(memory: Observation) -> bool:
 
 
 def apply_ends(
-    new: Observation, old: Observation, now: datetime, own_names: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES
+    new: Observation, old: Observation, now: datetime, people: People = NOBODY
 ) -> Supersession | tuple[Observation, ...]:
     """Apply "``new`` ends ``old``": return ``old`` closed, or the facts to revise; none if nothing changes.
 
     No effect: ``new`` has another subject, is a plan where ``old`` holds now, or ``old`` told of the past. If ``new``
     tells of an earlier time, only its own validity ends. A future ``new`` only sets ``valid_to`` of ``old``. Of two
-    dated past events the earlier never ends the later. ``own_names``: names of the user; ``aliases``: those of others.
+    dated past events the earlier never ends the later.
     """
-    if not covers(new, old, own_names, aliases) or (_is_open(new) and not _is_open(old)) or _is_history(old, new):
+    if not covers(new, old, people) or (_is_open(new) and not _is_open(old)) or _is_history(old, new):
         return ()
     if _happened_before(new, old) or _happened_long_before(new, old):
         return (as_past(new, event_start(old)),)
-    if _tells_of_another_time(new, old, own_names):
+    if _tells_of_another_time(new, old, people.user):
         return (as_past(new),)
     start = event_start(new)
     if start > new.said and event_start(old) <= new.said and not _is_open(old):

@@ -8,10 +8,9 @@ from memscope.languages.names import names
 from memscope.languages.similarity import closeness, form
 from memscope.languages.wording import calls_user, every, wordings
 from memscope.reconciliation.subjects import (
-    NO_ALIASES,
     NOBODY,
     USER_SUBJECT,
-    Aliases,
+    People,
     may_meet,
     share_thing,
     subjects,
@@ -28,27 +27,21 @@ RECURS = "recurs"  # key in an observation's data: its recurrence rule
 _DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
 
-def allowed_verdict(
-    verdict: Verdict,
-    new: Observation,
-    old: Observation,
-    own_names: frozenset[str] = NOBODY,
-    aliases: Aliases = NO_ALIASES,
-) -> Verdict:
+def allowed_verdict(verdict: Verdict, new: Observation, old: Observation, people: People = NOBODY) -> Verdict:
     """Return the verdict that the rules allow.
 
     Facts of different subjects, events of different days and facts of different kinds are unrelated. So are a repeat or
     refinement without common words, and hearsay from a source that ``old`` does not name. A repeat with an additional
     number, name or day refines. A machine's note neither ends nor refines a person's fact.
     """
-    met = may_meet(new, old, own_names, aliases) or share_thing(new, old, own_names)
-    if not met and not (verdict == "ends" and tells_end_for(new, old, own_names)):
+    met = may_meet(new, old, people) or share_thing(new, old, people)
+    if not met and not (verdict == "ends" and tells_end_for(new, old, people)):
         return "unrelated"
     if verdict in ("repeats", "refines") and (are_other_events(new, old) or not are_alike(new, old)):
         return "unrelated"
-    if verdict == "ends" and (is_hearsay(new, old, own_names) or are_of_other_kinds(new, old, own_names)):
+    if verdict == "ends" and (is_hearsay(new, old, people) or are_of_other_kinds(new, old, people.user)):
         return "unrelated"
-    if verdict == "repeats" and has_more(new, old, own_names):
+    if verdict == "repeats" and has_more(new, old, people.user):
         verdict = "refines"
     if verdict in ("ends", "refines") and new.by_machine and not old.by_machine:
         return "unrelated"
@@ -61,12 +54,12 @@ def are_other_events(one: Observation, other: Observation) -> bool:
     return bool(dated) and RECURS not in one.data and RECURS not in other.data
 
 
-def is_hearsay(new: Observation, old: Observation, own_names: frozenset[str]) -> bool:
+def is_hearsay(new: Observation, old: Observation, people: People) -> bool:
     """Return whether ``new`` quotes somebody who is neither its subject nor named in ``old``."""
     for match in (wording.hearsay.match(new.text) for wording in wordings(new.text)):
         if match:
             source = USER_SUBJECT if calls_user(match["source"]) else fold(match["source"])
-            return source not in subjects(new.about, own_names) and not has_name(old.text, source)
+            return source not in subjects(new.about, People(people.user)) and not has_name(old.text, source)
     return False
 
 
