@@ -118,23 +118,18 @@ async def _outdated_facts(
         return []
     if fact.closed is not None and fact.valid_to is not None:
         new = records.get(fact.superseded_by or "")
-        return (
-            [OutdatedFact(fact.text, new.text if isinstance(new, Observation) else "")] if fact.closed <= when else []
-        )
+        instead = new.text if isinstance(new, Observation) else ""
+        return [OutdatedFact(fact.text, instead)] if fact.closed <= when else []
     if fact.ended(when):
-        return [OutdatedFact(fact.text, _announcement(records, fact), by_name=True)]
+        happened = (one for one in records.values() if isinstance(one, Observation) and one.happened)
+        announced = (one.text for one in happened if one.happened and one.happened.start == fact.valid_to)
+        return [OutdatedFact(fact.text, next(announced, ""), by_name=True)]
     if past_plan(fact, when):
         return [OutdatedFact(fact.text, "", ahead=True)]
     if fact.origin != CORRECTED:
         return []
     versions = await ctx.store.history(fact.scope.user, id)
     return [OutdatedFact(one.text, fact.text) for one in versions if one.id == id and one.version < fact.version]
-
-
-def _announcement(records: Mapping[Handle, Record], fact: Observation) -> str:
-    """Return what was announced for the day on which the fact ended; "" if unknown."""
-    facts = (record for record in records.values() if isinstance(record, Observation) and record.happened)
-    return next((one.text for one in facts if one.happened and one.happened.start == fact.valid_to), "")
 
 
 def _is_outdated_by(line: str, fact: OutdatedFact) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from memscope.errors import InputError
 
+NEWLINE = "\n"
+
 
 def append(value: str, text: str) -> str:
     """Add the text as new lines at the end."""
@@ -41,9 +43,6 @@ def insert(value: str, text: str, line: int) -> str:
     if not 1 <= line <= len(lines) + 1:
         raise InputError(f"there is no line {line}", hint=f"lines go from 1 to {len(lines) + 1}, -1 is the end")
     return NEWLINE.join([*lines[: line - 1], text, *lines[line - 1 :]])
-
-
-NEWLINE = "\n"
 
 
 def check_whole_number(what: str, value: object) -> None:

@@ -71,10 +71,8 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
     if not ctx.settings.blocks.maintain or ctx.chat is None:
         return []
     select = Select(user, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
-    all_insights = [
-        insight async for page in ctx.store.scan(select) for insight in page if isinstance(insight, Insight)
-    ]
-    stated = [one for one in all_insights if one.namespace != SUMMARY_NAMESPACE]
+    current = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
+    stated = [one for one in current if one.namespace != SUMMARY_NAMESPACE]
     insights = [one for one in await insights_as_read(ctx.store, user, stated, ctx.clock()) if one]
     histories = by_key(await ctx.store.blocks(user, versions=True))
     actions: list[Mapping[str, Json]] = []
@@ -84,7 +82,7 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
         key, digest = _key(block), _digest(of_block)
         if seen.get(key, _digest(())) != digest:
             actions += await _update(ctx, block_state(block, histories.get(block.key, ())), of_block)
-            await change_counters(ctx, counters, partial(_note, key, digest))
+            await change_counters(ctx, counters, partial(_note_digest, key, digest))
     return actions
 
 
@@ -99,9 +97,7 @@ def _maintained(
             if block.label in ctx.settings.blocks.maintain and not block.read_only:
                 _, of_block = groups.setdefault(block.key, (block, []))
                 of_block += [insight for insight in insights if insight.scope.agent == agent]
-    return [
-        (block, sorted(of_block, key=lambda insight: (insight.said, insight.id))) for block, of_block in groups.values()
-    ]
+    return [(block, sorted(of_block, key=lambda one: (one.said, one.id))) for block, of_block in groups.values()]
 
 
 def block_state(block: Block, history: Sequence[Block]) -> BlockState:
@@ -192,10 +188,7 @@ def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: 
     return versions
 
 
-# insights seen before
-
-
-def _note(key: str, digest: str, counters: dict[str, Json]) -> None:
+def _note_digest(key: str, digest: str, counters: dict[str, Json]) -> None:
     counters.setdefault("blocks", {})[key] = digest
 
 

@@ -435,9 +435,8 @@ def _check_open(block: Block, version: int | None, *, locked: bool) -> None:
     if block.author == "operator" and not block.version:
         raise InputError(f"block {block.label!r} is of the settings", hint="whoever runs memscope changes it there")
     if locked and block.read_only:
-        raise InputError(
-            f"block {block.label!r} is read-only", hint="a person can open it: memscope block set --editable"
-        )
+        hint = "a person can open it: memscope block set --editable"
+        raise InputError(f"block {block.label!r} is read-only", hint=hint)
     if version is None:
         return
     edits.check_whole_number("version", version)

@@ -91,9 +91,8 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         retrieval = await answer.guard("memories", _recall(runtime, request, (*report.keys, *whole.keys)), Retrieval())
         answer.notes += retrieval.notes
         answer.memories, lines = fit_hits(retrieval, whole.left)
-        messages = build_prompt(
-            request.text, runtime.services.prompts, persona, lines, whole.recent, runtime.services.now(), whole.lead
-        )
+        prompts, now = runtime.services.prompts, runtime.services.now()
+        messages = build_prompt(request.text, prompts, persona, lines, whole.recent, now, whole.lead)
         async with aclosing(_stream(runtime, messages)) as pieces:
             async for piece in pieces:
                 yield piece
@@ -150,6 +149,5 @@ async def _recall(runtime: Runtime, request: ChatRequest, exclude: tuple[str, ..
         return Retrieval()
     where = Scope(request.scope.user, request.scope.agent)
     async with runtime.operation("retrieve"):
-        return await runtime.retrieve(
-            runtime.query(query, where, k=request.k, exclude=exclude, expand_lists=True, speak=None)
-        )
+        asked = runtime.query(query, where, k=request.k, exclude=exclude, expand_lists=True, speak=None)
+        return await runtime.retrieve(asked)

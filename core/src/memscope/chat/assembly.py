@@ -77,9 +77,8 @@ async def assemble(
         blocks = await AsyncBlocks(runtime, where.user, where.agent).list(as_of=as_of)
     core = render(blocks, min(int(tokens * shares.core), runtime.services.settings.blocks.tokens))
     core = core if estimate_tokens(core) <= tokens * shares.core else ""
-    entities = AsyncEntities(runtime, where.user, where.agent)
-    top_entities = await entities.list(top=MAX_ENTITIES_SHOWN, as_of=as_of)
-    named = entity_lines(top_entities, int(tokens * shares.entities))
+    entities = await AsyncEntities(runtime, where.user, where.agent).list(top=MAX_ENTITIES_SHOWN, as_of=as_of)
+    named = entity_lines(entities, int(tokens * shares.entities))
     recent = list[Turn]()
     if shown is None:
         turns = await current_conversation(runtime.services.store, where, as_of or runtime.services.clock())
