@@ -69,11 +69,11 @@ class TimeExpressions:
     """
 
     said: datetime
-    quoted: tuple[Mention, ...]
-    in_question: tuple[Mention, ...]
-    nearby: tuple[Mention, ...]
-    words: tuple[str, ...]
-    sentences: tuple[str, ...]
+    quoted: Sequence[Mention]
+    in_question: Sequence[Mention]
+    nearby: Sequence[Mention]
+    words: Sequence[str]
+    sentences: Sequence[str]
 
 
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
@@ -160,10 +160,9 @@ def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpression
             if is_denied and one.text.casefold() not in fact.text.casefold():
                 continue  # a denial ("never") does not take the date of the question
             inside = one.start < end - first and start - first < one.end
-            (nearby if not inside else in_question if of_question else quoted).append(one)
+            (nearby if not inside else in_question if of_question else quoted).append(widen_to_unit(one))
     said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
-    quoted, in_question, nearby = ([*map(widen_to_unit, some)] for some in (quoted, in_question, nearby))
-    return TimeExpressions(said_at, tuple(quoted), tuple(in_question), tuple(nearby), tuple(words), tuple(sentences))
+    return TimeExpressions(said_at, quoted, in_question, nearby, words, sentences)
 
 
 def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:

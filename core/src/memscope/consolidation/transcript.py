@@ -35,7 +35,7 @@ def spoken_text(turn: Turn) -> str:
 
 def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
     """Group the lines into calls: usually a single one; each part of an overlong turn gets its own."""
-    before = [line for turn in batch.before if (line := _line(turn, context=True)).text]
+    before = [line for turn in batch.before if (line := _as_context(_line(turn))).text]
     calls: list[list[TranscriptLine]] = [[]]
     for line in (_unread(turn, batch) for turn in batch.turns):
         if len(line.text) > MAX_TRANSCRIPT_CHARS:
@@ -63,14 +63,13 @@ def citable_lines(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
     return {number: line for number, line in enumerate(lines, 1) if not line.context}
 
 
-def _line(turn: Turn, *, context: bool) -> TranscriptLine:
-    line = TranscriptLine(turn, spoken_text(turn), False)
-    return _as_context(line) if context else line
+def _line(turn: Turn) -> TranscriptLine:
+    return TranscriptLine(turn, spoken_text(turn), context=False)
 
 
 def _unread(turn: Turn, batch: FactBatch) -> TranscriptLine:
     """Return the unread rest of the turn, or the turn as context if nothing is left."""
-    line, read = _line(turn, context=False), batch.read.get(turn.key, 0)
+    line, read = _line(turn), batch.read.get(turn.key, 0)
     if turn.key in batch.excluded | batch.unread or 0 < len(line.text) <= read:
         return _as_context(line)
     return replace(line, text=line.text[read:], continued=read > 0)
@@ -103,22 +102,17 @@ def lines_data(
     ``names``: full names by short name; each line gets those of the names that its text uses.
     """
     sessions = list(dict.fromkeys(line.turn.scope.session for line in lines))
-    numbers = {session: number for number, session in enumerate(sessions, 1)} if len(sessions) > 1 else {}
-    return [
-        _line_data(number, line, numbers.get(line.turn.scope.session), names) for number, line in enumerate(lines, 1)
-    ]
-
-
-def _line_data(
-    number: int, line: TranscriptLine, conversation: int | None, names: Mapping[str, str]
-) -> dict[str, Json]:
-    entry: dict[str, Json] = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn)}
-    if conversation is not None:
-        entry["conversation"] = conversation
-    short = {name: full for name, full in names.items() if has_name(line.text, name)}
-    meant = {name: full for name, full in short.items() if not has_name(line.text, full)}
-    marks: dict[str, Json] = {"continued": line.continued, "context": line.context, "names": meant}
-    return {**entry, "text": line.text, **{name: mark for name, mark in marks.items() if mark}}
+    data: list[dict[str, Json]] = []
+    for number, line in enumerate(lines, 1):
+        turn, text = line.turn, line.text
+        entry: dict[str, Json] = {"n": number, "at": f"{turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(turn)}
+        if len(sessions) > 1:
+            entry["conversation"] = sessions.index(turn.scope.session) + 1
+        short = {name: full for name, full in names.items() if has_name(text, name)}
+        meant = {name: full for name, full in short.items() if not has_name(text, full)}
+        marks: dict[str, Json] = {"continued": line.continued, "context": line.context, "names": meant}
+        data.append({**entry, "text": text, **{name: mark for name, mark in marks.items() if mark}})
+    return data
 
 
 def _speaker(turn: Turn) -> str:

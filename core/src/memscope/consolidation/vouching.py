@@ -81,9 +81,8 @@ def _refers_back(text: str, words: str) -> bool:
     """Recognise an answer that names the fact's action and refers back to its object: "I read it"."""
     matches = (wording.takes_up.search(words) for wording in wordings(words))
     deeds = [match["deed"] for match in matches if match]
-    return not _denies(words) and any(
-        deed in text if has_cjk(deed) else form(deed).topics & form(text).topics for deed in deeds
-    )
+    named = (deed in text if has_cjk(deed) else form(deed).topics & form(text).topics for deed in deeds)
+    return not _denies(words) and any(named)
 
 
 # ---------------------------------------------------------------------------------------------------- as an answer

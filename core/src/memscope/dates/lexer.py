@@ -168,9 +168,8 @@ def tokens(text: str) -> Sequence[Token]:
 def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     name, text = match.lastgroup or "other", match[0]
     if name == "other":
-        return (
-            ("", None) if text in "'\"" else (PUNCTUATION_ROLES.get(text, "word" if text.isalnum() else "stop"), None)
-        )
+        dropped = text in "'\""
+        return "" if dropped else PUNCTUATION_ROLES.get(text, "word" if text.isalnum() else "stop"), None
     if name == "own":
         return meaning(text)
     if name == "numerals":
@@ -184,9 +183,9 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
         return "word", "ed"
     if name == "word" and _SUFFIX.fullmatch(text):
         return "word", "hint"
-    return VOCABULARY.get(text) or VOCABULARY.get(
-        " ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None)
-    )
+    if name == "phrase" and text not in VOCABULARY:
+        text = " ".join(re.split(r"[\s-]+", text))
+    return VOCABULARY.get(text, ("word", None))
 
 
 IDEOGRAPH = pattern("[\u4e00-\u9fff]")
@@ -197,10 +196,9 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
     start = 0
     for end in (*(match.end() for match in _SENTENCE_BREAK.finditer(text)), len(text)):
         while end - start > _MAX_SENTENCE_CHARS:
-            pause = max(
-                text.rfind(sign, start + _MAX_SENTENCE_CHARS // 2, start + _MAX_SENTENCE_CHARS) for sign in _PAUSES
-            )
-            cut = pause + 1 if pause > 0 else start + _MAX_SENTENCE_CHARS
+            most = start + _MAX_SENTENCE_CHARS
+            pause = max(text.rfind(sign, start + _MAX_SENTENCE_CHARS // 2, most) for sign in _PAUSES)
+            cut = pause + 1 if pause > 0 else most
             yield start, text[start:cut]
             start = cut
         yield start, text[start:end]

@@ -62,9 +62,8 @@ def _rule(tokens: Sequence[Token], i: int, now: Now) -> Rule | None:
     """Return the rule of a token; for a birthday, or beside "every year", the rule of the day named."""
     kind, _, _, value = tokens[i]
     if kind == "jubilee":
-        return next(
-            (rule for token in (*tokens[i + 1 :], *tokens[:i][::-1]) if (rule := _day_of_year(token, now))), None
-        )
+        beside = (*tokens[i + 1 :], *tokens[:i][::-1])
+        return next((rule for token in beside if (rule := _day_of_year(token, now))), None)
     if kind != "gone" or not isinstance(value, Rule):
         return None
     day = _day_of_year(tokens[i - 1], now) if i and value == Rule("year", value.interval) else None
@@ -91,11 +90,8 @@ def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | 
     start = number_of(rule.freq, origin)
     numbers = range(number_of(rule.freq, begin), number_of(rule.freq, end) + 1)
     spans = [span for n in numbers if (n - start) % rule.interval == 0 for span in _named(rule, n)]
-    return [
-        Interval(span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone))
-        for span in spans
-        if span.start < end and begin < span.end
-    ]
+    within = (span for span in spans if span.start < end and begin < span.end)
+    return [Interval(span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone)) for span in within]
 
 
 def _named(rule: Rule, n: int) -> list[Span]:

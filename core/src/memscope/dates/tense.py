@@ -55,9 +55,8 @@ class Tenses:
     def past(self) -> bool:
         """The sentence has a verb in the past tense that is not a booking: "done in 3 days"."""
         verbs = {token.start for token in self._tokens if token.kind == "pasttense" and token.value in (None, "get")}
-        return bool(verbs) and any(
-            cue.sign == "past" and cue.start in verbs for clause in self.clauses for cue in clause.cues
-        )
+        cues = (cue for clause in self.clauses for cue in clause.cues) if verbs else ()
+        return any(cue.sign == "past" and cue.start in verbs for cue in cues)
 
     def direction(self, start: int, end: int, *, timed: bool) -> Direction:
         """Return whether the event at the time ``[start, end)`` is "past" or "ahead"; "" if no word tells.

@@ -62,9 +62,8 @@ def _pairs(current: Sequence[Memory]) -> Iterator[AuditFinding]:
     for old, new in _related(current):
         ids = (old.id, new.id)
         if _is_double(old, new):
-            yield AuditFinding(
-                "doubled", ids, "say the same in nearly the same words", f"memscope forget --id {new.id}"
-            )
+            reason = "say the same in nearly the same words"
+            yield AuditFinding("doubled", ids, reason, f"memscope forget --id {new.id}")
         elif isinstance(old, Observation) and isinstance(new, Observation) and may_contradict(old, new):
             reason = "cannot both hold now; the newer one may have ended the older"
             yield AuditFinding("contradiction", ids, reason, f"memscope forget --id {old.id}")

@@ -18,7 +18,7 @@ from memscope.languages.similarity import closeness, form
 from memscope.languages.statements import sentences as split
 from memscope.languages.wording import every, worded
 from memscope.prompts import visible
-from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Insight, Memory, Observation, Record, Sentence, Supersession
+from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Insight, Observation, Record, Sentence, Supersession
 from memscope.records.identity import memory_id
 from memscope.records.stored import CORRECTED
 from memscope.stores import Store
@@ -143,17 +143,12 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
     insights = [memory for memory in current.values() if memory.id not in gone]
     if not insights:
         return change_set
-    facts = await _facts(store, user, insights, change_set)
+    ids = {id for insight in insights for id in insight.sources} | {one.by for one in change_set.closed if one.by}
+    records = (await store.fetch(user, sorted(ids))).records.values()
+    facts = {one.id: one for one in (*records, *change_set.new) if isinstance(one, Observation)}
     replacements = {id: [facts[one.by]] if one.by in facts else [] for id, one in ended.items() if id in facts}
     replacements |= {id: [memory] for id, memory in revised.items() if memory.text != facts[id].text}
     return _replacing(change_set, insights, replacements, facts | revised, now)
-
-
-async def _facts(store: Store, user: str, insights: Sequence[Insight], change_set: ChangeSet) -> dict[str, Observation]:
-    """Return the facts behind the insights and those that replace others, whether stored or new."""
-    ids = {id for insight in insights for id in insight.sources} | {one.by for one in change_set.closed if one.by}
-    memories: Iterable[Memory] = (*(await store.fetch(user, sorted(ids))).records.values(), *change_set.new)  # type: ignore[arg-type]
-    return {memory.id: memory for memory in memories if isinstance(memory, Observation)}
 
 
 def _replacing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -80,7 +80,10 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
     if not topic.sentences:
         gone = (Supersession(old.id, None, now, old.said, old.said),) if old else ()
         return replace(batch, closed=(*batch.closed, *gone))
-    sources = _sources(batch, topic)
+    stated = [id for sentence in topic.sentences for id in sentence.sources]
+    placed = [observation.id for observation in batch.observations if observation.id in topic.placed]
+    ids = (*(old.sources if old else ()), *stated, *placed)
+    sources = tuple(dict.fromkeys(_survivor(batch, id) for id in ids))
     newest = max([batch.facts[id].said for id in sources if id in batch.facts] + ([old.said] if old else []))
     if old and [one.text for one in attributed(old, batch.facts)] == [sentence.text for sentence in topic.sentences]:
         grown = replace(old, sources=sources, sentences=topic.sentences, said=newest, recorded=now)
@@ -96,14 +99,6 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
         return batch
     closing = replace(supersede(old, insight, now), valid_to=insight.said)
     return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
-
-
-def _sources(batch: TopicBatch, topic: Topic) -> tuple[str, ...]:
-    """Return the ids of the topic's facts, those of the old insight first."""
-    before: Iterable[str] = topic.insight.sources if topic.insight else ()
-    stated = [id for sentence in topic.sentences for id in sentence.sources]
-    placed = [observation.id for observation in batch.observations if observation.id in topic.placed]
-    return tuple(dict.fromkeys(_survivor(batch, id) for id in (*before, *stated, *placed)))
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:

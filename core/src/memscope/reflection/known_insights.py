@@ -55,7 +55,17 @@ def shown(batch: TopicBatch, now: datetime) -> ShownFacts:
     facts = (*new, *over.values(), *near)
     nearest = insights[: max(int(share * MAX_OPEN_INSIGHTS), len(lost))]
     sentences = _sentences(batch, nearest, nearness, int(share * MAX_SENTENCE_CHARS))
-    return ShownFacts(facts, insights, sentences, _data(len(new), facts, insights, sentences, now))
+    listed = [_fact(number, fact) for number, fact in enumerate(facts, 1)]
+    numbered: dict[str, list[Json]] = {one.id: [] for one in insights}
+    for number, (insight, sentence) in enumerate(sentences, 1):
+        numbered[insight.id].append([number, sentence.text])
+    data = {
+        "today": f"{now:%Y-%m-%d}",
+        "facts": listed[: len(new)],
+        "earlier": listed[len(new) :],
+        "insights": [_insight(number, one, numbered[one.id]) for number, one in enumerate(insights, 1)],
+    }
+    return ShownFacts(facts, insights, sentences, data)
 
 
 def ended_facts(batch: TopicBatch, insight: Insight, now: datetime) -> list[Observation]:
@@ -123,28 +133,6 @@ def _sentences(
             break
         chosen += [(insight, one) for one in nearest]
     return chosen
-
-
-# ---- as JSON
-
-
-def _data(
-    new: int,
-    facts: Sequence[Observation],
-    insights: Sequence[Insight],
-    sentences: Sequence[tuple[Insight, Sentence]],
-    now: datetime,
-) -> dict[str, Json]:
-    listed = [_fact(number, fact) for number, fact in enumerate(facts, 1)]
-    numbered: dict[str, list[Json]] = {one.id: [] for one in insights}
-    for number, (insight, sentence) in enumerate(sentences, 1):
-        numbered[insight.id].append([number, sentence.text])
-    return {
-        "today": f"{now:%Y-%m-%d}",
-        "facts": listed[:new],
-        "earlier": listed[new:],
-        "insights": [_insight(number, one, numbered[one.id]) for number, one in enumerate(insights, 1)],
-    }
 
 
 def _fact(number: int, fact: Observation) -> dict[str, Json]:
