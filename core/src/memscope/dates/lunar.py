@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from memscope.dates.calendar import ONE_DAY, Now, Period, Span, date_of, day_at
+from memscope.dates.calendar import ONE_DAY, Grain, Now, Period, Span, date_of, day_at
 
 SHORT_MONTH = 29  # days; a long month has one more
 
@@ -27,14 +27,13 @@ class LunarYear(NamedTuple):
 
 
 def feast(month: int, day: int, away: int = 0) -> Period:
-    """A day ``away`` days from a lunar day; days of the last lunar months may fall into the next calendar year."""
+    """A day ``away`` days from a lunar day, in the years whose month is long enough."""
 
-    def find(year: int) -> Span | None:
-        spans = (_span(one, month, day) for one in (year, year - 1))
-        days = (day_at(span.start + away * ONE_DAY) for span in spans if span)
-        return next((span for span in days if span.start.year == year), None)
+    def find(lunar: LunarYear) -> Span | None:
+        whole, start = lunar.month(month), lunar.month(month).start + (day - 1) * ONE_DAY
+        return day_at(start + away * ONE_DAY) if start < whole.end else None
 
-    return Period(find, "day", "year")
+    return _yearly(find, "day")
 
 
 def lunar_day(now: Now, month: int, day: int) -> Period | None:
@@ -44,31 +43,21 @@ def lunar_day(now: Now, month: int, day: int) -> Period | None:
 
 def lunar_month(now: Now, month: int) -> Period | None:
     """正月, 农历八月."""
-    if not 1 <= month <= 12:
-        return None
-
-    def find(year: int) -> Span | None:
-        spans = (lunar.month(month) for one in (year, year - 1) if (lunar := _years().get(one)))
-        return next((span for span in spans if span.start.year == year), None)
-
-    return Period(find, "month", "year")
+    return _yearly(lambda lunar: lunar.month(month), "month") if 1 <= month <= 12 else None
 
 
 def qingming() -> Period:
-    def find(year: int) -> Span | None:
-        lunar = _years().get(year)
-        return date_of(year, 4, lunar.qingming) if lunar else None
-
-    return Period(find, "day", "year")
+    return _yearly(lambda lunar: date_of(lunar.first.year, 4, lunar.qingming), "day")
 
 
-def _span(year: int, month: int, day: int) -> Span | None:
-    """Return a day of a lunar year; None if the month is shorter or the year is not known."""
-    lunar = _years().get(year)
-    if lunar is None:
-        return None
-    start = lunar.month(month).start + (day - 1) * ONE_DAY
-    return day_at(start) if start < lunar.month(month).end else None
+def _yearly(find: Callable[[LunarYear], Span | None], grain: Grain) -> Period:
+    """A period by calendar year; the last months of a lunar year may fall into the next one."""
+
+    def of_calendar_year(year: int) -> Span | None:
+        spans = (find(lunar) for one in (year, year - 1) if (lunar := _years().get(one)))
+        return next((span for span in spans if span and span.start.year == year), None)
+
+    return Period(of_calendar_year, grain, "year")
 
 
 @cache
