@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from memscope import languages
 from memscope.blocks import AsyncBlocks, render
@@ -85,16 +85,11 @@ async def assemble(
         recent = fit_turns([turn for turn in turns if as_of is None or turn.time <= as_of], int(tokens * shares.recent))
         shown = [turn.key for turn in recent]
     summary = await summary_of(runtime.services.store, where)
-    earlier = summary_text(summary, int(tokens * shares.summary)) if _adds_turns(summary, shown, as_of) else ""
+    earlier = ""
+    if summary and (as_of is None or summary.said <= as_of) and not set(summary.sources) <= set(shown):
+        earlier = summary_text(summary, int(tokens * shares.summary))  # it covers a turn that is not shown
     used = sum(map(estimate_tokens, (core, named, earlier, _conversation(recent))))
     return AssembledContext(core, named, earlier, tuple(recent), max(0, tokens - used))
-
-
-def _adds_turns(summary: Insight | None, shown: Collection[str], as_of: datetime | None) -> TypeGuard[Insight]:
-    """Check that the summary covers a turn that is not shown, and no turn after ``as_of``."""
-    if summary is None or (as_of is not None and summary.said > as_of):
-        return False
-    return not set(summary.sources) <= set(shown)
 
 
 def summary_text(summary: Insight, tokens: int) -> str:

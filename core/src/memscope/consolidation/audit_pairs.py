@@ -88,9 +88,19 @@ async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool) ->
         except (ModelError, Conflict) as error:
             errors[error.code] += 1
             reason = str(error)
-    return replace(
-        run.report(errors),
+    counts = Counter(one["action"] for one in run.actions)
+    return WorkReport(
+        "audit",
         model=ctx.chat.name,
+        actions=tuple(run.actions),
+        new=counts["new"],
+        merged=counts["merged"],
+        superseded=counts["superseded"],
+        rejected=dict(run.rejected),
+        done=run.done,
+        pending=sum(len(one.pairs) for one in run.left),
+        errors=dict(errors),
+        preview=run.preview,
         calls=usage.calls,
         prompt_characters=usage.prompt_characters,
         milliseconds=(time.perf_counter() - began) * 1000,
@@ -154,22 +164,6 @@ class PairAudit:
             await self.find()
         else:
             self._set_left(self.left)
-
-    def report(self, errors: Mapping[str, int]) -> WorkReport:
-        counts = Counter(one["action"] for one in self.actions)
-        return WorkReport(
-            "audit",
-            model="",
-            actions=tuple(self.actions),
-            new=counts["new"],
-            merged=counts["merged"],
-            superseded=counts["superseded"],
-            rejected=dict(self.rejected),
-            done=self.done,
-            pending=sum(len(one.pairs) for one in self.left),
-            errors=dict(errors),
-            preview=self.preview,
-        )
 
     # ---- inside
 

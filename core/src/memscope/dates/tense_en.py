@@ -66,7 +66,8 @@ def _participle(tokens: Sequence[Token], i: int) -> str:
 
 def _left(tokens: Sequence[Token], i: int) -> str:
     """Read "left" as a past tense ("Anna left on Monday"), unless a noun follows ("lower left molar")."""
-    return "past" if not i or tokens[i - 1].value == "subject" or not _is_noun(tokens, i + 1) else ""
+    noun = any(token.kind == "word" and token.value in (None, *_EVENTS) for token in tokens[i + 1 : i + 2])
+    return "past" if not i or tokens[i - 1].value == "subject" or not noun else ""
 
 
 def _is(tokens: Sequence[Token], i: int) -> str:
@@ -91,10 +92,6 @@ _READ: dict[str, Callable[[Sequence[Token], int], str]] = {
     "get": lambda tokens, i: "get" if _has_booked(tokens, i) else "past",
     "obtain": lambda tokens, i: "get" if _has_booked(tokens, i) else "hint",
 }
-
-
-def _is_noun(tokens: Sequence[Token], i: int) -> bool:
-    return i < len(tokens) and tokens[i].kind == "word" and tokens[i].value in (None, *_EVENTS)
 
 
 def _has_booked(tokens: Sequence[Token], i: int) -> bool:

@@ -43,23 +43,22 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
 
 async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     vectors = await _vectors(ctx, texts)
-    searches = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
+    searches = [
+        Search(
+            scope=Scope(scope.user, scope.agent),
+            terms=tuple(dict.fromkeys(terms(text)))[:MAX_RELATED_TERMS],
+            vector=vector,
+            space=ctx.embedder.space if ctx.embedder and vector is not None else None,
+            now=ctx.clock(),
+            kinds=frozenset({"observation"}),
+        )
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
     results = await asyncio.gather(*map(ctx.store.search, searches))
     handles = list(dict.fromkeys(handle for candidates in results for handle in best(candidates)))
     derived = (await ctx.store.fetch(scope.user, handles)).derived
     memories = {memory.id: memory for group in derived.values() for memory in group}
     return [memory for memory in memories.values() if isinstance(memory, Observation)]
-
-
-def _search(ctx: Services, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
-    return Search(
-        scope=Scope(scope.user, scope.agent),
-        terms=tuple(dict.fromkeys(terms(text)))[:MAX_RELATED_TERMS],
-        vector=vector,
-        space=ctx.embedder.space if ctx.embedder and vector is not None else None,
-        now=ctx.clock(),
-        kinds=frozenset({"observation"}),
-    )
 
 
 async def _vectors(ctx: Services, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
