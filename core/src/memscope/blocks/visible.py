@@ -32,28 +32,22 @@ def visible(view: View, stored: Iterable[Block], texts: Mapping[str, str]) -> li
     A text of the settings hides other blocks of its label, and an agent's own block hides the user's. ``persona`` and
     ``human`` exist even before anything was written.
     """
-    blocks = {block.label: block for block in _defaults(view)}
+    agents = {PERSONA: view.agent, HUMAN: None}  # by default a persona per agent, and one human for all agents
+    blocks = {
+        label: Block(
+            scope=Scope(view.user, agents[label]), label=label, recorded=view.now, order=order, description=about
+        )
+        for order, (label, about) in enumerate(DESCRIPTIONS.items(), -len(DESCRIPTIONS))
+    }
     mine = [block for block in stored if block.scope.agent in (None, view.agent)]
     for block in sorted(mine, key=lambda block: block.scope.agent is not None):
         blocks[block.label] = block
-    blocks |= {label: _operator_block(view, label, n, text) for n, (label, text) in enumerate(texts.items())}
+    for order, (label, text) in enumerate(texts.items(), -SETTINGS_ORDER):
+        blocks[label] = Block(
+            scope=Scope(view.user), label=label, recorded=view.now, value=text, limit=len(text), read_only=True,
+            order=order, author="operator",
+        )  # fmt: skip
     return sorted(blocks.values(), key=lambda block: (block.order, block.label))
-
-
-def _defaults(view: View) -> list[Block]:
-    """Make the empty defaults: a persona per agent, one human for all agents."""
-    agents = {PERSONA: view.agent, HUMAN: None}
-    return [
-        Block(scope=Scope(view.user, agents[label]), label=label, recorded=view.now, order=order, description=about)
-        for order, (label, about) in enumerate(DESCRIPTIONS.items(), -len(DESCRIPTIONS))
-    ]
-
-
-def _operator_block(view: View, label: str, place: int, text: str) -> Block:
-    return Block(
-        scope=Scope(view.user), label=label, recorded=view.now, value=text, limit=len(text), read_only=True,
-        order=place - SETTINGS_ORDER, author="operator",
-    )  # fmt: skip
 
 
 def labelled(blocks: Sequence[Block], label: str) -> Block:

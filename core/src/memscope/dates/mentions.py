@@ -158,7 +158,9 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
     if not period or not (period.cycle or period.other):
         return mention.interval
     if mention.direction in ("past", "ahead") and not period.other:
-        span = place(period, _told_from(now, mention.direction))
+        is_ahead = mention.direction == "ahead"  # the past includes all of today: "at noon", said at 11:59
+        when = now.when if is_ahead else now.when.replace(hour=23, minute=59, second=59)
+        span = place(period, replace(now, when=when, future=is_ahead))
         return interval(span, mention.interval.start.tzinfo) if span else mention.interval
     candidates = readings(mention)
     ahead = [candidate for candidate in candidates if candidate.end > reference]
@@ -168,12 +170,6 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
         past = [candidate for candidate in candidates if candidate not in ahead]
         candidates = past if mention.direction == "past" else ahead
     return min(candidates, key=distance)
-
-
-def _told_from(now: Now, direction: Direction) -> Now:
-    """Return the reference with a clause's direction; the past includes all of today: "at noon", said at 11:59."""
-    when = now.when if direction == "ahead" else now.when.replace(hour=23, minute=59, second=59)
-    return replace(now, when=when, future=direction == "ahead")
 
 
 def event_time(mention: Mention, reference: datetime) -> Interval | None:

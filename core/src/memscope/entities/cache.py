@@ -106,21 +106,13 @@ async def _follow(store: Store, user: str, known: _User) -> set[str]:
     """Bring the records up to date; return the ids that were added, changed or removed."""
     if (changes := getattr(store, "changes", None)) is not None:
         return await _follow_units(store, user, known, changes)
-    if (pages := getattr(store, "record_changes", None)) is not None:
-        return await _follow_pages(pages(user, known.revision), known)
-    return await _follow_scan(store, user, known)
-
-
-async def _follow_pages(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
-    changed = set[str]()
-    async for page in pages:
-        changed |= await _read(page.records, known) | known.forget(page.gone)
-        known.revision = page.revision
-    return changed
-
-
-async def _follow_scan(store: Store, user: str, known: _User) -> set[str]:
     before, seen, changed = known.ids, set[str](), set[str]()
+    if (record_changes := getattr(store, "record_changes", None)) is not None:
+        pages: AsyncIterator[RecordChanges] = record_changes(user, known.revision)
+        async for written in pages:
+            changed |= await _read(written.records, known) | known.forget(written.gone)
+            known.revision = written.revision
+        return changed
     async for page in store.scan(Select(user)):
         seen.update(map(record_id, page))
         changed |= await _read(page, known)

@@ -133,12 +133,10 @@ def _names_of(memory: Observation | Insight) -> Iterator[FoundName]:
         yield from _named_by_model(keyword, "topic" if keyword.islower() or not keyword.isascii() else "thing", 1)
 
 
-def _is_user(form: str) -> bool:
-    return form == "user" or calls_user(form) or any(form in one.statements.first_person for one in registered())
-
-
 def _named_by_model(name: str, kind: str, weight: int) -> Iterator[FoundName]:
     """Yield a name that the model gave, with its kind from the table if listed there."""
-    if name.strip() and not _is_user(name_form(name)) and len(name) <= 80:
+    form = name_form(name)
+    is_user = form == "user" or calls_user(form) or any(form in one.statements.first_person for one in registered())
+    if name.strip() and not is_user and len(name) <= 80:
         known = known_kind(name)
         yield FoundName(name.strip(), known or kind, 0, weight + (known is not None))  # type: ignore[arg-type]

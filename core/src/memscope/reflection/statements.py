@@ -64,9 +64,9 @@ async def store_statement(
 
     ``timed``: its key depends on its time, so it may be stored already. Raise ``Conflict`` if that one was forgotten.
     """
-    user = new.scope.user
-    if timed and not subject and (memory := await _memory_of_statement(store, user, statement.turn.key)):
-        return memory, False
+    user, key = new.scope.user, statement.turn.key
+    if timed and not subject and (derived := (await store.fetch(user, [key])).derived.get(key)):
+        return next((one for one in derived if one.current), derived[0]), False
     # One at a time per user in this event loop, so that concurrent equal statements see each other.
     async with _locks.setdefault((id(store), id(asyncio.get_running_loop()), user), asyncio.Lock()):
         for _ in range(MAX_SOURCE_ATTEMPTS):
@@ -116,12 +116,6 @@ async def _find_repeated(store: Store, new: Observation, subject: str) -> tuple[
         elif _is_same(fact, new):
             return fact, await _further_source(store, fact, new)
     return None
-
-
-async def _memory_of_statement(store: Store, user: str, key: str) -> Memory | None:
-    """Return the memory that rests on a stored statement, preferring the current one."""
-    derived = (await store.fetch(user, [key])).derived.get(key, ())
-    return next((one for one in derived if one.current), derived[0] if derived else None)
 
 
 async def _with_same_words(store: Store, new: Observation) -> list[Observation]:
