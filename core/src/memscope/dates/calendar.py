@@ -124,6 +124,15 @@ def number_of(cycle: Cycle, when: datetime) -> int:
     return (when.toordinal() - 1) // 7 if cycle == "week" else when.toordinal()
 
 
+def start_of(cycle: Cycle, n: int) -> datetime:
+    """Return the start of the n-th year, month, week or day, as ``number_of`` counts them."""
+    if cycle == "year":
+        return wall(n, 1, 1)
+    if cycle == "month":
+        return wall(n // 12, n % 12 + 1, 1)
+    return datetime.fromordinal(n * 7 + 1 if cycle == "week" else n)
+
+
 def look(period: Period, n: int) -> Span | None:
     """Return ``find``'s span, None for a date that does not exist or lies outside the calendar."""
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
 from memscope.dates.calendar import (
     ONE_DAY,
@@ -20,6 +19,7 @@ from memscope.dates.calendar import (
     month_of,
     nth_weekday,
     number_of,
+    start_of,
     then,
     wall,
     year_of,
@@ -165,7 +165,7 @@ def weekday_and_day(now: Now, weekday: int, day: int | str) -> Period | None:
 
 
 def weekday(now: Now, number: int) -> Period:
-    return Period(lambda n: day_at(datetime.fromordinal(n * 7 + number + 1)), "day", "week")
+    return Period(lambda n: day_at(start_of("week", n) + number * ONE_DAY), "day", "week")
 
 
 def year(now: Now, number: int) -> Period | None:

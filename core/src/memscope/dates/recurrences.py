@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memscope.dates.calendar import (
-    Now,
-    Period,
-    Span,
-    date_of,
-    day_at,
-    each,
-    month_of,
-    number_of,
-    place,
-    week_of,
-    year_of,
-)
+from memscope.dates.calendar import ONE_DAY, Now, Period, Span, day_at, each, number_of, place, start_of, unit_at
 from memscope.dates.cascade import Token
 from memscope.dates.mentions import Mention, interval
 from memscope.dates.parsing import parsed
-from memscope.dates.repeated import Frequency, Rule
+from memscope.dates.repeated import Rule
 from memscope.records import Interval
 
 
@@ -96,21 +84,16 @@ def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | 
 
 def _named(rule: Rule, n: int) -> list[Span]:
     """Return the spans of a rule in the n-th of its units; none on a day that does not exist."""
-    if rule.freq in ("day", "week") and rule.weekdays:
-        return [day_at(datetime.fromordinal(n * 7 + 1 + weekday)) for weekday in rule.weekdays]
+    unit: str = rule.freq
     try:
-        return [_UNIT_AT[rule.freq](rule, n)]
+        start = start_of(rule.freq, n)
+        if unit == "week" and rule.weekdays:
+            return [day_at(start + weekday * ONE_DAY) for weekday in rule.weekdays]
+        if unit == "year" and rule.month:
+            start, unit = start.replace(month=rule.month), "month"
+        if unit == "month" and rule.day:
+            start, unit = start.replace(day=rule.day), "day"
+        span = unit_at(start, unit)
+        return [span] if span else []
     except (ValueError, OverflowError):
         return []
-
-
-def _monthly(rule: Rule, year: int, month: int) -> Span:
-    return date_of(year, month, rule.day) if rule.day else month_of(year, month)
-
-
-_UNIT_AT: dict[Frequency, Callable[[Rule, int], Span]] = {
-    "day": lambda rule, n: day_at(datetime.fromordinal(n)),
-    "week": lambda rule, n: week_of(datetime.fromordinal(n * 7 + 1)),
-    "month": lambda rule, n: _monthly(rule, n // 12, n % 12 + 1),
-    "year": lambda rule, n: _monthly(rule, n, rule.month) if rule.month else year_of(n),
-}

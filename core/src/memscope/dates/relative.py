@@ -22,6 +22,7 @@ from memscope.dates.calendar import (
     later,
     look,
     once,
+    start_of,
     unit_at,
     week_of,
     weekend_of,
@@ -181,7 +182,7 @@ def any_weekend(now: Now, unit: str) -> Period | None:
     """The weekend, without a word that tells which."""
     if unit != "weekend":
         return None
-    return Period(lambda n: weekend_of(datetime.fromordinal(n * 7 + 1)), "weekend", "week")
+    return Period(lambda n: weekend_of(start_of("week", n)), "weekend", "week")
 
 
 def few(now: Now, step: int, unit: str) -> Period | None:

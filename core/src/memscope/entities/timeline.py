@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
-from memscope.dates.calendar import number_of
+from memscope.dates.calendar import number_of, start_of
 from memscope.entities.index import EntityIndex, Node
 from memscope.entities.results import Bucket, By, Entity, Ranked, Theme, Timeline
 from memscope.records import in_zone
@@ -34,17 +34,10 @@ def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: B
     before: dict[str, int] = {}
     for number in sorted(turns):
         ranks = _ranked(index, node, turns[number], before)
-        start, top = _start(number, by, zone), tuple(ranks[:ENTITIES_PER_BUCKET])
+        start, top = start_of(by, number).replace(tzinfo=zone), tuple(ranks[:ENTITIES_PER_BUCKET])
         buckets.append(Bucket(start, len(turns[number]), number in bursts, top))
         before = {one.name: one.rank for one in ranks}
     return Timeline(by, entity, tuple(buckets), tuple(_themes(index, turns, by, zone)))
-
-
-def _start(number: int, by: By, zone: tzinfo) -> datetime:
-    """Return the start of the bucket with a ``number_of`` the calendar."""
-    if by == "month":
-        return datetime(number // 12, number % 12 + 1, 1, tzinfo=zone)
-    return datetime.fromordinal(number if by == "day" else number * 7 + 1).replace(tzinfo=zone)
 
 
 def burst_numbers(counts: Mapping[int, int]) -> set[int]:
@@ -89,11 +82,11 @@ def _themes(index: EntityIndex, turns: Mapping[int, Sequence[int]], by: By, zone
             for topic in index.turns[place].topics:
                 numbers[topic].append(number)
     newest, names = max(turns, default=0), topic_names()
-    themes = [
-        Theme(names[topic], len(run), _start(run[0], by, zone), _start(run[-1], by, zone),
-              newest - run[-1] > MAX_EMPTY_BUCKETS)
-        for topic, places in numbers.items() for run in _runs(places) if len(run) >= MIN_BURST_TURNS
-    ]  # fmt: skip
+    themes: list[Theme] = []
+    for topic, places in numbers.items():
+        for run in (run for run in _runs(places) if len(run) >= MIN_BURST_TURNS):
+            first, last = (start_of(by, number).replace(tzinfo=zone) for number in (run[0], run[-1]))
+            themes.append(Theme(names[topic], len(run), first, last, newest - run[-1] > MAX_EMPTY_BUCKETS))
     return sorted(themes, key=lambda theme: (theme.first, -theme.count, theme.name))
 
 
