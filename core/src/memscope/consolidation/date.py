@@ -143,9 +143,10 @@ def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpression
     nearby: list[Mention] = []
     sentences: list[str] = []
     words: list[str] = []
+    denies = worded("denial", fact.text)
     for quote in fact.quotes:
         turn, of_question = batch.turn(quote.turn), _is_answered(quote, fact, batch)
-        is_denied = _is_denied(quote, fact, batch)
+        is_denied = denies and of_question
         words += [] if is_denied else [_without_code(quote.text)]
         if not quote.text or quote.text not in turn.text:
             continue  # the turn was shortened since
@@ -171,10 +172,6 @@ def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
     others = (turn for one in fact.quotes if (turn := batch.turn(one.turn)).speaker != asked.speaker)
     answered = any((turn.time, turn.seq) > (asked.time, asked.seq) for turn in others)
     return answered and any(map(is_question, sentences_of(asked.text)))
-
-
-def _is_denied(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
-    return worded("denial", fact.text) and _is_answered(quote, fact, batch)
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
@@ -251,7 +248,8 @@ def _is_vague(mention: Mention, said_at: datetime) -> bool:
 
 def _recurrence_rule(fact: Observation, batch: FactBatch, times: TimeExpressions) -> Mapping[str, Json] | None:
     """Return the recurrence rule of the quoted words as JSON; None unless there is exactly one."""
-    quotes = [quote for quote in fact.quotes if not _is_denied(quote, fact, batch)]
+    denies = worded("denial", fact.text)
+    quotes = [quote for quote in fact.quotes if not (denies and _is_answered(quote, fact, batch))]
     rules = [one.rule for quote in quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
     if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in times.quoted)):
         return None

@@ -101,8 +101,7 @@ def week_on(now: Now, unit: str, number: int) -> Period | None:
 
 def seasons_ago(now: Now, count: int, season: Period) -> Period | None:
     """Two summers ago: of the year before the last."""
-    span = season.find(now.local.year - count)
-    return fixed(span) if span else None
+    return once(season.find(now.local.year - count))
 
 
 def stepped_period(now: Now, step: int, period: Period) -> Period | None:

@@ -38,7 +38,7 @@ def near_pairs(facts: Sequence[Observation], people: People = NOBODY) -> list[Ne
     by_ids: dict[frozenset[str], NearPair] = {}
     for place, near in enumerate(_nearest(counted)):
         one = counted[place]
-        pairs = (_pair(one, counted[int(other)], cosine) for other, cosine in near)
+        pairs = (_pair(one, counted[other], cosine) for other, cosine in near)
         fit = (pair for pair in pairs if pair.nearness >= MIN_PAIR_NEARNESS and _may_be_related(pair, people))
         for pair in sorted(fit, key=lambda pair: -pair.nearness)[:NEAREST_FACTS]:
             by_ids[frozenset((pair.old.id, pair.new.id))] = pair
