@@ -75,9 +75,9 @@ def need(message: str) -> Need:
 
 def _is_keyword(folded: str) -> bool:
     """Test whether a message is no more than a name or a thing, which memory is to look up: "Otto"."""
-    spaced = [piece for piece in (every := pieces(folded)) if not is_unspaced(piece)]
-    short = all(len(piece) <= MAX_KEYWORD_CHARACTERS for piece in every if piece not in spaced)
-    return len(spaced) <= 1 and short and not _MARKED_QUESTION.search(folded)
+    unspaced = list(filter(is_unspaced, every := pieces(folded)))
+    short = len(every) - len(unspaced) <= 1 and all(len(piece) <= MAX_KEYWORD_CHARACTERS for piece in unspaced)
+    return short and not _MARKED_QUESTION.search(folded)
 
 
 def remarks(message: str) -> bool:
