@@ -372,7 +372,7 @@ async def test_a_plugin_may_leave_turns_out_but_not_half_of_a_statement():
     async with AsyncMemoryScope(":memory:", settings={}, plugins=[LeavesOut()]) as memory:
         turns = [{"role": "user", "content": text} for text in ("one", "2", "three")]
         report = await memory.add_turns(turns, user="alice")
-        assert (report.stored, len(report.keys)) == (2, 2)
+        assert (report.stored, [bool(key) for key in report.keys]) == (2, [True, False, True])
         timed = [turn | {"time": "2026-01-01T10:00:00+00:00"} for turn in turns]
         assert (await memory.add_turns(timed, user="alice")).stored == 2
         assert (await memory.add_turns(timed, user="alice")).duplicates == 2

@@ -318,3 +318,16 @@ def test_a_first_question_about_the_user_reads_no_table_on_the_event_loop(tmp_pa
     command = [sys.executable, "-c", code, str(tmp_path / "memory.db")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert "Kim is my sister" in done.stdout, done.stderr
+
+
+class Dropping:
+    def memscope_before_add_turns(self, turns):
+        return [turn for turn in turns if "secret" not in turn.text]
+
+
+async def test_a_plugin_may_drop_turns_that_an_agent_records():
+    async with AsyncMemoryScope(":memory:", settings={}, plugins=[Dropping()]) as memory:
+        session = MemorySession("alice", memory=memory, strict=True)
+        keys = await session.record([to_turn("user", text) for text in ("a secret", "I like tea.", "secret")])
+        assert [bool(key) for key in keys] == [False, True, False]
+        assert await session.record([to_turn("user", "secret")]) == ("",)

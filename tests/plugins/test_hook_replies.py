@@ -248,3 +248,19 @@ async def test_an_error_of_ours_in_a_worker_stays_what_it_is():
         with pytest.raises(ConfigError, match="odd needs"):
             await memory.retrieve("tea?", user="alice")
         assert issubclass(ConfigError, MemscopeError)
+
+
+class Dropping:
+    """Drop what is secret, and mask a number elsewhere."""
+
+    def memscope_before_add_turns(self, turns):
+        return [replace(turn, text=turn.text.replace("555", "***")) for turn in turns if "secret" not in turn.text]
+
+
+async def test_keys_stand_at_the_places_of_their_turns_when_a_plugin_drops_some():
+    async with AsyncMemoryScope(":memory:", settings={}, plugins=[Dropping()]) as memory:
+        texts = ["a secret", "fine", "", "call 555", "fine"]
+        report = await memory.add_turns([{"role": "user", "content": text} for text in texts], user="alice")
+        stored = {turn.key: turn.text for turn in await memory.list(user="alice")}
+        assert (report.stored, len(stored)) == (3, 3)
+        assert [stored.get(key, "") for key in report.keys] == ["", "fine", "", "", "fine"]

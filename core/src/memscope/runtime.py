@@ -20,7 +20,7 @@ from memscope.models import Usage
 from memscope.pipeline import Worker, altered
 from memscope.pipeline import assemble as steps
 from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Speak, Turn, WorkReport
-from memscope.records.identity import inserts
+from memscope.records.identity import inserts, match
 from memscope.services import Services
 from memscope.stores import block_rules, erased_blocks
 
@@ -128,10 +128,10 @@ class Runtime:
             turns, where, self.services.now(zone), zone or self.services.zone, self.services.limits
         )
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
-        same = len(hooked) == len(valid.turns)  # otherwise a plugin dropped some, and positions do not match
-        timed = valid.timed if same else [turn.time != turn.recorded for turn in hooked]
+        same = len(hooked) == len(valid.turns)  # otherwise a plugin dropped some
+        places, timed = (range(len(hooked)), valid.timed) if same else match(valid.turns, valid.timed, hooked)
         drafted = inserts(await self.secret(), hooked, timed, replay=replay)
-        report = valid.report(await self.services.store.append(where.user, drafted))
+        report = valid.report(await self.services.store.append(where.user, drafted), places)
         await self.plugins.after("add_turns", report, scope=where)
         return report
 

@@ -61,8 +61,8 @@ class ValidatedTurns:
     skipped_parts: int
     clock_suspect: int
 
-    def report(self, appended: AppendResult) -> AddReport:
-        keys, whole = iter(appended.keys), len(appended.keys) == len(self.turns)  # fewer if a plugin dropped turns
+    def report(self, appended: AppendResult, places: Sequence[int | None]) -> AddReport:
+        keys, kept_places = dict(zip(places, appended.keys, strict=True)), iter(range(len(self.turns)))
         return AddReport(
             stored=appended.outcomes.count("stored"),
             duplicates=appended.outcomes.count("duplicate"),
@@ -71,7 +71,7 @@ class ValidatedTurns:
             repaired=self.repaired,
             skipped_parts=self.skipped_parts,
             clock_suspect=self.clock_suspect,
-            keys=tuple(next(keys) if has_text else "" for has_text in self.kept) if whole else appended.keys,
+            keys=tuple(keys.get(next(kept_places), "") if has_text else "" for has_text in self.kept),
         )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from memscope.records import MACHINE_ROLES, Observation, Quote, Turn, TurnInsert
@@ -28,6 +28,20 @@ def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
     where = turn.scope
     time = turn.time.astimezone(UTC).isoformat() if timed else ""
     return digest(secret, where.user, where.agent or "", where.session or "", turn.speaker, turn.text, time)
+
+
+def match(turns: Sequence[Turn], timed: Sequence[bool], hooked: Sequence[Turn]) -> tuple[list[int | None], list[bool]]:
+    """Find the place among ``turns`` of each turn that hooks left, by its words: None for one that was rewritten.
+
+    The second value says of each whether the caller gave its time.
+    """
+    left = defaultdict[tuple[str, str, datetime], deque[int]](deque)
+    for place, turn in enumerate(turns):
+        left[turn.role, turn.text, turn.time].append(place)
+    same = [left[turn.role, turn.text, turn.time] for turn in hooked]
+    places = [alike.popleft() if alike else None for alike in same]
+    known = zip(places, hooked, strict=True)
+    return places, [turn.time != turn.recorded if place is None else timed[place] for place, turn in known]
 
 
 def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[TurnInsert]:

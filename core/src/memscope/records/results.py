@@ -139,7 +139,7 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """Result of ``add_turns``; ``keys`` in the order of the turns, "" for an ``empty`` one, which is not stored."""
+    """Result of ``add_turns``; ``keys`` in the order of the turns, "" for one that is empty or dropped by a plugin."""
 
     stored: int = 0
     duplicates: int = 0
