@@ -318,3 +318,14 @@ async def test_a_thread_of_many_users_words_needs_no_ids(core):
     made = agent_with(MemoryScopeMiddleware(memory=core), script)
     await made.ainvoke({"messages": [("user", "Hello."), ("user", QUESTION)]}, configured("alice"))
     assert [OPEN_MARK in shown.text for shown in script.shown[0]] == [False, True]
+
+
+async def test_the_parts_of_a_users_message_are_lines_of_one_turn(core):
+    question, caption = {"type": "text", "text": "Look at Anna"}, {"type": "text", "text": "What is she wearing?"}
+    reply = AIMessage([{"type": "text", "text": "A red"}, {"type": "text", "text": " hat."}])
+    middleware = MemoryScopeMiddleware(memory=core)
+    await agent(Recorder(reply), middleware).ainvoke(
+        said(HumanMessage([question, PICTURE, caption])), configured("alice")
+    )
+    texts = [turn.text for turn in await core.list(user="alice")]
+    assert texts == ["Look at Anna\nWhat is she wearing?", "A red hat."]

@@ -43,6 +43,10 @@ def agents_in(messages: Iterable[BaseMessage], named: Iterable[str] = ()) -> set
 
 
 def text_of(message: BaseMessage) -> str:
+    """Return the words of a message: a person's parts as lines, a model's as one text, of which they are pieces."""
+    if isinstance(message, HumanMessage) and not isinstance(message.content, str):
+        parts = ({"type": "text", "text": part} if isinstance(part, str) else part for part in message.content)
+        return "\n".join(part["text"] for part in parts if part.get("type") == "text")
     return str(message.text)
 
 
