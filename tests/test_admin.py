@@ -9,7 +9,7 @@ import secrets
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.errors import ClosedError, InputError, StoreError
+from memscope.errors import ClosedError, ConfigError, InputError, StoreError
 from memscope.records import ChangeSet, Observation, Select, Turn, TurnInsert
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
@@ -346,3 +346,5 @@ async def test_a_copy_into_another_file_is_the_same_memory(memory, tmp_path):
         again = await memory.admin.copy(other.admin.runtime.services.store)
         assert (again.users, again.skipped, again.unequal) == (2, 1, ())
         assert await other.admin.users() == ["alice", "bob"]
+        with pytest.raises(ConfigError, match="AsyncMemoryScope is no store"):
+            await memory.admin.copy(other)

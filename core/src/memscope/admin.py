@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from os import PathLike
 from typing import TYPE_CHECKING, overload
 
 from memscope import validation
@@ -403,15 +402,16 @@ class AsyncAdmin:
             Counts, and the users whose memory in the target is not equal.
 
         Raises:
+            ConfigError: the target is no store.
             StoreError: one of the stores cannot be read or written; the next call continues.
         """
         from memscope.transfer import copy
 
         validation.owner(user)
         async with self._runtime.operation("copy") as services:
-            if not isinstance(target, str | PathLike):
-                return await copy.copy(services.store, target, user=user, progress=progress)
-            opened = await asyncio.to_thread(self._runtime.plugins.make_store, str(target), services.settings)
+            opened = await asyncio.to_thread(self._runtime.plugins.make_store, target, services.settings)
+            if opened is target:
+                return await copy.copy(services.store, opened, user=user, progress=progress)
             place = self._runtime.redaction.store(opened)
             try:
                 await place.open()
