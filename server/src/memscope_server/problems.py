@@ -134,6 +134,8 @@ async def invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     places = [{"place": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()[:20]]
     detail = "; ".join(f"{one['place']}: {one['message']}" for one in places)
+    if isinstance(error.body, bytes):  # not parsed, since no header says that it is JSON
+        return problem(415, "input", "the body is not declared as JSON", "send Content-Type: application/json")
     return problem(422, "input", detail[:1000], "see /api/v1/openapi.json", places=places)
 
 
