@@ -64,6 +64,8 @@ def test_an_error_of_a_plugin_has_the_status_of_its_nearest_ancestor():
         ("POST", "/retrieve", {"query": "x", "\ud83d": 1}),
         ("POST", "/forget", {"ids": ["\ud83d"]}),
         ("POST", "/entities/Lisbon/merge", {"other": "\ud83d"}),
+        ("POST", "/forget", {"everything": 1}),
+        ("POST", "/forget", {"everything": "yes"}),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_a_typed_refusal(alice, method, path, given):
@@ -72,7 +74,25 @@ def test_a_bad_value_is_a_typed_refusal(alice, method, path, given):
     assert 400 <= reply.status_code < 500 and reply.json()["code"] != "http", reply.text
 
 
+def test_half_an_emoji_is_repaired_as_in_python(alice):
+    """JavaScript's slice() cuts emoji in two, and JSON.stringify writes the half as an escape."""
+    sent = [("/turns", {"turns": [{"role": "user", "content": "Half \ud83d", "session": "cut"}]}),
+            ("/memories", {"text": "Alice likes half \ud83d."}), ("/context", {"query": "half \ud83d"})]  # fmt: skip
+    for path, body in sent:
+        reply = alice.post(ALICE + path, content=json.dumps(body), headers={"Content-Type": "application/json"})
+        assert reply.is_success, reply.text
+    (turn,) = alice.get(f"{ALICE}/records?session=cut&kind=turn").json()["records"]
+    assert turn["text"] == "Half \ufffd"
+
+
 # ------------------------------------------------------------------------------------------------------------- headers
+
+
+@pytest.mark.parametrize("declared", ["application/x-www-form-urlencoded", "text/plain", None])
+def test_a_body_that_is_not_declared_as_json_is_refused_with_the_header_it_needs(alice, declared):
+    headers = {"Content-Type": declared} if declared else {}
+    reply = alice.post(f"{ALICE}/context", content=b'{"query": "tea"}', headers=headers)
+    assert reply.status_code == 415 and "Content-Type: application/json" in reply.json()["hint"]
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 
 from memscope.entities.results import Entity, Neighbour
 from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval, Role
 from memscope.stores.rules import record_id
+from memscope.text.surrogates import joined
 from memscope.validation import MEMORY_KINDS
 from memscope_server.listing import kind_of, said_of
 
@@ -47,13 +48,18 @@ def _end_of_day(value: Any) -> Any:
         return _written_time(value)
 
 
+def _whole(value: Any) -> Any:
+    """Repair lone surrogates as the core does: JavaScript sends them for an emoji that was cut in two."""
+    return joined(value) if isinstance(value, str) else value
+
+
 Moment = Annotated[datetime, BeforeValidator(_written_time)]
 Until = Annotated[datetime, BeforeValidator(_end_of_day)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_limit_values)]
 Ids = Annotated[list[str], Field(max_length=10_000, fail_fast=True)]
 Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
-Words = Annotated[str, Field(max_length=2**20)]
+Words = Annotated[str, BeforeValidator(_whole), Field(max_length=2**20)]
 Writer = Literal["person", "model", "backend"]
 EntityKind = Literal["person", "place", "organisation", "thing", "topic"]
 
@@ -113,7 +119,7 @@ class MemoryChange(RequestBody):
 
 
 class QuestionIn(RequestBody):
-    query: Annotated[str, Field(max_length=32 * 1024)]
+    query: Annotated[str, BeforeValidator(_whole), Field(max_length=32 * 1024)]
     agent: Name | None = None
     session: Name | None = None
     k: Annotated[int, Field(ge=1, le=100)] = 10
@@ -144,7 +150,7 @@ class ForgetIn(RequestBody):
     name: Name | None = None
     namespace: Name | None = None
     filter: JsonObject | None = None
-    everything: bool = False
+    everything: StrictBool = False
     dry_run: bool = False
 
 
