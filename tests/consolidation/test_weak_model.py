@@ -12,6 +12,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import Observation, Select, Turn
+from memscope.stores.memory import InMemoryStore
 from memscope_testing.models import WeakChat
 
 UNSEEN = Path(__file__).parents[2] / "benchmarks" / "unseen"
@@ -36,7 +37,8 @@ async def learned(chat, turns, *, dated=False):
     ``dated``: each at its own time, so that the dates of a good model are right.
     """
     now = datetime(2026, 1, 1, tzinfo=ZoneInfo("UTC"))
-    async with AsyncMemoryScope(":memory:", chat=chat, clock=lambda: now, settings={"retry_s": 0.01}) as memory:
+    store = InMemoryStore(clock=lambda: now)
+    async with AsyncMemoryScope(store, chat=chat, clock=lambda: now, settings={"retry_s": 0.01}) as memory:
         for turn in turns:
             now = max(now + timedelta(minutes=1), datetime.fromisoformat(turn["time"]).replace(tzinfo=turn["zone"]))
             when = {"time": datetime.fromisoformat(turn["time"]).replace(tzinfo=turn["zone"])} if dated else {}
@@ -47,7 +49,6 @@ async def learned(chat, turns, *, dated=False):
             if not report.pending:
                 break
         status = await memory.admin.status()
-        store = memory.admin.runtime.services.store
         return [one async for page in store.scan(Select("alice")) for one in page], status
 
 
