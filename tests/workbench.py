@@ -164,11 +164,11 @@ class Gate:
     def __init__(self):
         self.asked, self.open = asyncio.Event(), asyncio.Event()
 
-    def chat(self):
+    def chat(self, reply=heard):
         async def answer(messages):
             self.asked.set()
             await self.open.wait()
-            return heard(messages)
+            return reply(messages)
 
         return ScriptedChat(answer)
 

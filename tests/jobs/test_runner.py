@@ -215,6 +215,19 @@ async def test_a_lost_lease_is_noticed_while_the_model_still_thinks(world):
         assert (await working).code == "lease_lost"
 
 
+async def test_a_model_is_shown_no_turns_again_that_were_forgotten_while_it_thought(world):
+    await world.say("tea", "coffee")
+    gate = Gate()
+    ctx = world.ctx(chat=gate.chat(lambda _: "no JSON"))
+    (claim,) = await world.store.claim("consolidate", 10, 60)
+    working = asyncio.create_task(attempt(ctx, job(ctx), claim))
+    await gate.asked.wait()
+    await world.store.forget(Select("alice"))
+    gate.open.set()
+    assert (await working).code == "lease_lost"
+    assert len(ctx.chat.prompts) == 1
+
+
 async def test_the_lease_is_extended_while_the_model_thinks(world):
     world.settings["lease_s"] = 0.06
     await world.say("tea")

@@ -6,14 +6,16 @@ current hour and day of the budget and the facts per model. If the store has no 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from memscope.errors import BudgetSpent, ModelError, ModelReplyError, StoreError
+from memscope.errors import BudgetSpent, LeaseLost, ModelError, ModelReplyError, StoreError
 from memscope.models import Message, Reply, Usage
 from memscope.records import Json, weaknesses
 from memscope.text.tokens import estimate_tokens
@@ -21,9 +23,10 @@ from memscope.text.tokens import estimate_tokens
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from memscope.records import Stats
+    from memscope.records import Claim, Stats
     from memscope.services import Services
 
+log = logging.getLogger("memscope")
 WHOLE_STORE = "whole"
 KEEP_WINDOWS = timedelta(days=2)  # more than a day, since processes may use different time zones
 Counts = dict[str, Json]
@@ -60,11 +63,15 @@ class CounterStore(Protocol):
 
 
 class MeteredChat:
-    """Chat model of one claim that enforces the budget and counts the cost of each call."""
+    """Chat model of one claim that enforces the budget and counts the cost of each call.
 
-    def __init__(self, ctx: Services, user: str, operation: str) -> None:
+    Before each call it extends the lease of ``claim``: ``LeaseLost`` says that what the call would show may be
+    forgotten by now.
+    """
+
+    def __init__(self, ctx: Services, user: str, operation: str, claim: Claim | None = None) -> None:
         assert ctx.chat is not None
-        self.ctx, self.user, self.operation = ctx, user, operation
+        self.ctx, self.user, self.operation, self.claim = ctx, user, operation, claim
         self.chat_model = ctx.chat
         self.name = ctx.chat.name
 
@@ -74,6 +81,13 @@ class MeteredChat:
         from memscope.models.structured_output import parse
 
         await check_budget(self.ctx)
+        if self.claim is not None:
+            try:
+                await self.ctx.store.extend(self.claim, self.ctx.settings.lease_s)
+            except LeaseLost:
+                raise
+            except StoreError as error:  # the runner extends it again
+                log.warning("a lease could not be extended: %s", error.code)
         spent, text, replies = Usage(), "", {"replies": 1}
         try:
             with spent.counting():
@@ -97,24 +111,24 @@ class MeteredChat:
 
     async def _charge(self, spent: Usage, messages: Sequence[Message], reply: str, replies: Mapping[str, int]) -> None:
         tokens = spent.prompt_tokens + spent.reply_tokens
-        tokens = tokens or sum(estimate_tokens(text) for text in (*(message["content"] for message in messages), reply))
-        characters = spent.prompt_characters or sum(len(message["content"]) for message in messages)
+        texts = [message["content"] for message in messages]
+        tokens = tokens or sum(map(estimate_tokens, [*texts, reply]))
+        characters = spent.prompt_characters or sum(map(len, texts))
         amounts = {"calls": max(spent.calls, 1), "characters": characters + len(reply), "tokens": tokens}
 
-        def charge(counts: Counts) -> None:
+        def charge(counts: Counts, *, whole: bool) -> None:
             _add(counts, amounts, "costs", self.operation)
-
-        def charge_whole(counts: Counts) -> None:
-            charge(counts)
+            if not whole:
+                return
             _add(counts, replies, "facts", self.name)
             over = (self.ctx.clock() - KEEP_WINDOWS).astimezone(UTC).isoformat()
             windows = counts.get("windows", {}).items()
             counts["windows"] = {key: spent for key, spent in windows if key.partition(" ")[2] > over}
-            for name, (start, _) in _windows(self.ctx).items():
-                _add(counts, {"calls": amounts["calls"], "tokens": tokens}, "windows", _key(name, start))
+            for key, _ in _windows(self.ctx).values():
+                _add(counts, {"calls": amounts["calls"], "tokens": tokens}, "windows", key)
 
-        await change_counters(self.ctx, WHOLE_STORE, charge_whole)
-        await change_counters(self.ctx, await user_counters(self.ctx, self.user), charge)
+        await change_counters(self.ctx, WHOLE_STORE, partial(charge, whole=True))
+        await change_counters(self.ctx, await user_counters(self.ctx, self.user), partial(charge, whole=False))
 
 
 async def check_budget(ctx: Services) -> None:
@@ -135,8 +149,8 @@ async def budget(ctx: Services) -> list[dict[str, Any]]:
     spending = []
     for name, most in limits.model_dump(exclude_none=True).items():
         unit, _, window = name.split("_")
-        start, end = windows[window]
-        spent = counted.get(_key(window, start), {}).get(unit, 0)
+        key, end = windows[window]
+        spent = counted.get(key, {}).get(unit, 0)
         spending.append({"name": name, "most": most, "spent": spent, "until": end.isoformat(timespec="minutes")})
     return spending
 
@@ -170,16 +184,15 @@ async def facts(ctx: Services) -> tuple[Mapping[str, int], str]:
     return counts, "; ".join(weaknesses(counts).values())
 
 
-def _windows(ctx: Services) -> dict[str, tuple[datetime, datetime]]:
-    """Compute start and end of the current hour, and of the current day in the settings' zone."""
+def _windows(ctx: Services) -> dict[str, tuple[str, datetime]]:
+    """Compute key and end of the current hour, and of the current day in the settings' zone."""
     now = ctx.clock().astimezone(ctx.zone)
     hour = now.replace(minute=0, second=0, microsecond=0)
     day = hour.replace(hour=0)
-    return {"hour": (hour, hour + timedelta(hours=1)), "day": (day, day + timedelta(days=1))}
-
-
-def _key(window: str, start: datetime) -> str:
-    return f"{window} {start.astimezone(UTC).isoformat()}"
+    return {
+        "hour": (f"hour {hour.astimezone(UTC).isoformat()}", hour + timedelta(hours=1)),
+        "day": (f"day {day.astimezone(UTC).isoformat()}", day + timedelta(days=1)),
+    }
 
 
 def _add(counts: Counts, amounts: Mapping[str, int], *path: str) -> None:

@@ -233,7 +233,7 @@ async def _plan(ctx: Services, job: StageJob, claim: Claim, preview: bool) -> Ch
     if claim.change_set is not None and UNFINISHED not in claim.change_set.report:
         return claim.change_set
     save = None if preview else partial(ctx.store.save_reply, claim)
-    metered = replace(ctx, chat=MeteredChat(ctx, claim.user, job.stage), save=save)
+    metered = replace(ctx, chat=MeteredChat(ctx, claim.user, job.stage, claim), save=save)
     making = asyncio.ensure_future(job.make(metered, claim))
     keeping = asyncio.create_task(_keep(ctx, claim))
     try:

@@ -79,7 +79,8 @@ def _texts(tx: UserTransaction, units: list[int]) -> tuple[str, ...]:
 def extend(tx: UserTransaction, claim: Claim, until: datetime, now: int) -> Claim:
     batch = rules.owned(tx.batches(), claim)
     batch.until = microseconds(until)
-    _saved(tx, batch, now)
+    tx.save(batch)
+    refresh(tx, rules.lane(batch.stage), now)
     return replace(claim, until=until)
 
 
