@@ -233,3 +233,39 @@ def test_editors_complete_the_constructor():
 def test_an_argument_of_another_library_gets_a_hint(call, hint):
     with MemoryScope(":memory:") as memory, pytest.raises(TypeError, match=re.escape(hint)):
         call(memory)
+
+
+ENDING = """
+import threading
+from memscope import MemoryScope
+
+class Agent:
+    def __init__(self):
+        self.memory = MemoryScope("ended.db", settings={})
+        self.memory.add_turns([{"role": "user", "content": "Hello"}], user="alice")
+
+    def __del__(self):
+        try:
+            self.memory.list(user="alice")
+        except Exception as error:
+            print(type(error).__name__)
+        self.memory.close()
+        print("closed")
+
+def late():
+    threading.main_thread().join()
+    try:
+        while True:
+            agent.memory.list(user="alice")
+    except Exception as error:
+        print(type(error).__name__)
+
+agent = Agent()
+threading.Thread(target=late).start()
+"""
+
+
+@pytest.mark.slow
+def test_a_memory_that_is_used_while_the_program_ends_neither_hangs_nor_hides_why(tmp_path):
+    done = subprocess.run([sys.executable, "-c", ENDING], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["ClosedError", "ClosedError", "closed"], "")

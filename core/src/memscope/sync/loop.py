@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -41,6 +42,9 @@ class LoopThread:
             return self._loop
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
+        if sys.is_finalizing():  # daemon threads have ended, so a call would wait forever
+            work.close()
+            raise ClosedError("the program has ended", hint="use memory before, at the latest in an atexit function")
         loop = self.loop()
         if _running() is loop:
             work.close()
@@ -48,6 +52,11 @@ class LoopThread:
         future = asyncio.run_coroutine_threadsafe(work, loop)
         try:
             return future.result()
+        except RuntimeError as error:
+            if threading.main_thread().is_alive():
+                raise
+            hint = "join the threads that use memory before the main thread ends"
+            raise ClosedError("the main thread has ended, and Python starts no more work", hint=hint) from error
         except BaseException:
             future.cancel()
             raise

@@ -6,6 +6,7 @@ Each method runs the async method of the same name and signature, which document
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -77,7 +78,8 @@ class MemoryScope:
 
     def close(self, *, drain_s: float = 5.0) -> None:
         """Finish running work and close, as leaving ``async with`` does. Other work stays pending in the store."""
-        run(self.memory.close(drain_s=drain_s))
+        if not sys.is_finalizing():  # else in a __del__, and no work is under way any more
+            run(self.memory.close(drain_s=drain_s))
 
     def flush(self, *, timeout_s: float | None = None) -> bool:
         """Wait until the added turns have their vectors."""
