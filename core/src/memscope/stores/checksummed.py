@@ -18,6 +18,7 @@ from memscope.records.serialization import (
     receipt_from_json,
     to_json,
 )
+from memscope.stores.rules import folded
 
 T = TypeVar("T")
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # ``json.dumps`` would create one per call
@@ -36,8 +37,8 @@ def decode(body: str) -> Record:
 
 @lru_cache(64)
 def words_in_body(text: str | None) -> str:
-    """Convert a search text to its form in a case-folded body, so that only bodies with it need decoding."""
-    return json.dumps(text or "", ensure_ascii=False)[1:-1].casefold()
+    """Convert a search text to its form in a ``folded`` body, so that only bodies with it need decoding."""
+    return folded(json.dumps(text or "", ensure_ascii=False)[1:-1])
 
 
 def decode_plan(body: str) -> ChangeSet:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
+from unicodedata import normalize
 
 from memscope.errors import Conflict, InputError, LeaseLost
 from memscope.records import (
@@ -310,11 +311,15 @@ def selected(
     )  # fmt: skip
 
 
+def folded(text: str) -> str:
+    """Fold case, and characters with accents, which macOS and some keyboards write as two code points."""
+    return normalize("NFC", text).casefold()
+
+
 def in_words(select: Select, record: Record) -> bool:
     """Return whether the record has the text and passes the metadata filter of the selection."""
-    return (select.text is None or select.text.casefold() in record.text.casefold()) and (
-        select.filter is None or record_matches(select.filter, record)
-    )
+    has_text = select.text is None or folded(select.text) in folded(record.text)
+    return has_text and (select.filter is None or record_matches(select.filter, record))
 
 
 def expired(record: Record, by: datetime) -> bool:

@@ -12,7 +12,7 @@ from memscope.stores import RecordKey
 from memscope.stores.checksummed import decode, encode, words_in_body
 from memscope.stores.local import Row
 from memscope.stores.local.columns import COUNTERS, ROW_KINDS, ROWS_PER_PAGE, kind_number, record_columns
-from memscope.stores.rules import Memory, in_words, record_id
+from memscope.stores.rules import Memory, folded, in_words, record_id
 from memscope_postgres.queries import KNOWN_OF, ROW_COLUMNS, derived_from, for_each, links_of, rows_by
 from memscope_postgres.tables import COLUMNS, SmallTables, UserStatements, user_id
 
@@ -119,7 +119,7 @@ class PostgresUser(SmallTables):
         return [
             RecordKey(number, id, ROW_KINDS[kind], time)
             for number, id, kind, time, body in self.mine(query, *values)
-            if body is None or (words_in_body(select.text) in body.casefold() and in_words(select, decode(body)))
+            if body is None or (words_in_body(select.text) in folded(body) and in_words(select, decode(body)))
         ]
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:

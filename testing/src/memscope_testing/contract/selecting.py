@@ -169,6 +169,7 @@ def selections() -> dict[str, tuple[Select, Callable[[Record], bool]]]:
         "happened": ({"period": late}, in_period(late)),
         "text": ({"text": "bERLIN"}, lambda record: "berlin" in record.text.casefold()),
         "casefold": ({"text": "STRASSE"}, lambda record: record.text == "Straße"),
+        "decomposed": ({"text": "A\u0308H"}, lambda record: "äh" in record.text),
         "filter": ({"filter": {"n": 1}}, lambda record: extra(record) == {"n": 1}),
         "name": ({"name": "city"}, is_memory(lambda memory: memory.name == "city")),
         "namespace": ({"namespace": "n"}, is_memory(lambda memory: memory.namespace == "n")),

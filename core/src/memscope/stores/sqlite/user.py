@@ -15,7 +15,7 @@ from memscope.stores import RecordKey
 from memscope.stores.checksummed import decode, decode_plan, encode, words_in_body
 from memscope.stores.local import Row
 from memscope.stores.local.columns import COUNTERS, KEEP_DONE_US, ROW_KINDS, ROWS_PER_PAGE, kind_number, record_columns
-from memscope.stores.rules import Batch, Memory, in_words
+from memscope.stores.rules import Batch, Memory, folded, in_words
 from memscope.stores.sqlite.small_tables import BlockTable, SpaceTable
 
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
@@ -116,7 +116,7 @@ class SQLiteUser(BlockTable):
         return [
             RecordKey(number, id, ROW_KINDS[kind], time)
             for number, id, kind, time, body in self.db.execute(query, {**values, "user": self.user, "after": 0})
-            if body is None or (words_in_body(select.text) in body.casefold() and in_words(select, decode(body)))
+            if body is None or (words_in_body(select.text) in folded(body) and in_words(select, decode(body)))
         ]
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
