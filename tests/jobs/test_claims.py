@@ -9,6 +9,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ModelTimeout
+from memscope.jobs.claims import PAUSED_REASON
 from memscope.jobs.runner import attempt, run_until_idle
 from memscope_testing.models import ScriptedChat
 
@@ -85,7 +86,7 @@ async def test_a_call_waits_for_no_batch_that_failed(world):
     ctx = world.ctx()
     async with asyncio.timeout(60):
         report = await run_until_idle(ctx, job(ctx), user="alice")
-    assert (report.pending, dict(report.errors), report.reason) == (2, {"model_timeout": 1}, "")
+    assert (report.pending, dict(report.errors), report.reason) == (2, {"model_timeout": 1}, PAUSED_REASON)
 
 
 async def test_memory_waits_for_its_own_background():

@@ -19,6 +19,7 @@ from memscope.errors import (
     ModelUnavailable,
     StoreBusy,
 )
+from memscope.jobs.claims import PARKED_REASON, PAUSED_REASON
 from memscope.jobs.runner import attempt, run_until_idle
 from memscope.pipeline import worker
 from memscope.records import MAX_WAIT_S, Select
@@ -85,6 +86,7 @@ async def test_defect_7_a_poison_batch_is_parked_and_holds_up_nobody(world, erro
         world.clock.now += timedelta(hours=1)
     assert await pending(world) == (0, 0, 1)
     assert (await world.store.stats("alice")).errors == {code: 1}
+    assert (await world.consolidate()).reason == PARKED_REASON
     await world.say("tea")
     report = await world.consolidate(chat=listening())
     assert (report.new, report.pending, report.errors) == (1, 1, {code: 1})
@@ -104,9 +106,10 @@ async def test_an_endpoint_that_is_down_parks_nothing(world, error):
 
 async def test_the_server_says_when_to_come_back(world):
     await world.say("tea")
-    await world.consolidate(ModelRateLimited("x", retry_after=600))
+    assert (await world.consolidate(ModelRateLimited("x", retry_after=600))).reason == ""
     world.clock.now += timedelta(seconds=599)
-    assert (await world.consolidate()).calls == 0
+    report = await world.consolidate()
+    assert (report.calls, report.reason) == (0, PAUSED_REASON), "else the code looks like that of another try"
     world.clock.now += timedelta(seconds=2)
     assert (await world.consolidate(chat=listening())).new == 1
 

@@ -14,6 +14,8 @@ from memscope.services import Services
 
 ANOTHER_WORKER = "another_worker"  # report code: another worker held the items longer than a call waits
 HELD_REASON = "another worker (a background, memscope worker, another program) has what is left; call again later"
+PAUSED_REASON = "what failed before was not tried now: there is a pause first; call again later"
+PARKED_REASON = "what failed too often is set aside; 'memscope unpark' tries it again"
 MAX_HELD_WAIT_S = 300.0
 POLL_CLAIM_S = (0.02, 1.0)  # first and longest pause between attempts
 

@@ -24,7 +24,7 @@ from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
 
 from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
-from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, Claims, give_back
+from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, PARKED_REASON, PAUSED_REASON, Claims, give_back
 from memscope.jobs.costs import MeteredChat, count_facts
 from memscope.models import Usage
 from memscope.pipeline import UNFINISHED
@@ -102,7 +102,7 @@ async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None
     report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))
     return replace(
         report,
-        reason=HELD_REASON if ANOTHER_WORKER in report.errors else "",
+        reason=HELD_REASON if ANOTHER_WORKER in report.errors else report.reason,
         model=ctx.chat.name,
         calls=usage.calls,
         prompt_characters=usage.prompt_characters,
@@ -176,9 +176,12 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
 async def _with_pending(ctx: Services, stages: Sequence[Stage], user: str | None, report: WorkReport) -> WorkReport:
     """Add the number of pending items and their errors, including earlier failed batches that wait."""
     stats = await ctx.store.stats(user)
-    waiting = sum(stats.failed[stage] + stats.parked[stage] for stage in stages)
-    errors = report.errors or (stats.errors if waiting else {})
-    return replace(report, pending=waiting + sum(stats.pending[stage] for stage in stages), errors=errors)
+    failed, parked = sum(stats.failed[stage] for stage in stages), sum(stats.parked[stage] for stage in stages)
+    pending = failed + parked + sum(stats.pending[stage] for stage in stages)
+    if report.errors or not failed + parked:
+        return replace(report, pending=pending)
+    reason = "" if report.model == "none" else PAUSED_REASON if failed else PARKED_REASON
+    return replace(report, pending=pending, errors=stats.errors, reason=reason)
 
 
 # ----------------------------------------------------------------------------------------------------------- one claim
