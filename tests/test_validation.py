@@ -110,7 +110,7 @@ def test_messages_without_text_are_left_out_counted_and_keep_the_places_of_keys(
     ]
     taken = take(said[0], *silent, said[1])
     assert [turn.text for turn in taken.turns] == ["a", "b"] and taken.timed == (False, False)
-    report = taken.report(AppendResult(("k1", "k2"), ("stored", "duplicate")))
+    report = taken.report(AppendResult(("k1", "k2"), ("stored", "duplicate")), range(2))
     assert (report.stored, report.duplicates, report.empty, report.skipped_parts) == (1, 1, 5, 1)
     assert report.keys == ("k1", "", "", "", "", "", "k2")
 
@@ -120,6 +120,22 @@ def test_nothing_but_messages_without_text_is_refused(content):
     with pytest.raises(InputError, match="no text"):
         take({"role": "user", "content": content}, {"role": "assistant", "content": ""})
     assert take().turns == ()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "assistant", "content": "", "function_call": {}},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
+    ],
+)
+def test_a_tool_call_or_a_picture_needs_no_text_even_alone(message):
+    """An agent that adds each message as it comes must not fail at those without words."""
+    taken = take(message)
+    assert (taken.turns, taken.kept) == ((), (False,))
+    with pytest.raises(InputError, match="the text is empty"):
+        take({"role": "user", "content": []}, place="")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +254,8 @@ def test_any_text_is_storable(words):
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(), st.lists))
 def test_any_content_is_taken_or_refused_by_type(content):
     try:
-        assert isinstance(take({"role": "user", "content": content}).turns[0], Turn)
+        taken = take({"role": "user", "content": content})
+        assert taken.skipped_parts or isinstance(taken.turns[0], Turn)
     except InputError:
         pass
 

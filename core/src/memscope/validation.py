@@ -313,7 +313,8 @@ def turns(messages: object, where: Scope, now: datetime, default_zone: tzinfo | 
         raise LimitError("turns in one call", limit=limits.turns, got=len(messages), hint="import_ takes any number")
     parsed = [_turn(place.format(index), turn, where, now, default_zone, limits) for index, turn in enumerate(messages)]
     has_text = tuple(textless or bool(turn.text.strip()) for turn, *_ in parsed)
-    if parsed and not any(has_text):
+    calls = any(MAY_BE_SILENT & set(one) - {"content", "text"} for one in messages if not isinstance(one, Turn))
+    if parsed and not (any(has_text) or (place and (calls or any(skipped for *_, skipped in parsed)))):
         error = InputError("turns have no text", hint="give one of them a content that is not empty")
         raise error if place else InputError("the text is empty")
     stored = tuple(turn for turn, *_ in compress(parsed, has_text))
