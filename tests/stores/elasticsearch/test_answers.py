@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memscope.errors import StoreCorrupt, StoreUnavailable
+from memscope.errors import ConfigError, StoreCorrupt, StoreUnavailable
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert
 from memscope_elasticsearch import ElasticsearchStore, client, mapping, parse_location, session
 from memscope_elasticsearch.client import BulkOperation, Cluster
@@ -71,6 +71,14 @@ async def test_a_server_that_is_not_there_is_named_without_its_password(stubbed:
         await cluster.search("x", {})
     await cluster.close()
     assert SECRET not in str(raised.value) and "elastic:" not in str(raised.value)
+
+
+async def test_a_server_without_tls_is_not_taken_for_one_with_a_bad_certificate(stubbed: Make) -> None:
+    place = stubbed(lambda *_: (200, {})).place.replace("elasticsearch:", "elasticsearch+https:")
+    cluster = Cluster(replace(parse_location(place), deadline_s=HANGS))
+    with pytest.raises(ConfigError, match="speaks no TLS"):
+        await cluster.search("x", {})
+    await cluster.close()
 
 
 @pytest.mark.parametrize("status", [404, 500, 502])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BULK_BYTES = 1_000_000  # larger bodies block the event loop
 _STARTING = ("no_shard_available_action_exception", "unavailable_shards_exception", "shard_not_found_exception")
+ANSWERS_WITHOUT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")  # OpenSSL's words for them, by version
 _PRODUCT_HEADER = "x-elastic-product"  # sent with every answer
 
 
@@ -116,6 +117,8 @@ def trouble(error: Exception, *, answered: bool, address: str) -> Exception:
     if isinstance(error, ApiError):
         kind, reason = _error_of(error.body)
         return refusal(error.meta.status, kind, reason)
+    if isinstance(error, TlsError) and any(code in repr(error) for code in ANSWERS_WITHOUT_TLS):
+        return ConfigError("the server speaks no TLS", hint="write elasticsearch:// without +https, or turn its TLS on")
     if isinstance(error, TlsError):
         return ConfigError("the server's certificate is not trusted", hint="set ca_certs to the file of its authority")
     if isinstance(error, ConnectionTimeout):
