@@ -185,13 +185,38 @@ async def test_words_do_when_the_embedder_fails() -> None:
         assert "model_timeout" in found.reason
 
 
-async def test_a_retrieve_ends_at_its_deadline() -> None:
-    class Silent(Letters):
-        async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
-            await asyncio.Event().wait()
-            raise AssertionError
+class Silent(Letters):
+    """Models of one's own that never answer, and know no deadline."""
 
-    async with AsyncMemoryScope(":memory:", embedder=Silent(), settings={"retrieve_s": 0.01}) as memory:
+    name = "silent"
+
+    async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def rerank(self, query: str, documents: Sequence[str], *, deadline_s: float | None = None) -> list[float]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("models", "note"),
+    [({"embedder": Silent()}, "without vectors: model_timeout"), ({"reranker": Silent()}, "not reranked")],
+)
+async def test_words_do_when_a_model_never_answers(models: dict[str, Any], note: str) -> None:
+    async with AsyncMemoryScope(":memory:", settings={"retrieve_s": 2}, **models) as memory:
+        sunsets = [{"id": day, "role": "user", "content": f"The sunset on {day}"} for day in ("Monday", "Friday")]
+        await memory.add_turns(sunsets, user="alice")
+        found = await memory.retrieve("sunset", user="alice")
+        assert {hit.id for hit in found} == {"Monday", "Friday"} and note in found.reason
+
+
+async def test_a_retrieve_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async with AsyncMemoryScope(":memory:", settings={"retrieve_s": 0.01}) as memory:
+        monkeypatch.setattr(memory.admin.runtime.services.store, "search", hang)
         with pytest.raises(DeadlineExceeded, match="retrieve_s"):
             await memory.retrieve("sunset", user="alice")
 

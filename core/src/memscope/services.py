@@ -19,6 +19,7 @@ from memscope.errors import (
     MemscopeError,
     ModelError,
     ModelReplyError,
+    ModelTimeout,
 )
 from memscope.imports import importing
 from memscope.records import Json
@@ -120,11 +121,12 @@ class Services:
         if self.embedder is None:
             return None
         try:
-            rows = await _trusted(self.embedder.embed_query(text), 1, self.embedder)
+            async with asyncio.timeout(self.settings.retrieve_s / 2):  # one of one's own may know no deadline
+                rows = await _trusted(self.embedder.embed_query(text), 1, self.embedder)
             row: NDArray[np.float32] = rows[0]
             return row
-        except ModelError as error:
-            self.notes.append(f"without vectors: {error.code}")
+        except (ModelError, TimeoutError) as error:
+            self.notes.append(f"without vectors: {getattr(error, 'code', ModelTimeout.code)}")
             return None
 
     async def ask(self, prompt: str, texts: Sequence[str], data: Json, schema: type[M]) -> M:
@@ -143,7 +145,8 @@ class Services:
         if self.reranker is None:
             return None
         try:
-            scores = [float(score) for score in await self.reranker.rerank(query, texts)]
+            async with asyncio.timeout(self.settings.retrieve_s / 4):
+                scores = [float(score) for score in await self.reranker.rerank(query, texts)]
             if len(scores) != len(texts) or not all(map(isfinite, scores)):
                 raise ModelReplyError("not one finite score per text")
         except Exception as error:  # also of a model of one's own
