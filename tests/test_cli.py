@@ -173,6 +173,14 @@ def test_a_closed_pipe_is_silent(store):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="closes the descriptor in the shell")
+def test_a_closed_standard_input_is_an_empty_one(store):
+    command = 'exec "$0" -m memscope --store "$1" --user a add <&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable, store], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 turns stored\n", "")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_a_console_without_unicode_gets_escapes_and_json_stays_json(store, encoding):
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}

@@ -8,6 +8,7 @@ Exit codes: 0 success, 1 bug or output that is closed or full, 2 wrong usage or 
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import traceback
@@ -164,6 +165,8 @@ def main() -> None:
     """Run the program. Characters that the console cannot encode are escaped."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # inherited from a shell's "&"; react to SIGINT nevertheless
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.stdin is None:  # the caller has closed it, as some daemons do
+        sys.stdin = open(os.devnull, encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
