@@ -45,6 +45,7 @@ def store(memory):
         (("notes", "x" * 300), "b", {"text": "too long a label"}),
         (("notes",), "b" * 300, {"text": "too long a key"}),
         (("notes",), "b", {"text": object()}),
+        (("notes",), "b", ["no dict"]),
         (("notes",), "b", {str(n): n for n in range(64)}),
         (("notes",), "b", {"text": "x" * 300_000}),
     ],

@@ -164,6 +164,8 @@ async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
         if isinstance(op, PutOp):
             validation.identifier("key", written(op.key))
             validation.identifier("namespace", path(op.namespace))
+            if op.value is not None and not isinstance(op.value, Mapping):
+                raise InputError(f"a value must be a dict, got {type(op.value).__name__}")
             validation.json_object("value", data_of(op, {}), memory.admin.runtime.services.limits)
 
 
