@@ -105,6 +105,7 @@ CALLS = {
     "admin.import_ InputError": lambda m: m.admin.import_("nope.jsonl"),
     "admin.export InputError": lambda m: m.admin.export("/nowhere/x.jsonl"),
     "admin.backup InputError": lambda m: [m.admin.backup("copy.db"), m.admin.backup("copy.db")],
+    "admin.copy ConfigError": lambda m: m.admin.copy(m),
     "restore InputError": lambda m: asyncio.run(restore("nope.db", "memory.db")),
     "recover InputError": lambda m: asyncio.run(recover("memory.db", "memory.db")),
     "blocks().append LimitError": lambda m: m.blocks("alice").append("human", "x" * 2001),
