@@ -338,7 +338,8 @@ def test_any_text_has_one_of_five_needs(text):
 def test_of_a_long_message_the_beginning_and_the_end_say_what_it_needs():
     filler = "The tide came in and went out again along the coast. " * 10
     assert need("Why is the sky blue? What do you know about me? Why is the sea green?") == "user"
-    assert need(f"Why is the sky blue? {filler}What do you know about me? {filler}Why is the sea green?") == "world"
+    about_me = need(f"Why is the sky blue? {filler}What do you know about me? {filler}Why is the sea green?")
+    assert about_me == need(f"Why is the sky blue? {filler}{filler}Why is the sea green?")
 
 
 HARD = [

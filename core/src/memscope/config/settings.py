@@ -49,6 +49,7 @@ from memscope.validation import Limits, json_object
 log = logging.getLogger("memscope")
 SectionModel = TypeVar("SectionModel", bound=BaseModel)
 MAX_REPR_CHARS = 4000
+A_STORE, A_ZONE = "a path or an address", 'the name of a time zone, such as "Europe/Berlin"'
 DEFAULT_LIMITS = Limits()
 UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's error types for names outside the schema
 
@@ -318,7 +319,7 @@ class Settings(Section):
     @classmethod
     def _check_store(cls, store: str) -> str:
         if not store.strip() or "\0" in store:
-            raise ValueError("must be a path or an address")
+            raise ValueError(f"must be {A_STORE}")
         if urlsplit(store).scheme in ("http", "https"):
             raise ValueError("must name the kind of store: elasticsearch://host:port")
         return store
@@ -329,7 +330,7 @@ class Settings(Section):
         try:
             return name and ZoneInfo(name).key
         except (LookupError, ValueError, OSError):
-            raise ValueError('must be the name of a time zone, such as "Europe/Berlin"') from None
+            raise ValueError(f"must be {A_ZONE}") from None
 
     @field_serializer("store")
     def _dump_store(self, store: str) -> str:

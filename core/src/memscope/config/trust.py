@@ -57,13 +57,11 @@ def state_of(file: SettingsFile) -> TrustState:
 
 def describe(file: SettingsFile) -> str:
     """Describe a file by its path and, if it is in the current folder, its trust."""
-    notes: Mapping[TrustState, str] = {
-        "named": "",
-        "trusted": " of the current folder, trusted",
-        "changed": " of the current folder, changed since it was trusted",
-        "unknown": " of the current folder, neither named nor trusted",
-    }
-    return f"{str(file.path)!r}{notes[state_of(file)]}"
+    notes = {"trusted": ", trusted", "changed": ", changed since it was trusted"}
+    state, named = state_of(file), repr(str(file.path))
+    if state == "named":
+        return named
+    return f"{named} of the current folder{notes.get(state, ', neither named nor trusted')}"
 
 
 def add(path: Path) -> None:

@@ -49,6 +49,7 @@ def load_tables() -> None:
     that must not read files, call this in a thread.
     """
     with importing:
+        from memscope.languages.need_score import need_score
         from memscope.text import spelling, topics, vectors
 
         topics.topics("word 中")
@@ -58,5 +59,7 @@ def load_tables() -> None:
             spelling.load(one.words)
             one.facts.scores(["word"], [()])
             one.names.known()
+            if one.requests.need_score:
+                need_score("word", one.requests.need_score)
             if one.questions.classes:
                 one.questions.classes.asked("word")
