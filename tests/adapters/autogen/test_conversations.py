@@ -229,7 +229,7 @@ async def test_what_the_model_sees_takes_no_place_from_what_it_does_not(core):
     script = ScriptedModel()
     agent = agent_with(MemoryScopeMemory(user="alice", session="new", memory=core, k=1), script)
     await agent.run(task="The second boat is called Borealis.")
-    await agent.run(task="What are the boats called, the first boat and the second boat?")
+    await agent.run(task="What are my boats called, the first boat and the second boat?")
     assert "Aurora" in script.latest
 
 

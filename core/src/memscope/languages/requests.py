@@ -18,9 +18,9 @@ MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
 MAX_KEYWORD_CHARACTERS = 2  # of a script without spaces
 MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
-# Log odds that a message needs memory: from which it is read so, as a missing line costs more than one too many; and
-# below which it surely does not.
-MIN_NEED, MIN_DOUBT = -0.6, -2.0
+# Log odds that a message needs memory: from which a question is read so, as a missing line costs more than one too
+# many; from which a remark or an order is, whose wording says less; and below which a question surely does not.
+MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = -0.6, -1.5, -2.0
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
@@ -65,11 +65,12 @@ def need(message: str) -> Need:
         return "task"  # weather and news do not depend on the user
     if (score or MIN_DOUBT) < MIN_NEED and rules.task.search(bare):
         return "task"
+    asks = rules.explains.search(asked) or rules.explains.search(bare) or is_question(message.strip())
     if score is not None:
-        return "user" if score >= MIN_NEED else "world" if score >= MIN_DOUBT else "kind"
+        least = MIN_NEED if asks else MIN_UNASKED_NEED
+        return "user" if score >= least else "kind" if asks and score < MIN_DOUBT else "world"
     if rules.own.search(bare) or rules.advice.search(bare):
         return "user"
-    asks = rules.explains.search(asked) or rules.explains.search(bare) or is_question(message.strip())
     return "world" if asks or remarks(message) else "user"
 
 
