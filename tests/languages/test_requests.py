@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.languages.requests import need, remarks, remarks, wishes_heeded
+from memscope.languages.requests import need, remarks, wishes_heeded
 
 REMARKS = [
     "I burnt the toast again this morning.",

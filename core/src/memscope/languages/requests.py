@@ -20,7 +20,7 @@ MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than than
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
 # Log odds that a message needs memory: from which a question is read so, as a missing line costs more than one too
 # many; from which a remark or an order is, whose wording says less; and below which a question surely does not.
-MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = -0.6, -1.5, -2.0
+MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = -0.6, -1.0, -2.0
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
