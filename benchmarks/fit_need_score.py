@@ -47,11 +47,6 @@ class Message(NamedTuple):
 
 
 def messages(path: Path) -> Iterator[Message]:
-    if path.suffix == ".tsv":
-        for line in path.read_text(encoding="utf-8").splitlines():
-            label, _, text = line.partition("\t")
-            yield Message(usual_spelling(text), label == "Y")
-        return
     for one in read(path):
         text = one["question"]["text"] if "question" in one else one["text"]
         yield Message(usual_spelling(text), one.get("needs", True))

@@ -5,8 +5,8 @@
 One user has the history of SCENARIOS and of the noise; each line of REQUESTS is a message ("text") for ``context()``.
 For messages that need no memory ("needs": false): ``tokens_LANGUAGE``, the mean number shown, and ``spoke_LANGUAGE``,
 the percentage for which anything is shown. For the others: ``right_LANGUAGE``, the percentage for which a line contains
-"want". The default is the sets of both languages in ``unseen/``, written by somebody who had not read the code; the
-rules have since been checked with them.
+"want". The default is the sets of both languages in ``unseen/``, written by somebody who had not read the code; they
+are among the messages to which ``fit_need_score.py`` fits. ``needs_judged_en.tsv`` and ``needs_judged_zh.tsv`` are not.
 
 ``quiet3_en`` and ``quiet3_zh`` are newer requests, in case the rules become fitted to the first ones, for the histories
 ``en7`` and ``zh7`` with the noise ``noise3_en`` and ``noise3_zh``, which contains no wanted word.
@@ -58,11 +58,11 @@ async def _shown(memory: AsyncMemoryScope, request: Mapping[str, Any], speak: st
 
 def summary(language: str, shown: Sequence[tuple[Mapping[str, Any], str]]) -> dict[str, float]:
     needless = [text for request, text in shown if not request["needs"]]
-    right = [request["want"].casefold() in text.casefold() for request, text in shown if request["needs"]]
+    right = [request["want"].casefold() in text.casefold() for request, text in shown if "want" in request]
     return {
         f"tokens_{language}": round(statistics.mean(sum(map(tokens, text.split("\n"))) for text in needless), 1),
         f"spoke_{language}": round(100 * statistics.mean(map(bool, needless)), 1),
-        f"right_{language}": round(100 * statistics.mean(right), 1),
+        f"right_{language}": round(100 * statistics.mean(right or [False]), 1),
     }
 
 

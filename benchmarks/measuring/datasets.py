@@ -41,8 +41,11 @@ def conversations(path: str | Path) -> Iterator[Conversation]:
 
 
 def read(path: str | Path) -> list[dict[str, Any]]:
-    """Read the objects in a file of JSON lines."""
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+    """Read the objects in a file of JSON lines; those of ``.tsv`` are messages, "Y<TAB>message" if they need memory."""
+    lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+    if Path(path).suffix != ".tsv":
+        return [json.loads(line) for line in lines]
+    return [{"needs": label == "Y", "text": text} for label, _, text in (line.partition("\t") for line in lines)]
 
 
 def _conversation(data: Mapping[str, Any]) -> Conversation:

@@ -17,6 +17,7 @@ MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
 MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
 MAX_KEYWORD_CHARACTERS = 2  # of a script without spaces
 MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
+MAX_NEWS_SCORE = 1.0  # "Will it rain on my wedding day?" needs the day
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
 # Log odds that a message needs memory: from which a question is read so, as a missing line costs more than one too
 # many; from which a remark or an order is, whose wording says less; and below which a question surely does not.
@@ -61,7 +62,7 @@ def need(message: str) -> Need:
         return "task"
     if _QUOTED_PAIR.search(folded) or (_QUOTED.search(folded) and rules.brings.search(bare)) or _reckons(bare, rules):
         return "task"
-    if rules.news.search(bare):
+    if rules.news.search(bare) and (score or 0) < MAX_NEWS_SCORE:
         return "task"  # weather and news do not depend on the user
     if (score or MIN_DOUBT) < MIN_NEED and rules.task.search(bare):
         return "task"
