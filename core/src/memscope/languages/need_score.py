@@ -33,8 +33,8 @@ class _Weights(NamedTuple):
 def need_score(folded: str, weights: Path) -> float | None:
     """Return the log odds that a folded message needs facts about its user; None if no word of it is known."""
     bias, meaning, words = _load(weights)
-    vector, every = sentence_vector(folded), {*words_and_pairs(folded)}
-    if vector is None and words.keys().isdisjoint(every - {_EDGE}):
+    vector, every = sentence_vector(folded), dict.fromkeys(words_and_pairs(folded))
+    if vector is None and words.keys().isdisjoint(every.keys() - {_EDGE}):
         return None
     near = 0.0 if vector is None else float(vector @ meaning)
     return bias + near + sum(words.get(one, 0.0) for one in every)

@@ -55,16 +55,16 @@ def need(message: str) -> Need:
     asked = instruction(message)
     score = need_score(asked, rules.need_score) if rules.need_score and not _is_keyword(folded) else None
     most = MAX_SHORT_QUESTION_SCORE if is_question(folded) else MAX_SMALL_TALK_SCORE
-    if _is_small_talk(folded, rules) and (score or 0) < most:
+    if _is_small_talk(folded, rules) and (score is None or score < most):
         return "nothing"
     bare = rules.addressing.sub(" ", asked)
     if rules.material.search(asked) or _CODE_SNIPPET.search(message) or _ARITHMETIC.search(bare):
         return "task"
     if _QUOTED_PAIR.search(folded) or (_QUOTED.search(folded) and rules.brings.search(bare)) or _reckons(bare, rules):
         return "task"
-    if rules.news.search(bare) and (score or 0) < MAX_NEWS_SCORE:
+    if rules.news.search(bare) and (score is None or score < MAX_NEWS_SCORE):
         return "task"  # weather and news do not depend on the user
-    if (score or MIN_DOUBT) < MIN_NEED and rules.task.search(bare):
+    if rules.task.search(bare) and (score is None or score < MIN_NEED):
         return "task"
     asks = rules.explains.search(asked) or rules.explains.search(bare) or is_question(message.strip())
     if score is not None:

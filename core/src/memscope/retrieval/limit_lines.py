@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
+from memscope.languages.name_rules import FoundName
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
@@ -29,8 +30,11 @@ from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
+from memscope.text.tokens import pieces
 
 MAX_LINES = 3
+MAX_NAMING_LINES = 6  # of the best, read for the names of people
+MIN_NAME_WEIGHT = 2
 # A line may score this many spreads less than the best; the spread is the distance from the best score to the quantile
 # SPREAD_QUANTILE. If the question's words were found; if its only word was (later statements may lack it); else.
 REACH, ONE_WORD_REACH, UNMATCHED_REACH = 0.7, 1.0, 0.85
@@ -66,7 +70,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.speak == "always" or candidates is None or query.about_user:
         return query
     inputs = FeatureInputs(query, candidates)
-    if query.need in ("world", "kind") and (query.asks_period or query.asks_ahead or _knows_a_name(inputs)):
+    if query.need in ("world", "kind") and await _is_about_the_user(inputs, ctx):
         query = altered(query, need="user")
     if query.need == "user":
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
@@ -259,6 +263,30 @@ def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.boo
     """[n] true for units that have one of the terms."""
     at = [candidates.terms.index(term) for term in wanted if term in candidates.terms]
     return np.asarray(((candidates.tf_header[:, at] > 0) | (candidates.tf[:, at] > 0)).any(axis=1), np.bool_)
+
+
+async def _is_about_the_user(inputs: FeatureInputs, ctx: Services) -> bool:
+    """Return whether a message about the world asks for a day, or names somebody whom memory knows, perhaps from one
+    of the best lines alone: "wade just rang" after "My neighbour Wade has the key.".
+    """
+    query, candidates = inputs.query, inputs.candidates
+    if query.asks_period or query.asks_ahead or _knows_a_name(inputs):
+        return True
+    best = [row for row in query.order[:MAX_NAMING_LINES] if (inputs.presence[row] > 0).any()]
+    best = [row for row in best if candidates.role[row] != ASSISTANT_ROLE]
+    records = (await fetch(query, candidates, best, ctx)).records if best else {}
+    texts = [record.text for row in best if (record := records.get(candidates.handle[row]))]
+    return any(_is_of_somebody_in(query.text, name) for text in texts for name in names(text))
+
+
+def _is_of_somebody_in(message: str, name: FoundName) -> bool:
+    """Return whether a message has a person's name; without capitals only if it is no other word: "kim", not "will"."""
+    if name.kind != "person" or name.weight < MIN_NAME_WEIGHT:
+        return False
+    if has_cjk(name.text):
+        return name.text in message
+    unknown = languages.main(message).names.unknown(message) if message.islower() else ()
+    return name.text in pieces(message) or name.text.lower() in unknown
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:
