@@ -34,7 +34,6 @@ from memscope.text.tokens import pieces
 
 MAX_LINES = 3
 MAX_NAMING_LINES = 6  # of the best, read for the names of people
-MIN_NAME_WEIGHT = 2
 # A line may score this many spreads less than the best; the spread is the distance from the best score to the quantile
 # SPREAD_QUANTILE. If the question's words were found; if its only word was (later statements may lack it); else.
 REACH, ONE_WORD_REACH, UNMATCHED_REACH = 0.7, 1.0, 0.85
@@ -276,12 +275,16 @@ async def _is_about_the_user(inputs: FeatureInputs, ctx: Services) -> bool:
     best = [row for row in best if candidates.role[row] != ASSISTANT_ROLE]
     records = (await fetch(query, candidates, best, ctx)).records if best else {}
     texts = [record.text for row in best if (record := records.get(candidates.handle[row]))]
-    return any(_is_of_somebody_in(query.text, name) for text in texts for name in names(text))
+    sure = {name.text for name in names(query.text) if name.weight}
+    return any(_is_of_somebody_in(query.text, name, sure) for text in texts for name in names(text))
 
 
-def _is_of_somebody_in(message: str, name: FoundName) -> bool:
-    """Return whether a message has a person's name; without capitals only if it is no other word: "kim", not "will"."""
-    if name.kind != "person" or name.weight < MIN_NAME_WEIGHT:
+def _is_of_somebody_in(message: str, name: FoundName, sure: set[str]) -> bool:
+    """Return whether a message has a person's name; without capitals only if it is no other word: "kim", not "will".
+
+    ``sure``: names in the message that are hardly other words at the beginning of a sentence.
+    """
+    if name.kind != "person" or not (name.weight or name.text in sure):
         return False
     if has_cjk(name.text):
         return name.text in message

@@ -73,7 +73,8 @@ QUESTIONS = Questions(
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # elsewhere they have content: "a day off"
     past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago|since)\b"),
     ahead=pattern(
-        r"(?i)\b(?:do (?:i|we) have|am i(?! (?:on|in|at)\b)|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free"
+        r"(?i)\b(?:do (?:i|we) have|am i(?! (?:on|in|at)\b)|will|going to|coming|upcoming|planned|plans?"
+        r"|(?:is|are) there|free"
         r"|scheduled?|calendar|agenda|diary"
         r"|have (?:i|we) got|due|happening|what['’]?s on|(?:about|for) (?:(?:the|my|our) )?(?:weekend|[a-z]+day))\b"
     ),
