@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+(?:'[^\W\d_]+)*|\d+|[?:]")
 _EDGE, _ANY_NUMBER = "^", "#"
+MAX_SCORED_WORDS = 80  # a little more than the longest message of the fit
 
 
 class _Weights(NamedTuple):
@@ -31,8 +32,13 @@ class _Weights(NamedTuple):
 
 
 def need_score(folded: str, weights: Path) -> float | None:
-    """Return the log odds that a folded message needs facts about its user; None if no word of it is known."""
+    """Return the log odds that a folded message needs facts about its user; None if no word of it is known.
+
+    0 for a longer message than those of the fit, which would add up too many small odds.
+    """
     bias, meaning, words = _load(weights)
+    if len(_WORD.findall(folded)) > MAX_SCORED_WORDS:
+        return 0.0
     vector, every = sentence_vector(folded), dict.fromkeys(words_and_pairs(folded))
     if vector is None and words.keys().isdisjoint(every.keys() - {_EDGE}):
         return None

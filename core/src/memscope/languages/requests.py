@@ -66,7 +66,7 @@ def need(message: str) -> Need:
         return "task"  # weather and news do not depend on the user
     if rules.task.search(bare) and (score is None or score < MIN_NEED):
         return "task"
-    asks = rules.explains.search(asked) or rules.explains.search(bare) or is_question(message.strip())
+    asks = rules.explains.search(asked) or rules.explains.search(bare) or requests(message.strip())
     if score is not None:
         least = MIN_NEED if asks else MIN_UNASKED_NEED
         return "user" if score >= least else "kind" if asks and score < MIN_DOUBT else "world"
