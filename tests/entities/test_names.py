@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from growth import growth
@@ -216,6 +216,8 @@ def test_any_order_of_telling_words_is_read(words, blank):
 
 
 @given(st.text(max_size=40))
+@example("'S ")
+@example("Ann's's")
 def test_a_form_is_its_own_form(name):
     assert name_form(name_form(name)) == name_form(name)
 

@@ -16,12 +16,14 @@ from functools import lru_cache
 from pkgutil import resolve_name
 from typing import TypeAlias
 
+from memscope.imports import pattern
 from memscope.languages import registry
 from memscope.languages.name_rules import NAME_KINDS, FoundName, NameKind
 from memscope.text.language import depends_on_languages, has_cjk
 
 MAX_TEXT_CHARS = 20_000  # the rest of a longer text is not searched for names
 MAX_ENTITY_NAME_CHARS = 80
+_POSSESSIVES = pattern(r"(?: ?'s)+$")
 
 
 Recogniser: TypeAlias = Callable[[str], Iterable[FoundName]]
@@ -79,8 +81,8 @@ def _overlaps(name: FoundName, taken: list[tuple[int, int]]) -> bool:
 
 def name_form(name: str) -> str:
     """Normalise a name for comparison: fold compatibility forms, case, dots and spaces, drop the possessive."""
-    folded = unicodedata.normalize("NFKC", name).casefold().replace("’", "'").removesuffix("'s")
-    return " ".join(folded.replace(".", " ").split())
+    folded = unicodedata.normalize("NFKC", name).casefold().replace("’", "'")
+    return _POSSESSIVES.sub("", " ".join(folded.replace(".", " ").split()))
 
 
 __all__ = ["MAX_TEXT_CHARS", "NAME_KINDS", "FoundName", "NameKind", "name_form", "names"]
