@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
-from memscope.languages.name_rules import FoundName
 from memscope.languages.names import names
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
@@ -33,7 +32,7 @@ from memscope.text.terms import terms
 from memscope.text.tokens import pieces
 
 MAX_LINES = 3
-MAX_NAMING_LINES = 6  # of the best, read for the names of people
+MAX_NAMING_LINES, MAX_NAMING_CHARS = 6, 1000  # of the best lines, and of each, read for the names of people
 # A line may score this many spreads less than the best; the spread is the distance from the best score to the quantile
 # SPREAD_QUANTILE. If the question's words were found; if its only word was (later statements may lack it); else.
 REACH, ONE_WORD_REACH, UNMATCHED_REACH = 0.7, 1.0, 0.85
@@ -266,7 +265,7 @@ def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.boo
 
 async def _is_about_the_user(inputs: FeatureInputs, ctx: Services) -> bool:
     """Return whether a message about the world asks for a day, or names somebody whom memory knows, perhaps from one
-    of the best lines alone: "wade just rang" after "My neighbour Wade has the key.".
+    of the best lines alone: "derek just rang" after "My neighbour Derek has the key.".
     """
     query, candidates = inputs.query, inputs.candidates
     if query.asks_period or query.asks_ahead or _knows_a_name(inputs):
@@ -274,22 +273,23 @@ async def _is_about_the_user(inputs: FeatureInputs, ctx: Services) -> bool:
     best = [row for row in query.order[:MAX_NAMING_LINES] if (inputs.presence[row] > 0).any()]
     best = [row for row in best if candidates.role[row] != ASSISTANT_ROLE]
     records = (await fetch(query, candidates, best, ctx)).records if best else {}
-    texts = [record.text for row in best if (record := records.get(candidates.handle[row]))]
-    sure = {name.text for name in names(query.text) if name.weight}
-    return any(_is_of_somebody_in(query.text, name, sure) for text in texts for name in names(text))
+    texts = [record.text[:MAX_NAMING_CHARS] for row in best if (record := records.get(candidates.handle[row]))]
+    return _names_somebody_of(texts, query.text)
 
 
-def _is_of_somebody_in(message: str, name: FoundName, sure: set[str]) -> bool:
-    """Return whether a message has a person's name; without capitals only if it is no other word: "kim", not "will".
-
-    ``sure``: names in the message that are hardly other words at the beginning of a sentence.
+def _names_somebody_of(texts: Iterable[str], message: str) -> bool:
+    """Return whether a message has the name of a person in the texts; without capitals only if it is no other word:
+    "kim", not "will".
     """
-    if name.kind != "person" or not (name.weight or name.text in sure):
-        return False
-    if has_cjk(name.text):
-        return name.text in message
-    unknown = languages.main(message).names.unknown(message) if message.islower() else ()
-    return name.text in pieces(message) or name.text.lower() in unknown
+    sure = {name.text for name in names(message) if name.weight}  # no other word at the beginning of a sentence
+    words = {*pieces(message)}
+    unknown = {*languages.main(message).names.unknown(message)} if message.islower() else set[str]()
+    people = (name for text in texts for name in names(text) if name.kind == "person")
+    return any(
+        name.text in message if has_cjk(name.text) else name.text in words or name.text.lower() in unknown
+        for name in people
+        if name.weight or name.text in sure
+    )
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:

@@ -53,8 +53,7 @@ _Named = dates.Mention | dates.Recurrence
 _ASKS = pattern(r"[?？]\W*$")
 _NAMED_TIME = pattern(r"[A-Z\d]")  # of a month, a holiday, a number
 # Topics that make a question one about the user's people and things.
-PEOPLE_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends")
-_OWN_TOPICS = (*PEOPLE_TOPICS, "pets", "gifts", "home")
+_OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "gifts", "home")
 
 
 @worker(
