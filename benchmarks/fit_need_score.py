@@ -3,11 +3,13 @@
     python benchmarks/fit_need_score.py en MESSAGES... [--judge MESSAGES] [--write]
 
 MESSAGES are lines "Y<TAB>message" or "N<TAB>message" (``unseen/needs_*.tsv``), JSON lines with ``text`` and ``needs``
-(``unseen/quiet_*.jsonl``) or scenarios, whose questions all need memory. Penalised logistic regression over the words,
-the pairs of words and the vector of a message; both classes weigh the same. Prints, of the messages with a judged
-label, how many each class has and which percentage gets its label from the score alone (``score_yes``, ``score_no``)
-and from ``requests.need`` with the weights in the package (``yes``: "user"; ``no``: anything else). Without ``--judge``
-the score is cross-validated. ``--write`` saves the weights fitted on all MESSAGES in ``data/need_score.json``.
+(``unseen/quiet_*.jsonl``), scenarios, or pairs: what people told an assistant and what they ask it weeks later
+(``unseen/pairs_*.jsonl``: ``person``, ``line``, ``questions``). The questions of scenarios and pairs all need memory.
+Penalised logistic regression over the words, the pairs of words and the vector of a message; both classes weigh the
+same. Prints, of the messages with a judged label, how many each class has and which percentage gets its label from the
+score alone (``score_yes``, ``score_no``) and from ``requests.need`` with the weights in the package (``yes``: "user";
+``no``: anything else). Without ``--judge`` the score is cross-validated. ``--write`` saves the weights fitted on all
+MESSAGES in ``data/need_score.json``.
 """
 
 from __future__ import annotations
@@ -48,8 +50,9 @@ class Message(NamedTuple):
 
 def messages(path: Path) -> Iterator[Message]:
     for one in read(path):
-        text = one["question"]["text"] if "question" in one else one["text"]
-        yield Message(usual_spelling(text), one.get("needs", True))
+        texts = one["questions"] if "questions" in one else [(one.get("question") or one)["text"]]
+        for text in texts:
+            yield Message(usual_spelling(text), one.get("needs", True))
 
 
 class Values:
@@ -143,8 +146,8 @@ def keep(language: str, names: Sequence[str], weights: Any) -> None:
     (folder / "need_score.json").write_text(text, encoding="utf-8")
 
 
-def share(flags: Any) -> float:
-    return round(100 * float(np.mean(flags)), 1)
+def share(flags: Any) -> float | None:
+    return round(100 * float(np.mean(flags)), 1) if len(flags) else None
 
 
 @click.command()

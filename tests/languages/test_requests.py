@@ -197,7 +197,7 @@ USERS = [
     "What should I cook tonight?",
     "Recommend a novel",
     "Write a poem for my wife",
-    "Do I use Python or Rust at work?",
+    "Which laptop do I use at work?",
     "We need a present for Tom",
     "Suggest a restaurant",
     "Plan a weekend away",

@@ -14,7 +14,7 @@ def test_a_past_event_is_found_in_other_words(message: str, wanted: str) -> None
     assert wanted in _shown(message)
 
 
-@pytest.mark.parametrize("message", ["修车店用什么账本", "哥伦布当时带了几条船", "酒一般什么时候喝"])
+@pytest.mark.parametrize("message", ["修车店用什么账本", "鲸鱼一般能活多少年", "酒一般什么时候喝"])
 def test_a_question_that_is_alike_in_no_way_shows_nothing(message: str) -> None:
     assert not _shown(message)
 

@@ -21,7 +21,7 @@ MAX_NEWS_SCORE = 1.0  # "Will it rain on my wedding day?" needs the day
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
 # Log odds that a message needs memory: from which a question is read so, as a missing line costs more than one too
 # many; from which a remark or an order is, whose wording says less; and below which a question surely does not.
-MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = -0.6, -1.0, -2.0
+MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = 0.2, -1.0, -3.0
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
@@ -64,7 +64,7 @@ def need(message: str) -> Need:
         return "task"
     if rules.news.search(bare) and (score is None or score < MAX_NEWS_SCORE):
         return "task"  # weather and news do not depend on the user
-    if rules.task.search(bare) and (score is None or score < MIN_NEED):
+    if rules.task.search(bare) and (score is None or score < MIN_UNASKED_NEED):
         return "task"
     asks = rules.explains.search(asked) or rules.explains.search(bare) or requests(message.strip())
     if score is not None:

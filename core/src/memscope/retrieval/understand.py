@@ -91,7 +91,7 @@ async def understand(query: Query, ctx: Services) -> Query:
     rest = words(_without(plain, signs, aside, keep_dated=True)) if aside or plain != ends else word_of_term.values()
     recalls = query.speak == "when_needed" and wanted != "task" and _has("recalls", asked, signs)
     wanted = "world" if recalls and wanted == "kind" else wanted
-    personal = (remark := remarks(asked)) or _has("personal", wording, signs) or _is_about_own(wording, signs, about)
+    personal = (remark := remarks(asked)) or _is_personal(query, wanted, wording, signs, about)
     coming = _coming_year(ends, signs, reference) if asks_when and personal and not named else ()
     wants_durable = personal and bool(terms) and not remark  # which asks for nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
@@ -152,8 +152,10 @@ def profile_question(query: Query) -> Query:
     )
 
 
-def _is_about_own(wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:
-    """Return whether a query is about the user's people or things, unlike "How does yeast fix carbon?"."""
+def _is_personal(query: Request, wanted: Need, wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:
+    """Return whether a query is about the user or their people or things, unlike "How does yeast fix carbon?"."""
+    if (query.speak == "when_needed" and wanted == "user") or _has("personal", wording, signs):
+        return True
     theirs = about & topic_numbers(*_OWN_TOPICS)
     return bool(theirs) and (theirs != topic_numbers("home") or _has("definite", wording, signs))
 
