@@ -19,8 +19,8 @@ MAX_KEYWORD_CHARACTERS = 2  # of a script without spaces
 MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
 MAX_NEWS_SCORE = 1.0  # "Will it rain on my wedding day?" needs the day
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
-# Log odds that a message needs memory: from which a question is read so, as a missing line costs more than one too
-# many; from which a remark or an order is, whose wording says less; and below which a question surely does not.
+# Log odds that a message needs memory: from which a question is read so; from which a remark, an order or a question in
+# words of a task is, whose wording says less; and below which a question surely does not.
 MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = 0.2, -1.0, -3.0
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
