@@ -222,7 +222,7 @@ USERS = [
     "车多少钱买的",
     "换轮胎花了多少钱",
     "Do the hens need anything in cold weather?",
-    "Who plays an instrument?",
+    "Who plays the cello?",
     "Who plays the drums?",
     "Who's in the army?",
     "Who can repair a bike?",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+(?:'[^\W\d_]+)*|\d+|[?:]")
+_SENTENCE_END = re.compile(r"[.!?…]+\s+|[\u3002\uff01\uff1f…]+|\n+")
 _EDGE, _ANY_NUMBER = "^", "#"
 MAX_SCORED_WORDS = 80  # a little more than the longest message of the fit
+MIN_LAST_WORDS, MAX_LAST_WORDS = 10, 30  # of the last sentences, whose score counts beside that of the whole
 
 
 class _Weights(NamedTuple):
@@ -34,16 +36,33 @@ class _Weights(NamedTuple):
 def need_score(folded: str, weights: Path) -> float | None:
     """Return the log odds that a folded message needs facts about its user; None if no word of it is known.
 
-    0 for a longer message than those of the fit, which would add up too many small odds.
+    The mean of the odds of the whole and of its last sentences, which usually say what a story was told for; of the
+    last alone if the message is longer than those of the fit, which would add up too many small odds.
     """
+    words = [*_WORD.finditer(folded)]
+    ending = _last_sentences(folded, [word.start() for word in words])
+    whole = None if len(words) > MAX_SCORED_WORDS else _score(folded, weights)
+    last = whole if ending == folded else _score(ending, weights)
+    known = [score for score in (whole, last) if score is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _score(text: str, weights: Path) -> float | None:
     bias, meaning, words = _load(weights)
-    if len(_WORD.findall(folded)) > MAX_SCORED_WORDS:
-        return 0.0
-    vector, every = sentence_vector(folded), dict.fromkeys(words_and_pairs(folded))
+    vector, every = sentence_vector(text), dict.fromkeys(words_and_pairs(text))
     if vector is None and words.keys().isdisjoint(every.keys() - {_EDGE}):
         return None
     near = 0.0 if vector is None else float(vector @ meaning)
     return bias + near + sum(words.get(one, 0.0) for one in every)
+
+
+def _last_sentences(text: str, starts: Sequence[int]) -> str:
+    """Return the fewest last sentences that have ``MIN_LAST_WORDS`` words, or the whole; from the words' places."""
+    if len(starts) <= MIN_LAST_WORDS:
+        return text
+    first = max(0, len(starts) - MAX_LAST_WORDS)
+    ends = [end.end() for end in _SENTENCE_END.finditer(text, starts[first], starts[-MIN_LAST_WORDS] + 1)]
+    return text[ends[-1] if ends else starts[first] if first else 0 :]
 
 
 def words_and_pairs(folded: str) -> Iterator[str]:

@@ -19,9 +19,10 @@ MAX_KEYWORD_CHARACTERS = 2  # of a script without spaces
 MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
 MAX_NEWS_SCORE = 1.0  # "Will it rain on my wedding day?" needs the day
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
-# Log odds that a message needs memory: from which a question is read so; from which a remark, an order or a question in
-# words of a task is, whose wording says less; and below which a question surely does not.
-MIN_NEED, MIN_UNASKED_NEED, MIN_DOUBT = 0.2, -1.0, -3.0
+# Log odds that a message needs memory: from which a question is read so; from which one for advice is; from which a
+# remark, an order or a question in words of a task is, whose wording says less; and below which a question surely does
+# not.
+MIN_NEED, MIN_ADVICE_NEED, MIN_UNASKED_NEED, MIN_DOUBT = 0.2, -0.3, -1.0, -3.0
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
@@ -68,7 +69,7 @@ def need(message: str) -> Need:
         return "task"
     asks = rules.explains.search(asked) or rules.explains.search(bare) or requests(message.strip())
     if score is not None:
-        least = MIN_NEED if asks else MIN_UNASKED_NEED
+        least = (MIN_ADVICE_NEED if rules.advice.search(bare) else MIN_NEED) if asks else MIN_UNASKED_NEED
         return "user" if score >= least else "kind" if asks and score < MIN_DOUBT else "world"
     if rules.own.search(bare) or rules.advice.search(bare):
         return "user"
