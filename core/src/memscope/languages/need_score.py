@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+(?:'[^\W\d_]+)*|\d+|[?:]")
-_SENTENCE_END = re.compile(r"[.!?…]+\s+|[\u3002\uff01\uff1f…]+|\n+")
+_END_OF_SENTENCE = re.compile(r"[.!?…]+\s+|[\u3002\uff01\uff1f…]+|\n+")
 _EDGE, _ANY_NUMBER = "^", "#"
 MAX_SCORED_WORDS = 80  # a little more than the longest message of the fit
 MIN_LAST_WORDS, MAX_LAST_WORDS = 10, 30  # of the last sentences, whose score counts beside that of the whole
@@ -61,7 +61,7 @@ def _last_sentences(text: str, starts: Sequence[int]) -> str:
     if len(starts) <= MIN_LAST_WORDS:
         return text
     first = max(0, len(starts) - MAX_LAST_WORDS)
-    ends = [end.end() for end in _SENTENCE_END.finditer(text, starts[first], starts[-MIN_LAST_WORDS] + 1)]
+    ends = [end.end() for end in _END_OF_SENTENCE.finditer(text, starts[first], starts[-MIN_LAST_WORDS] + 1)]
     return text[ends[-1] if ends else starts[first] if first else 0 :]
 
 
