@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -36,6 +37,13 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 @contextmanager
 def running(*words: str) -> Iterator[str]:
     """Start ``memscope serve`` and yield the lines that it prints before it serves requests."""
+    with serving(*words) as (_, lines):
+        yield lines
+
+
+@contextmanager
+def serving(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start ``memscope serve`` and yield the process with these lines."""
     command = [sys.executable, "-m", "memscope", "serve", "--port", "0", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
@@ -44,7 +52,7 @@ def running(*words: str) -> Iterator[str]:
                 lines.append(line)
                 if "Ctrl-C" in line:
                     break
-            yield "".join(lines)
+            yield process, "".join(lines)
         finally:
             process.terminate()
 
@@ -67,6 +75,20 @@ def test_a_token_that_is_added_works_and_one_revoked_does_not(home):
         assert client.get("/api/v1/me").json()["user"] == "alice"
         assert "revoked" in run("token", "revoke", id).stdout
         assert client.get("/api/v1/me").status_code == 401
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_stopped_closes_the_memory(home, how):
+    token = run("token", "add", "--role", "operator").stdout.split()[0]
+    said = {"turns": [{"role": "user", "content": "I moved to Berlin."}]}
+    with serving("--work") as (process, printed):
+        address = re.findall(r"http://\S+/", printed)[0]
+        headers = {"Authorization": f"Bearer {token}"}
+        reply = httpx2.post(f"{address}api/v1/users/alice/turns", json=said, headers=headers, timeout=60)
+        assert reply.status_code == 200
+        process.send_signal(how)
+        assert process.communicate(timeout=60)[0] == "" and process.returncode == 0
+    assert not (home / "memory.db-wal").exists()  # SQLite's log is gone once the store is closed
 
 
 def test_serve_prints_in_the_language_of_the_program(home):

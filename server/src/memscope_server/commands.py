@@ -17,6 +17,7 @@ from memscope.errors import ConfigError
 from memscope_cli.commands.language import say
 from memscope_cli.commands.options import Call, Group, command
 from memscope_cli.commands.output import visible
+from memscope_cli.commands.work import stop_on_signal
 from memscope_server.tokens import TOKEN_ROLES, Role, TokenFile
 
 
@@ -95,7 +96,8 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
                 call.show.line(say("sign in as operator: {link}", link=f"{root}login?token={tokens.add_temporary()}"))
             call.show.line(say("others need a token: 'memscope token add'; Ctrl-C ends it"))
             sys.stdout.flush()  # a parent process may wait for the address on a pipe
-            await Server(config).serve(sockets=[listening])
+            with stop_on_signal():  # uvicorn raises its signal again, which would end the process before memory closes
+                await Server(config).serve(sockets=[listening])
 
 
 @click.group("token", cls=Group, short_help="Tokens of the server: add, list, revoke.")
