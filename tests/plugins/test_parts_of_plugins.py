@@ -241,3 +241,20 @@ asyncio.run(main())
     assert about == "Count what is remembered with a word."
     assert given["required"] == ["word"] and given["properties"]["most"] == {"type": "integer"}
     assert answer == "1"
+
+
+@pytest.mark.parametrize("place", ["nowhere.to.be.seen:FRENCH", "json:FRENCH", ":"])
+def test_a_language_that_cannot_be_imported_says_what_to_do(place):
+    answer, _ = run(f"""
+from memscope.errors import PluginError
+
+class Misspelt:
+    def memscope_register_languages(self, register):
+        register("fr", {place!r})
+
+try:
+    AsyncMemoryScope(":memory:", plugins=[Misspelt()])
+except PluginError as error:
+    print(json.dumps([str(error)]))
+""")
+    assert "'fr'" in answer[0] and repr(place) in answer[0] and "plugins.block" in answer[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from pkgutil import resolve_name
 
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, PluginError
 from memscope.languages.language import NEUTRAL, Language
 from memscope.languages.name_rules import NameKind
 from memscope.text.language import (
@@ -57,7 +57,12 @@ def named_places() -> list[tuple[str, str]] | None:
 
 def _load(code: str) -> None:
     place = _places[code]
-    loaded = resolve_name(place) if isinstance(place, str) else place
+    try:
+        loaded = resolve_name(place) if isinstance(place, str) else place
+    except (Exception, SystemExit) as error:
+        message = f"the language {code!r} cannot be imported from {place!r}: {type(error).__name__}"
+        hint = "mend the plugin that registers it, or name it in plugins.block"
+        raise PluginError(message, hint=hint) from error
     if not isinstance(loaded, Language) or loaded.code != code:
         raise ConfigError(f"{place!r} is not the language {code!r}", hint="give a memscope.languages.Language")
     _languages[code] = loaded
