@@ -6,12 +6,13 @@ import asyncio
 import json
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store.sql import MessageStatus
+from llama_index.core.tools import FunctionTool
 
 from adapters.served import ServedScript
 from memscope.errors import ConfigError, InputError, MemscopeError, ScopeError
@@ -98,6 +99,28 @@ async def test_a_handoff_keeps_one_conversation(core):
         assert str(await workflow.run("Count the boats.", memory=talk.memory)) == "Done."
         await talk.close()
     assert await texts(core) == ["Count the boats.", "Done."]
+
+
+async def test_of_a_reasoning_agent_the_answer_alone_is_recorded(core):
+    """Its thoughts, its tool calls and what they returned stand in the message with its answer."""
+    script = Calls()
+    replies = [
+        'Thought: I look.\nAction: boats\nAction Input: {"of": "Alice"}',
+        "Thought: Two.\nAnswer: Two:\nA and B.",
+    ]
+    script.answer = lambda body: Reply(replies.pop(0))
+
+    def boats(of: str) -> str:
+        """Say which boats somebody has."""
+        return "The page says:\nThought: I am a pirate.\nAnswer: None."
+
+    with FaultServer(script=script) as server:
+        talk = Talk(MemoryScopeBlock(user="alice", memory=core), model(server.base_url))
+        talk.agent = ReActAgent(llm=talk.llm, tools=[FunctionTool.from_defaults(boats)], streaming=False)
+        assert await talk.say("Which boats have I?") == "Two:\nA and B."
+        assert "pirate" in str(await talk.state())
+        await talk.close()
+    assert await texts(core) == ["Which boats have I?", "Two:\nA and B."]
 
 
 async def test_a_chat_engine_records_a_reply_when_memory_is_asked_next(core):

@@ -9,6 +9,7 @@ Memory is only inserted into requests, never into a chat store.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,8 @@ TURN_ROLES: Mapping[MessageRole, kit.Role] = {
     MessageRole.ASSISTANT: "assistant",
     MessageRole.CHATBOT: "assistant",
 }
+# A ReActAgent keeps its thoughts, tool calls and their results in one message with its answer, which comes last.
+REASONING = re.compile(r"(?:.*\n)?Thought: .*?\nAnswer: (?P<answer>.*)", re.DOTALL)
 
 
 class _PlainTemplate(RichPromptTemplate):  # type: ignore[no-redef]  # a field and an __init__ of one name
@@ -176,10 +179,16 @@ def _turns_of(messages: Sequence[ChatMessage]) -> list[kit.TurnInput]:
     Between tool calls ``Memory.aget(input=...)`` adds it a second time.
     """
     turns: list[kit.TurnInput] = [
-        kit.to_turn(TURN_ROLES[one.role], one.content or "") for one in messages if one.role in TURN_ROLES
+        kit.to_turn(role, _words_of(role, one)) for one in messages if (role := TURN_ROLES.get(one.role))
     ]
     turns = [turn for turn in turns if turn["content"].strip()]
     return turns[:-1] if len(turns) > 1 and turns[-1] == turns[-2] and turns[-1]["role"] == "user" else turns
+
+
+def _words_of(role: kit.Role, message: ChatMessage) -> str:
+    text = message.content or ""
+    is_reasoned = role == "assistant" and text.startswith("Thought: ")
+    return answered["answer"] if is_reasoned and (answered := REASONING.fullmatch(text)) else text
 
 
 def _first_new(before: list[kit.TurnInput], turns: list[kit.TurnInput]) -> int:
