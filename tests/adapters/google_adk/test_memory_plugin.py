@@ -7,6 +7,8 @@ import asyncio
 import pytest
 from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.apps.app import App
+from google.adk.events import Event, EventActions
+from google.adk.events.event_actions import EventCompaction
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import InMemoryRunner, Runner
 from google.adk.sessions import InMemorySessionService
@@ -156,6 +158,34 @@ async def test_agents_one_after_the_other_are_shown_the_same_and_both_recorded(c
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("user", QUESTION), ("finder", "I found a boat."), ("writer", "I wrote it down."),
     ]  # fmt: skip
+
+
+async def test_what_an_agent_does_not_see_of_its_session_is_recalled(core):
+    model = Model(FACT, "Noted.", call("search_memory", query="boat"))
+    talk = talk_over(core, model, agent_options={"include_contents": "none"})
+    await talk.say("Name my boat.")
+    await talk.say(QUESTION)
+    assert "Aurora" in model.shown() and model.shown().count(QUESTION) == 1
+    await talk.say("Look it up.")
+    assert "Aurora" in model._requests[-1].contents[-1].model_dump_json()
+
+
+async def test_what_a_compaction_took_out_is_recalled_and_what_was_rewound_is_not(core):
+    model = Model()
+    talk = talk_over(core, model)
+    await talk.say(FACT)
+    session = await talk.stored()
+    start, end = (session.events[place].timestamp for place in (0, -1))
+    summary = types.Content(role="model", parts=[types.Part(text="They talked.")])
+    compaction = EventCompaction(start_timestamp=start, end_timestamp=end, compacted_content=summary)
+    compacted = Event(author="user", invocation_id="later", actions=EventActions(compaction=compaction))
+    await talk.service.append_event(session, compacted)
+    await talk.say(QUESTION)
+    assert "They talked." in model.shown() and model.shown().count("Aurora") == 1
+    first = session.events[0].invocation_id
+    await talk.runner.rewind_async(user_id="alice", session_id="one", rewind_before_invocation_id=first)
+    await talk.say(QUESTION)
+    assert "Aurora" not in model.shown()
 
 
 async def test_a_handoff_keeps_one_conversation(core):

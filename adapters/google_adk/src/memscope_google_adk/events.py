@@ -45,6 +45,18 @@ def words_of(content: types.Content | None) -> str:
     return "\n".join(part.text for part in (content and content.parts) or () if part.text and not part.thought)
 
 
+def rewound(events: Sequence[Event]) -> frozenset[str]:
+    """Return the ids of the events that ``Runner.rewind_async`` took back."""
+    first: dict[str, int] = {}
+    for place, event in enumerate(events):
+        first.setdefault(event.invocation_id, place)
+    ids: set[str] = set()
+    for place, event in enumerate(events):
+        if before := event.actions.rewind_before_invocation_id:
+            ids.update(one.id for one in events[first.get(before, place) : place])
+    return frozenset(ids)
+
+
 def with_memory(contents: Sequence[types.Content], text: str, question: types.Content | None) -> list[types.Content]:
     """Prefix ``text`` to the content of the user's ``question``; append it if that content is missing."""
     shown, words = list(contents), words_of(question)

@@ -1,7 +1,8 @@
 """``App(name=..., root_agent=agent, plugins=[MemoryScopePlugin()])``.
 
-    before_run_callback    record history and the user's turn; recall, once per invocation
-    before_model_callback  add the block to every request, before the user's text; add the tools
+    before_run_callback    record history and the user's turn
+    before_model_callback  recall, once per invocation and agent; add the block to every request, before the user's
+                           text; add the tools
     on_event_callback      record an agent's text
 
 Memory is only inserted into requests, never into a session.
@@ -10,6 +11,7 @@ Memory is only inserted into requests, never into a session.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -22,7 +24,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from memscope.adapters import kit
-from memscope_google_adk.events import APP_NAME, agent_of, turns_of, with_memory
+from memscope_google_adk.events import APP_NAME, agent_of, rewound, turns_of, with_memory, words_of
 
 MAX_RUNS = 1000  # bounds the runs in memory, since ADK does not report the end of every run
 Context = CallbackContext | InvocationContext
@@ -75,7 +77,7 @@ class MemoryScopePlugin(BasePlugin):
         self.user, self.session, self.agent = user, session, agent
         self._sessions.to("anybody" if user is None else user, session or "any", agent=agent)  # raises for invalid ids
         self.tools = [_MemoryTool(self, tool, strict) for tool in kit.choose_tools(tools)]
-        self._runs: dict[str, kit.RunMemory] = {}
+        self._runs: dict[str, _Invocation] = {}
 
     def memory_session(self, context: Context) -> kit.MemorySession:
         """Return the memory of a run."""
@@ -83,16 +85,17 @@ class MemoryScopePlugin(BasePlugin):
         user = self.user if self.user is not None else adk.user_id
         return self._sessions.to(user, self.session or adk.id, agent=agent_of(self.agent, adk.app_name))
 
-    def seen(self, context: Context) -> tuple[str, ...]:
-        """Return the keys of the turns in a run's conversation."""
+    def seen(self, context: CallbackContext) -> tuple[str, ...]:
+        """Return the keys of the turns that the model of this agent sees in the run."""
         run = self._runs.get(context.invocation_id)
-        return run.keys if run else ()
+        memory = run.memories.get(context.agent_name) if run else None
+        return memory.keys if memory else ()
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         await self._begin(invocation_context)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        memory = await self._begin(callback_context)
+        memory = await self._recall(callback_context, llm_request.contents)
         if memory.text:
             llm_request.contents = with_memory(llm_request.contents, memory.text, callback_context.user_content)
         if llm_request.config.response_schema is None:  # models reject tools combined with a response schema
@@ -108,17 +111,46 @@ class MemoryScopePlugin(BasePlugin):
         """Release the memory; the last release closes it. The next use reopens it."""
         await self._sessions.close()
 
-    async def _begin(self, context: Context) -> kit.RunMemory:
+    async def _begin(self, context: Context) -> _Invocation:
         run = context.invocation_id
         if run not in self._runs:
             events = context.session.events
             earlier = turns_of(event for event in events if event.invocation_id != run)
             newest = turns_of(event for event in events if event.invocation_id == run)
             session = self.memory_session(context)
-            self._runs[run] = await kit.begin_run(session, [*earlier, *newest], new=len(earlier))
+            recorded = await kit.record_run(session, [*earlier, *newest], new=len(earlier))
+            self._runs[run] = _Invocation(recorded, len(newest), rewound(events))
             while len(self._runs) > MAX_RUNS:
                 del self._runs[next(iter(self._runs))]
         return self._runs[run]
+
+    async def _recall(self, context: CallbackContext, contents: Sequence[types.Content]) -> kit.RunMemory:
+        run, agent = await self._begin(context), context.agent_name
+        if agent not in run.memories:
+            hidden = run.hidden_from("\n".join(map(words_of, contents)))
+            run.memories[agent] = await kit.recall_run(self.memory_session(context), run.recorded, hidden=hidden)
+        return run.memories[agent]
+
+
+@dataclass
+class _Invocation:
+    """The turns it began with, the ids of events taken back before, and the memories shown to each agent."""
+
+    recorded: kit.RecordedRun
+    new: int  # number of turns of the invocation itself
+    rewound: frozenset[str]
+    memories: dict[str, kit.RunMemory] = field(default_factory=dict)
+
+    def hidden_from(self, shown: str) -> set[int]:
+        """Return the indexes of earlier turns that a request does not show, as after a compaction. A rewind takes
+        turns back on purpose, so they do not count.
+        """
+        earlier = self.recorded.turns[: len(self.recorded.turns) - self.new]
+        return {
+            place
+            for place, turn in enumerate(earlier)
+            if turn.get("id") not in self.rewound and not all(line in shown for line in turn["content"].splitlines())
+        }
 
 
 class _MemoryTool(BaseTool):

@@ -13,7 +13,7 @@ from memscope.adapters.memory_tools import (
     tool_answer,
     tool_set,
 )
-from memscope.adapters.runs import RunMemory, begin_run
+from memscope.adapters.runs import RecordedRun, RunMemory, begin_run, recall_run, record_run
 from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.prompts.memory_block import TurnInput, choose_query
@@ -28,6 +28,7 @@ __all__ = [
     "MemorySession",
     "RecallFrom",
     "RecordWho",
+    "RecordedRun",
     "Role",
     "RunMemory",
     "ScopeError",
@@ -42,6 +43,8 @@ __all__ = [
     "choose_query",
     "choose_tools",
     "described",
+    "recall_run",
+    "record_run",
     "schema",
     "to_turn",
     "tool_answer",

@@ -23,6 +23,15 @@ class RunMemory:
     keys: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """The turns with which a run began, their keys ("" for those not recorded), and the query for its recall."""
+
+    turns: tuple[TurnInput, ...]
+    keys: tuple[str, ...]
+    query: str
+
+
 async def begin_run(
     session: MemorySession,
     turns: Sequence[TurnInput],
@@ -41,12 +50,38 @@ async def begin_run(
         exclude: Ids and keys of records that the model sees in addition to ``turns``.
         permanent: Whether the block stays in the conversation.
     """
+    return await recall_run(session, await record_run(session, turns, new=new), exclude=exclude, permanent=permanent)
+
+
+async def record_run(session: MemorySession, turns: Sequence[TurnInput], *, new: int | None = None) -> RecordedRun:
+    """Record the turns of a run, for a framework that says only later which of them the model sees."""
     start = first_unanswered(turns) if new is None else new
     history, fresh = turns[:start][-MAX_REPLAYED_TURNS:], turns[start:]
     keys = (*await session.record(history, replay=True), *await session.record(fresh))
-    texts = {turn["content"] for turn in (*history, *fresh)}
+    return RecordedRun((*history, *fresh), keys, choose_query(fresh or history))
+
+
+async def recall_run(
+    session: MemorySession,
+    run: RecordedRun,
+    *,
+    hidden: Collection[int] = (),
+    exclude: Collection[str] = (),
+    permanent: bool = False,
+) -> RunMemory:
+    """Recall memories for a recorded run.
+
+    Args:
+        session: The memory of the run's user.
+        run: The recorded turns.
+        hidden: Indexes of ``run.turns`` that the model does not see, such as compacted ones. They may be recalled.
+        exclude: Ids and keys of records that the model sees in addition.
+        permanent: Whether the block stays in the conversation.
+    """
+    seen = [place for place in range(len(run.turns)) if place not in hidden]
+    keys, texts = tuple(run.keys[place] for place in seen), {run.turns[place]["content"] for place in seen}
     recalled = await session.recall(
-        choose_query(fresh or history), exclude={*exclude, *filter(None, keys)}, shown=texts, permanent=permanent
+        run.query, exclude={*exclude, *filter(None, keys)}, shown=texts, permanent=permanent
     )
     return RunMemory(recalled.text, tuple(hit.id for hit in recalled.hits), keys)
 
