@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from agentscope.agent import Agent
 from agentscope.event import ConfirmResult, RequireUserConfirmEvent, UserConfirmResultEvent
 from agentscope.message import AssistantMsg, Base64Source, DataBlock, TextBlock, UserMsg
+from agentscope.middleware import MiddlewareBase
 
 from memscope.prompts.memory_block import OPEN_MARK
 from memscope_agentscope import MemoryScopeMiddleware
 from memscope_testing.scripted import ScriptedModel
 
-from .talking_v2 import agent_with, answers, call, texts
+from .talking_v2 import Model, agent_with, answers, call, texts
 
 FACT, QUESTION = "My boat is called Aurora.", "What is my boat called?"
 
@@ -55,6 +57,25 @@ async def test_a_reply_that_goes_on_shows_the_same_memory(core):
     assert after[: len(before)] == before
     await agent.reply(UserMsg("user", f"{QUESTION} Again."))
     assert "Borealis" in script.latest
+
+
+class Compression(MiddlewareBase):
+    """Keeps the newest message alone, as AgentScope's own compression does once the context is too long."""
+
+    async def on_compress_context(self, agent, input_kwargs, next_handler):
+        agent.state.context, agent.state.summary = agent.state.context[-1:], "They talked."
+
+
+async def test_what_is_compressed_away_in_this_very_reply_is_shown(core):
+    memory = MemoryScopeMiddleware(user="alice", memory=core)
+    agent = agent_with(memory, ScriptedModel())
+    await agent.reply(UserMsg("user", FACT))
+    script = ScriptedModel()
+    middlewares = [memory, Compression()]
+    compressed = Agent("helper", "Be helpful.", Model(script), middlewares=middlewares, state=agent.state)
+    await compressed.reply(UserMsg("user", QUESTION))
+    assert "They talked." in script.latest and "Aurora" in script.latest
+    assert (await texts(core)).count(FACT) == 1
 
 
 async def test_parts_of_a_message_stay_as_they_are(core):

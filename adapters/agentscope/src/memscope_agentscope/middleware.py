@@ -58,13 +58,14 @@ class Note:
 
 @dataclass(eq=False)
 class ReplyState:
-    """State of one agent: keys of recorded turns and the latest note; for the current reply, its note and whether
-    memories were recalled.
+    """State of one agent: keys of recorded turns and the latest note; for the current reply, its note, the id of the
+    message behind which it goes, and whether memories were recalled.
     """
 
     recorded: set[str] = field(default_factory=set)
     latest: Note | None = None
     recalled: bool = True
+    behind: str | None = None
     note: Note | None = None
 
 
@@ -157,11 +158,13 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_compress_context(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[None]]
     ) -> None:
-        """Record new messages and recall, once per reply, before the context is compressed."""
-        if not self._state_of(agent).recalled:
-            self._state_of(agent).recalled = True
-            await self._begin(agent)
+        """Record new messages before the context is compressed and recall afterwards, once per reply."""
+        state = self._state_of(agent)
+        begins, state.recalled = not state.recalled, True
+        query = await self._begin(agent) if begins else ""
         await next_handler(**input_kwargs)
+        if begins:
+            await self._recall(agent, query)
 
     async def on_model_call(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
@@ -216,22 +219,25 @@ class MemoryScopeMiddleware(MiddlewareBase):
         self._zone = self._zone or _zone_of(agent)
         return self._replies.setdefault(agent, ReplyState())
 
-    async def _begin(self, agent: Agent) -> None:
-        context, reply, state = agent.state.context, agent.state.reply_id, self._state_of(agent)
-        arrived = [message for message in context if message.id != reply]
+    async def _begin(self, agent: Agent) -> str:
+        """Record what has arrived, and return the query for its recall."""
+        context, state = agent.state.context, self._state_of(agent)
+        arrived = [message for message in context if message.id != agent.state.reply_id]
+        state.behind = arrived[-1].id if arrived else None
         await self._record(agent, arrived)
+        return _query(self._turns(_new_messages(context, agent.name))) or choose_query(self._turns(context))
+
+    async def _recall(self, agent: Agent, query: str) -> None:
+        reply, state = agent.state.reply_id, self._state_of(agent)
         if self.mode == "agent_control":
             return
         if state.latest is not None and state.latest.reply == reply:  # resumed after a confirmation
             state.note = state.latest
             return
-        turns = self._turns(context)
-        query = _query(self._turns(_new_messages(context, agent.name))) or choose_query(turns)
-        texts = {turn["content"] for turn in turns}
+        texts = {turn["content"] for turn in self._turns(agent.state.context)}
         recalled = await self.memory_session(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
         if recalled.text:
-            behind = arrived[-1].id if arrived else None
-            state.note = state.latest = Note(reply, _note(recalled.text), behind)
+            state.note = state.latest = Note(reply, _note(recalled.text), state.behind)
 
     async def _record_whole(self, agent: Agent, messages: Sequence[Msg]) -> None:
         """Record a complete reply. Swallow an interrupt, which comes too late, unless the agent wants it raised."""
