@@ -75,6 +75,24 @@ async def test_record_to_memory_and_retrieve_from_memory(core, memory):
     assert text(await memory.record_to_memory("", [])) == "Nothing was given to remember."
 
 
+async def test_a_model_that_gives_one_text_for_a_list_is_understood(core, memory):
+    await memory.record_to_memory("", "Alice sails.")
+    await memory.record_to_memory("", '["Alice has a dog.", "Alice has a cat."]')
+    kept = await core.list(user="alice", kinds=["observation"])
+    assert [one.text for one in kept] == ["Alice sails.", "Alice has a dog.", "Alice has a cat."]
+    assert kept[0].id in text(await memory.retrieve_from_memory("sails", limit="3", kinds="observation"))
+    assert "1 turns" in text(await memory.forget_from_memory(kept[0].id))
+
+
+@pytest.mark.parametrize("wrong", [None, 5, {"a": "b"}, ["Alice sails.", None], [5]])
+async def test_a_model_that_gives_something_else_is_told_and_nothing_is_kept(core, memory, wrong):
+    for tool, more in ((memory.record_to_memory, [""]), (memory.retrieve_from_memory, []),
+                       (memory.forget_from_memory, [])):  # fmt: skip
+        assert text(await tool(*more, wrong)).startswith("Error: ")
+    assert text(await memory.retrieve_from_memory(["boat"], limit="many")).startswith("Error: limit")
+    assert not await core.list(user="alice")
+
+
 async def test_tools_tell_the_model_what_went_wrong():
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as core:

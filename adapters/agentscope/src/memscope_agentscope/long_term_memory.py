@@ -20,7 +20,7 @@ from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
 from memscope.adapters.instances import MemoryLike
-from memscope.adapters.memory_tools import Tool, ToolSet, bound, tool_set
+from memscope.adapters.memory_tools import Tool, ToolSet, as_type, bound, tool_set
 from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, format_hits
 from memscope.errors import MemscopeError
 from memscope.prompts.memory_block import TurnInput, choose_query, is_injected
@@ -109,7 +109,8 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 What to remember, each a self-contained sentence in the user's own language.
         """
         try:
-            answers = [await self._session.answer_remember(statement) for statement in content]
+            statements = as_type("content", list[str], content)
+            answers = [await self._session.answer_remember(statement) for statement in statements]
         except MemscopeError as error:
             answers = [f"Error: {error}"]
         return _response(" ".join(answers) or "Nothing was given to remember.")
@@ -129,8 +130,11 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 Only these: turn (what was said), observation (facts made of it), insight (summaries).
         """
         try:
-            options: dict[str, Any] = {"k": limit, "kinds": kinds, "exclude": self._visible()}
-            searches = [await self._session.search(word, **options) for word in keywords]
+            options: dict[str, Any] = {"k": as_type("limit", int | None, limit), "exclude": self._visible()}
+            options["kinds"] = as_type("kinds", list[Kind] | None, kinds)
+            searches = [
+                await self._session.search(word, **options) for word in as_type("keywords", list[str], keywords)
+            ]
         except MemscopeError as error:
             return _response(f"Error: {error}")
         return _response(format_hits(_merged(searches)))
@@ -143,7 +147,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 The ids of what to forget, as retrieve_from_memory printed them.
         """
         try:
-            return _response(await self._session.answer_forget(ids))
+            return _response(await self._session.answer_forget(as_type("ids", list[str], ids)))
         except MemscopeError as error:
             return _response(f"Error: {error}")
 

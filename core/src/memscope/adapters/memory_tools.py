@@ -234,10 +234,10 @@ def _checked(tool: Tool, values: Any) -> dict[str, Any]:
     if missing := [name for name, (_, default) in fields.items() if default is ... and name not in chosen]:
         raise InputError(f"{tool.__name__} needs {', '.join(missing)}")
     plain = get_type_hints(tool)
-    return {name: _as_type(name, plain[name], value) for name, value in chosen.items()}
+    return {name: as_type(name, plain[name], value) for name, value in chosen.items()}
 
 
-def _as_type(name: str, wanted: Any, value: Any) -> Any:
+def as_type(name: str, wanted: Any, value: Any) -> Any:
     """Convert one argument: "3" to 3; for a list, the JSON list that a text holds, or the text as its only item."""
     if wanted is str and isinstance(value, str):
         return value  # pydantic refuses lone surrogates, which are repaired later
@@ -270,7 +270,7 @@ def bound(tool: Tool, session: MemorySession) -> Tool:
     """Bind the tool to one session, as a function with the signature and docstring that the model sees."""
 
     async def call(**arguments: Any) -> str:
-        return await tool(session, **arguments)
+        return await tool(session, **_checked(tool, arguments))
 
     hints = get_type_hints(tool)
     shown = [one.replace(annotation=hints[one.name]) for one in _parameters(tool)]
