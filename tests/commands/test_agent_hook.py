@@ -66,11 +66,27 @@ def test_a_reply_is_read_from_the_transcript(store, tmp_path):
     said = [{"type": "user", "message": {"role": "user", "content": FACT}},
             {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Noted."}]}},
             {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}}]  # fmt: skip
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said), encoding="utf-8")
-    event = {**end(""), "transcript_path": str(tmp_path / "t.jsonl")}
-    del event["last_assistant_message"]
-    hook(store, event, "--deadline", "60")
+    assert hook(store, transcript(tmp_path, *map(json.dumps, said)), "--deadline", "60") == ("", "")
     assert turns(store) == [("assistant", "Noted.")]
+
+
+def transcript(folder, *lines):
+    (folder / "t.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    event = {**end(""), "transcript_path": str(folder / "t.jsonl")}
+    del event["last_assistant_message"]
+    return event
+
+
+def test_a_transcript_may_hold_odd_characters_and_a_line_that_is_not_complete(store, tmp_path):
+    text = "Noted.\u2028Aurora."  # raw in a JSON string, which JavaScript writes so
+    reply = json.dumps({"type": "assistant", "message": {"content": text}}, ensure_ascii=False)
+    event = transcript(tmp_path, reply, "[]", reply[:-10])
+    assert hook(store, event, "--deadline", "60") == ("", "")
+    assert turns(store) == [("assistant", text)]
+
+
+def test_stdin_that_is_not_json_says_so(store):
+    assert "not the JSON object" in hook(store, b"{", "--deadline", "60")[1]
 
 
 @pytest.mark.parametrize("event", [b"no json", b"[]", {"hook_event_name": "PreToolUse"}, {}], ids=str)

@@ -40,7 +40,7 @@ def agent_hook(call: Call, deadline: float) -> None:
     watch.daemon = True
     watch.start()
     try:
-        event = json.loads(sys.stdin.buffer.read(MAX_INPUT_BYTES))
+        event = _event(sys.stdin.buffer.read(MAX_INPUT_BYTES + 1))
         answer = asyncio.run(_handle(call, event)) if isinstance(event, dict) else ""
     except (MemscopeError, click.ClickException) as error:
         reason = say_error(error) if isinstance(error, MemscopeError) else error.format_message()
@@ -52,6 +52,15 @@ def agent_hook(call: Call, deadline: float) -> None:
     watch.cancel()
     if answer:
         click.echo(answer)
+
+
+def _event(text: bytes) -> Any:
+    if len(text) > MAX_INPUT_BYTES:
+        raise click.ClickException(say("stdin has more than {limit} bytes", limit=MAX_INPUT_BYTES))
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise click.ClickException(say("stdin is not the JSON object of a hook")) from None
 
 
 async def _handle(call: Call, event: Mapping[str, Any]) -> str:
@@ -78,11 +87,20 @@ def _reply(event: Mapping[str, Any]) -> str:
     reply = event.get("last_assistant_message")
     if isinstance(reply, str) or not isinstance(event.get("transcript_path"), str):
         return reply if isinstance(reply, str) else ""
-    lines = Path(event["transcript_path"]).expanduser().read_text(encoding="utf-8").splitlines()
-    for entry in map(json.loads, filter(str.strip, reversed(lines))):
+    transcript = Path(event["transcript_path"]).expanduser().read_text(encoding="utf-8", errors="replace")
+    for entry in map(_entry, reversed(transcript.split("\n"))):  # a JSON string may hold other line separators
         content = entry.get("message", {}).get("content") if entry.get("type") == "assistant" else None
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
         if text.strip():
             return text
     return ""
+
+
+def _entry(line: str) -> Mapping[str, Any]:
+    """Parse a line of a transcript; {} for one that the agent has not finished writing."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
