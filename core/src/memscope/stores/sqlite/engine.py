@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, StoreBusy, StoreFull
 from memscope.stores import part_files
-from memscope.stores.sqlite import files
+from memscope.stores.sqlite import files, held_files
 from memscope.stores.sqlite.files import Connect, FileLock
 from memscope.stores.sqlite.reserve import Reserve
 
@@ -57,6 +57,7 @@ class Engine:
         self.pid = os.getpid()
         self._connect = connect
         self._lock, self._reserve = FileLock(path), Reserve(path)
+        self._file: held_files.HeldFile | None = None
         self._writer: sqlite3.Connection | None = None
         self._free: deque[sqlite3.Connection] = deque()
         self._brief: deque[sqlite3.Connection] = deque()
@@ -66,6 +67,7 @@ class Engine:
         try:
             self._with_room(self._open, self._reserve.release)
         except BaseException as error:
+            self._release()
             raise files.typed(error, path) from None
         self._readers = ThreadPoolExecutor(READER_CONNECTIONS, thread_name_prefix="memscope-read")
         self._thread = threading.Thread(target=self._serve, name="memscope-write", daemon=True)
@@ -81,6 +83,7 @@ class Engine:
             with self._lock.held():
                 if files.is_new(self.path):
                     files.create(self.path, self._connect)
+        self._file = self._file or held_files.hold(self.path)
         files.probe(self.path)
         stat = self.path.stat()  # before opening, so that a replacement in between is noticed
         self._place, self._length = (stat.st_dev, stat.st_ino), 0
@@ -299,7 +302,13 @@ class Engine:
             with suppress(sqlite3.Error, StoreBusy, OSError), self._lock.held():
                 self._writer.close()
                 self._reserve.keep()
+        self._release()
         self._lock.close()
+
+    def _release(self) -> None:
+        if self._file is not None:
+            held_files.release(self._file)
+            self._file = None
 
 
 def _answer(group: Iterable[WriteRequest]) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 from weakref import WeakSet
@@ -28,7 +29,7 @@ from memscope.errors import (
 from memscope.shared_file import held, open_lock
 from memscope.shared_file import sync as sync
 from memscope.stores.part_files import part_of
-from memscope.stores.sqlite import schema
+from memscope.stores.sqlite import held_files, schema
 
 log = logging.getLogger("memscope")
 
@@ -174,6 +175,27 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_go_on)
 
 
+# ---- bytes of the file
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Callable[[int, int], bytes]]:
+    """Yield a function that reads so many bytes from an offset on. It leaves SQLite's locks alone."""
+    stat = path.stat()
+    held = held_files.by_place.get((stat.st_dev, stat.st_ino)) if held_files.IS_POSIX else None
+    descriptor = held.descriptors[0] if held else held_files.open_bytes(path)
+    try:
+        yield partial(os.pread if held_files.IS_POSIX else _seek_and_read, descriptor)
+    finally:
+        if held is None:
+            os.close(descriptor)
+
+
+def _seek_and_read(descriptor: int, size: int, offset: int) -> bytes:  # pragma: no cover
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
 # ---- open
 
 
@@ -231,11 +253,8 @@ def wal_bytes(path: Path) -> int:
 
 def probe(path: Path) -> None:
     """Refuse a foreign, damaged or newer file by its header, before SQLite touches it."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(100)
-    except PermissionError:
-        raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
+    with reading(path) as read:
+        head = read(100, 0)
     if not head and wal_bytes(path):
         raise corrupt(path, "an empty file beside a non-empty WAL")
     if len(head) < 100 or head[:16] != MAGIC:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.local import Row
-from memscope.stores.sqlite.files import file_bytes, wal_bytes
+from memscope.stores.sqlite.files import file_bytes, reading, wal_bytes
 from memscope.stores.sqlite.reserve import Reserve
 from memscope.stores.sqlite.user import SQLiteUser
 
@@ -84,28 +84,22 @@ def _hashes(data: bytes, step: int) -> Fingerprints:
 
 
 def traces(path: Path, fingerprints: Sequence[Fingerprints]) -> bool:
-    """Search the gaps of the file for a piece of removed content. The WAL must be empty."""
+    """Search the gaps between pointers and cells of the file for a piece of removed content. The WAL must be empty."""
     import numpy as np
 
     wanted = np.unique(np.concatenate(fingerprints))
-    for gaps in _gaps(path):
-        hashes = _hashes(gaps, 1)
-        at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
-        if len(wanted) and (wanted[at] == hashes).any():
-            return True
-    return False
-
-
-def _gaps(path: Path) -> Iterator[bytes]:
-    """Yield the gaps between pointers and cells, joined for ``PAGES_PER_READ`` pages at a time."""
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(18)[16:], "big") or 65536
-        file.seek(0)
-        first = True
-        while block := file.read(size * PAGES_PER_READ):
+    with reading(path) as read:
+        size = int.from_bytes(read(18, 0)[16:], "big") or 65536
+        offset = 0
+        while block := read(size * PAGES_PER_READ, offset):
             pages = (block[at : at + size] for at in range(0, len(block), size))
-            yield b"\0".join(_gap(page, 100 if first and not number else 0) for number, page in enumerate(pages))
-            first = False
+            gaps = b"\0".join(_gap(page, 0 if offset or number else 100) for number, page in enumerate(pages))
+            hashes = _hashes(gaps, 1)
+            at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+            if len(wanted) and (wanted[at] == hashes).any():
+                return True
+            offset += len(block)
+    return False
 
 
 def _gap(page: bytes, start: int) -> bytes:

@@ -1,0 +1,67 @@
+"""Descriptors of open stores' files, so that none is closed while SQLite holds locks.
+
+When a process closes any descriptor of a file, POSIX drops all its locks on that file, those of SQLite too. Another
+process then takes itself for the only one and removes the WAL under the open store, whose writes are lost
+(sqlite.org/howtocorrupt.html, 2.2). So a store holds a descriptor, and all that read bytes of its file use that one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from memscope.errors import StoreUnavailable
+
+IS_POSIX = os.name != "nt"
+
+
+@dataclass(slots=True)
+class HeldFile:
+    path: Path
+    place: tuple[int, int]  # device and inode
+    descriptors: list[int]
+    stores: int = 0
+
+
+by_place: dict[tuple[int, int], HeldFile] = {}
+_lock = threading.Lock()
+
+
+def hold(path: Path) -> HeldFile:
+    """Keep a descriptor of the file open until as many calls of ``release``. Call it before SQLite opens the file."""
+    with _lock:
+        file = by_place.get(_place(path.stat()))
+        if file is None:
+            descriptor = open_bytes(path)
+            place = _place(os.fstat(descriptor))  # of a file that was put here in between
+            file = by_place.setdefault(place, HeldFile(path, place, []))
+            file.descriptors.append(descriptor)
+        file.stores += 1
+        return file
+
+
+def release(file: HeldFile) -> None:
+    """Undo ``hold``, after all connections are closed."""
+    with _lock:
+        file.stores -= 1
+        if file.stores == 0:
+            del by_place[file.place]
+            for descriptor in file.descriptors:
+                os.close(descriptor)
+
+
+def open_bytes(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    except PermissionError:
+        raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
+
+
+def _place(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_dev, stat.st_ino
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

@@ -1,0 +1,68 @@
+"""A store keeps SQLite's locks on its file: without them another process removes the log under it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from memscope.records import Select
+from memscope.stores.sqlite import SQLiteStore
+from memscope_testing.records import ids, inserts
+from stores.sqlite_file import needs_posix, opened
+
+pytestmark = [pytest.mark.slow, needs_posix]
+
+OTHER_PROCESS = """
+import asyncio, sys
+from memscope.stores.sqlite import SQLiteStore
+from memscope_testing.records import ids, inserts
+
+async def run(path, key):
+    store = SQLiteStore(path)
+    await store.append("alice", inserts(key))
+    print(*await ids(store))
+    await store.close()
+
+asyncio.run(run(*sys.argv[1:]))
+"""
+
+
+async def other_process(path: Path, key: str) -> list[str]:
+    """Open the store in another process, add a turn, close it; return the keys that it saw."""
+    command = [sys.executable, "-c", OTHER_PROCESS, str(path), key]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+async def nothing(store: SQLiteStore, path: Path) -> None:
+    pass
+
+
+async def forget(store: SQLiteStore, path: Path) -> None:
+    assert (await store.forget(Select("alice", ids=frozenset({"a"})))).physical == "wiped"
+
+
+async def second_store(store: SQLiteStore, path: Path) -> None:
+    async with opened(path) as second:
+        assert await ids(second) == ["a", "b"]
+
+
+@pytest.mark.parametrize("act", [nothing, forget, second_store])
+async def test_two_processes_go_on_seeing_each_other(
+    tmp_path: Path, act: Callable[[SQLiteStore, Path], Awaitable[None]]
+) -> None:
+    path = tmp_path / "memory.db"
+    async with opened(path) as store:
+        await store.append("alice", inserts("a", "b"))
+        await act(store, path)
+        await other_process(path, "c")
+        await store.append("alice", inserts("d"))
+        assert {"b", "c", "d", "e"} <= set(await other_process(path, "e"))
+        assert {"b", "c", "d", "e"} <= set(await ids(store))
+    assert {"b", "c", "d", "e", "f"} <= set(await other_process(path, "f"))
