@@ -66,3 +66,35 @@ async def test_two_processes_go_on_seeing_each_other(
         assert {"b", "c", "d", "e"} <= set(await other_process(path, "e"))
         assert {"b", "c", "d", "e"} <= set(await ids(store))
     assert {"b", "c", "d", "e", "f"} <= set(await other_process(path, "f"))
+
+
+async def test_a_forked_child_goes_on_after_its_parent_has_closed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    code = f"""
+import asyncio, os, sys, warnings
+warnings.simplefilter("ignore")
+from memscope.stores.sqlite import SQLiteStore
+from memscope_testing.records import inserts
+store = SQLiteStore({str(path)!r})
+asyncio.run(store.append("alice", inserts("parent")))
+if os.fork():
+    asyncio.run(store.close())
+    os._exit(0)
+for key in sys.stdin.readline().split():
+    asyncio.run(store.append("alice", inserts(key)))
+    print(key, flush=True)
+    sys.stdin.readline()
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin and child.stdout
+        child.wait(60)  # the parent: its child still has the pipes
+        await other_process(path, "before")
+        print("one two", file=child.stdin, flush=True)
+        assert child.stdout.readline() == "one\n"
+        assert "one" in await other_process(path, "between")
+        print(file=child.stdin, flush=True)
+        assert child.stdout.readline() == "two\n"
+        print(file=child.stdin, flush=True)
+        assert child.stdout.read() == ""
+    assert {"parent", "before", "one", "between", "two"} <= set(await other_process(path, "after"))

@@ -8,13 +8,17 @@ process then takes itself for the only one and removes the WAL under the open st
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from memscope.errors import StoreUnavailable
 
-IS_POSIX = os.name != "nt"
+IS_POSIX = sys.platform != "win32"
+# Length and offset of the locks that SQLite keeps while a file is open (SHARED_SIZE, SHARED_FIRST and UNIX_SHM_DMS)
+SHARED_LOCK, SHM_LOCK = (510, 0x40000002), (1, 128)
 
 
 @dataclass(slots=True)
@@ -63,5 +67,16 @@ def _place(stat: os.stat_result) -> tuple[int, int]:
     return stat.st_dev, stat.st_ino
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+if sys.platform != "win32":
+    import fcntl
+
+    def _lock_again() -> None:
+        """Take SQLite's locks in a forked child, which inherits SQLite's belief that it has them, but not the locks."""
+        for file in by_place.values():
+            with suppress(OSError):
+                fcntl.lockf(file.descriptors[0], fcntl.LOCK_SH | fcntl.LOCK_NB, *SHARED_LOCK)
+                file.descriptors.append(os.open(f"{file.path}-shm", os.O_RDONLY | os.O_CLOEXEC))
+                fcntl.lockf(file.descriptors[-1], fcntl.LOCK_SH | fcntl.LOCK_NB, *SHM_LOCK)
+        _lock.release()
+
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock_again)
