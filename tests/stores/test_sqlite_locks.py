@@ -98,3 +98,34 @@ for key in sys.stdin.readline().split():
         print(file=child.stdin, flush=True)
         assert child.stdout.read() == ""
     assert {"parent", "before", "one", "between", "two"} <= set(await other_process(path, "after"))
+
+
+BUSY_PROCESS = """
+import asyncio, sys
+from memscope.records import Select
+from memscope.stores.sqlite import SQLiteStore
+from memscope_testing.records import inserts
+
+async def run(path, name):
+    store = SQLiteStore(path)
+    for n in range(60):
+        await store.append("alice", inserts(f"{name}-{n}"))
+        if n % 7 == 0:
+            await store.forget(Select("alice", ids=frozenset({f"{name}-{n}"})))
+        if n % 11 == 0:
+            await store.close()
+            store = SQLiteStore(path)
+    await store.close()
+
+asyncio.run(run(*sys.argv[1:]))
+"""
+
+
+async def test_processes_that_forget_open_and_close_lose_and_damage_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    commands = [[sys.executable, "-c", BUSY_PROCESS, str(path), name] for name in "abcd"]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    errors = [await asyncio.to_thread(process.communicate) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, errors
+    async with opened(path) as store:
+        assert set(await ids(store)) == {f"{name}-{n}" for name in "abcd" for n in range(60) if n % 7}
