@@ -43,6 +43,7 @@ MIN_QUESTION_WORD_SHARE, MIN_QUESTION_WORDS = 0.45, 2  # of the words of a quest
 MAX_KIND_WORDS = 1.7  # of a list question that only names a kind; CJK pairs may overlap the interrogative
 MIN_TOPIC_SHARE = 0.5  # of the question's topics, in a line of a list
 MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "What does a session cost?"
+COSINE_WEIGHT = 2.0  # of an embedder beside topics; without one, built-in vectors count once
 # of a line about the user for "How did the interview go?": share of the words, topic (at this weight) and cosine
 MIN_RECALLED_LIKENESS, RECALLED_TOPIC_WEIGHT = 0.6, 0.4
 MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of the best lines
@@ -246,7 +247,7 @@ def _likeliest_statements(
     led by the likeliest with each preferred term.
     """
     tastes, durability = _has_a_term(candidates, preferred), candidates.flags >> DURABILITY_SHIFT
-    near = candidates.topic + np.fmax(candidates.meaning, 0)
+    near = candidates.topic + np.fmax(np.fmax(candidates.meaning, COSINE_WEIGHT * candidates.cosine), 0)
     likely = near * (1 + NEAR_TASTE_WEIGHT * tastes) + DURABILITY_WEIGHT * durability / MAX_DURABILITY
     likely += TASTE_WEIGHT * tastes
     theirs = (candidates.role == USER_ROLE) | (candidates.kind == INSIGHT)
