@@ -76,9 +76,11 @@ async def test_only_an_export_is_replaced(tmp_path):
     async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
         await memory.add_turns([{"role": "user", "content": "I live in Berlin."}], user="alice")
         (tmp_path / "notes.txt").write_text("mine")
-        for name in ("memory.db", "notes.txt"):
-            with pytest.raises(InputError, match="is not an export; choose a new name"):
-                await memory.admin.export(tmp_path / name)
+        with pytest.raises(InputError, match="is not an export; choose a new name"):
+            await memory.admin.export(tmp_path / "notes.txt")
+        for use_file in (memory.admin.export, memory.admin.import_):
+            with pytest.raises(InputError, match="is an open store; choose another file"):
+                await use_file(tmp_path / "memory.db")
         (tmp_path / "empty.jsonl").touch()
         for name in ("out.jsonl", "out.jsonl", "empty.jsonl"):
             assert (await memory.admin.export(tmp_path / name))["turn"] == 1

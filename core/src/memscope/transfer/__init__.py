@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memscope.errors import InputError
+from memscope.stores.held_files import held_file
 
 Progress = Callable[[int, int | None], None]  # called with the number done and the total, if known
 T = TypeVar("T")
@@ -16,8 +17,10 @@ MAX_PART_CHARS = 16 * 1024 * 1024
 
 @contextmanager
 def accessible(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` about the file into an ``InputError``."""
+    """Turn an ``OSError`` about the file into an ``InputError``. Refuse the file of a store that is open."""
     try:
+        if path.exists() and held_file(path):
+            raise InputError(f"{str(path)!r} is an open store", hint="choose another file")
         yield
     except OSError as error:
         hint = "check the path and its permissions"

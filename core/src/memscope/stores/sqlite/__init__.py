@@ -1,7 +1,6 @@
 """SQLiteStore: one file, standard library only. Read ``memory.py`` first, the same store without a file.
 
     files.py         the path, the lock between processes, checks, typed errors for SQLite's
-    held_files.py    descriptors that keep SQLite's locks on the files of open stores
     engine.py        one writer thread for all callers (group commit), connections that read
     schema.py        the tables
     transaction.py   the primitives of a local store in SQL; user.py: for one user

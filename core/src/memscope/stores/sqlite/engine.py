@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, StoreBusy, StoreFull
-from memscope.stores import part_files
-from memscope.stores.sqlite import files, held_files
+from memscope.stores import held_files, part_files
+from memscope.stores.sqlite import files
 from memscope.stores.sqlite.files import Connect, FileLock
 from memscope.stores.sqlite.reserve import Reserve
 

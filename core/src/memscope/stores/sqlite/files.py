@@ -28,8 +28,9 @@ from memscope.errors import (
 )
 from memscope.shared_file import held, open_lock
 from memscope.shared_file import sync as sync
+from memscope.stores import held_files
 from memscope.stores.part_files import part_of
-from memscope.stores.sqlite import held_files, schema
+from memscope.stores.sqlite import schema
 
 log = logging.getLogger("memscope")
 
@@ -181,8 +182,7 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def reading(path: Path) -> Iterator[Callable[[int, int], bytes]]:
     """Yield a function that reads so many bytes from an offset on. It leaves SQLite's locks alone."""
-    stat = path.stat()
-    held = held_files.by_place.get((stat.st_dev, stat.st_ino)) if held_files.IS_POSIX else None
+    held = held_files.held_file(path) if held_files.IS_POSIX else None
     descriptor = held.descriptors[0] if held else held_files.open_bytes(path)
     try:
         yield partial(os.pread if held_files.IS_POSIX else _seek_and_read, descriptor)

@@ -1,4 +1,4 @@
-"""Descriptors of open stores' files, so that none is closed while SQLite holds locks.
+"""Descriptors of the files of open SQLite stores, so that none is closed while SQLite holds locks.
 
 When a process closes any descriptor of a file, POSIX drops all its locks on that file, those of SQLite too. Another
 process then takes itself for the only one and removes the WAL under the open store, whose writes are lost
@@ -29,18 +29,23 @@ class HeldFile:
     stores: int = 0
 
 
-by_place: dict[tuple[int, int], HeldFile] = {}
+_by_place: dict[tuple[int, int], HeldFile] = {}
 _lock = threading.Lock()
+
+
+def held_file(path: Path) -> HeldFile | None:
+    """Return the file if a store of this process has it open. Nothing else may open and close it."""
+    return _by_place.get(_place(path.stat()))
 
 
 def hold(path: Path) -> HeldFile:
     """Keep a descriptor of the file open until as many calls of ``release``. Call it before SQLite opens the file."""
     with _lock:
-        file = by_place.get(_place(path.stat()))
+        file = _by_place.get(_place(path.stat()))
         if file is None:
             descriptor = open_bytes(path)
             place = _place(os.fstat(descriptor))  # of a file that was put here in between
-            file = by_place.setdefault(place, HeldFile(path, place, []))
+            file = _by_place.setdefault(place, HeldFile(path, place, []))
             file.descriptors.append(descriptor)
         file.stores += 1
         return file
@@ -51,7 +56,7 @@ def release(file: HeldFile) -> None:
     with _lock:
         file.stores -= 1
         if file.stores == 0:
-            del by_place[file.place]
+            del _by_place[file.place]
             for descriptor in file.descriptors:
                 os.close(descriptor)
 
@@ -72,7 +77,7 @@ if sys.platform != "win32":
 
     def _lock_again() -> None:
         """Take SQLite's locks in a forked child, which inherits SQLite's belief that it has them, but not the locks."""
-        for file in by_place.values():
+        for file in _by_place.values():
             with suppress(OSError):
                 fcntl.lockf(file.descriptors[0], fcntl.LOCK_SH | fcntl.LOCK_NB, *SHARED_LOCK)
                 file.descriptors.append(os.open(f"{file.path}-shm", os.O_RDONLY | os.O_CLOEXEC))
