@@ -10,6 +10,7 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.records import VectorSpace
 
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HIKES = tuple(
     f"{who} went on a long walk at the weekend." for who in ("Ana", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal")
 )
@@ -37,9 +38,8 @@ class Paths:
 
 @pytest.mark.parametrize("at", [0, len(TASTES)])
 async def test_the_nearest_of_many_statements_is_shown_for_a_choice(at: int) -> None:
-    clock = lambda: datetime(2026, 6, 1, 12, tzinfo=UTC)  # noqa: E731
     lines = [*TASTES[:at], "I hate steep paths.", *TASTES[at:], *HIKES]
-    async with AsyncMemoryScope(":memory:", embedder=Paths(), clock=clock) as memory:
+    async with AsyncMemoryScope(":memory:", embedder=Paths(), clock=lambda: NOW) as memory:
         await memory.add_turns([{"role": "user", "content": text} for text in lines], user="alice")
         assert await memory.flush()
         assert "steep" in await memory.context("Where shall we walk this weekend?", user="alice")

@@ -54,7 +54,10 @@ async def begin_run(
 
 
 async def record_run(session: MemorySession, turns: Sequence[TurnInput], *, new: int | None = None) -> RecordedRun:
-    """Record the turns of a run, for a framework that says only later which of them the model sees."""
+    """Record the turns of a run, for a framework that says only later which of them the model sees.
+
+    The arguments are those of ``begin_run``; ``recall_run`` takes the result.
+    """
     start = first_unanswered(turns) if new is None else new
     history, fresh = turns[:start][-MAX_REPLAYED_TURNS:], turns[start:]
     keys = (*await session.record(history, replay=True), *await session.record(fresh))
