@@ -18,13 +18,24 @@ MAX_PART_CHARS = 16 * 1024 * 1024
 @contextmanager
 def accessible(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` about the file into an ``InputError``. Refuse the file of a store that is open."""
+    with file_errors(path):
+        refuse_open_store(path)
+        yield
+
+
+@contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` about the file into an ``InputError``."""
     try:
-        if path.exists() and held_file(path):
-            raise InputError(f"{str(path)!r} is an open store", hint="choose another file")
         yield
     except OSError as error:
         hint = "check the path and its permissions"
         raise InputError(f"{str(path)[:500]!r} cannot be read or written: {error.strerror}", hint=hint) from error
+
+
+def refuse_open_store(path: Path) -> None:
+    if path.exists() and held_file(path):
+        raise InputError(f"{str(path)!r} is an open store", hint="choose another file")
 
 
 async def in_parts(items: Iterable[T], number: int, size: Callable[[T], int]) -> AsyncIterator[list[T]]:

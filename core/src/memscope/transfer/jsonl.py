@@ -18,7 +18,7 @@ from memscope.records import ChangeSet, Record, Revision, Select, Turn, TurnInse
 from memscope.stores import Preparing, Store, erased_blocks
 from memscope.stores.block_rules import by_key, without_sources
 from memscope.stores.rules import Memory, record_id
-from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, accessible, in_parts
+from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, file_errors, in_parts, refuse_open_store
 from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing
 from memscope.transfer.export_lines import LINE_KINDS, STAGE_OF_KIND, ExportLine, Redact, encoded, parsed, redacted
 from memscope.validation import Limits
@@ -37,7 +37,8 @@ async def export(
     """Write an export, atomically replacing ``path``; mode 0600."""
     counts: Counter[str] = Counter()
     header = ExportLine("header", "", (await store.secret()).hex() if secret else "")
-    with accessible(path):
+    with file_errors(path):
+        await asyncio.to_thread(refuse_open_store, path)
         async with replacing(path) as file:
             await asyncio.to_thread(_write_lines, file, [header])
             for name in [user] if user is not None else await store.users(forgotten=True):
