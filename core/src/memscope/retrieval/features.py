@@ -60,6 +60,8 @@ HEADER_TERM_WEIGHT = 0.2  # weight of a term in the header, relative to the body
 WIDE_WINDOW_LENGTH = 4.6  # length of a unit with four neighbours, in average unit lengths
 COSINE_FLOOR = 0.1
 PERSONAL_COSINE_WEIGHT = 2.0  # factor of ``cosine`` for a question about the user, often asked in other words
+UNMATCHED_MEANING_GAIN = 3.0  # of ``meaning``, added for a question in other words than those of the answer
+NEAR_MEANING = 0.2  # cosine above the floor that counts fully if no line is nearer
 MIN_MEANING_COSINE = 0.2  # cosine of built-in vectors that counts as evidence on its own
 UNRELATED_SHARE = 0.5  # factor of ``lasting`` for a statement without other relation to the question
 MIN_WORD_COVERAGE = 0.3  # of a question's words; if no unit has this share, word matches mean little
@@ -287,7 +289,16 @@ def _kind(e: FeatureInputs) -> Values:
 
 
 def _meaning(e: FeatureInputs) -> Values:
-    return e.brevity * _of_best(np.fmax(e.candidates.meaning - COSINE_FLOOR, 0))  # NaN (no vector) becomes 0
+    """Four times at most for a message that needs the user's facts and whose words memory lacks, unless a kind or a
+    time answers it.
+    """
+    query = e.query
+    near = np.fmax(e.candidates.meaning - COSINE_FLOOR, 0)  # NaN (no vector) becomes 0
+    near = near / max(float(near.max(initial=0)), NEAR_MEANING)
+    needed = query.speak == "when_needed" and query.asks_personally
+    needed = needed and not (query.about_user or query.is_list_question or query.periods or query.asks_ahead)
+    unmatched = (1 - e.word_match_confidence) * (1 - float(e.of_kind.max(initial=0))) * needed
+    return e.brevity * near * (1 + UNMATCHED_MEANING_GAIN * unmatched)
 
 
 def _topic(e: FeatureInputs) -> Values:

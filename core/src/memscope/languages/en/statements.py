@@ -121,7 +121,8 @@ STATEMENTS = EnglishStatements(
     about_user=pattern(
         r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
         r"|the)\b)|\bknow (?:me|of me)\b(?! better than)"
-        r"|\b(?:describe|introduce|summari[sz]e|profile|portray|characteri[sz]e) me\b|\bsum me up\b"
+        r"|\b(?:describe|introduce|summari[sz]e|profile|portray|characteri[sz]e) me\b(?! (?:an?|the|how|what|some)\b)"
+        r"|\bsum me up\b"
         r"|\bsum(?:mary)? (?:up )?(?:of )?me\b"
         r"|\bwhat (?:do|can|have|did|else do|all do) you (?:still )?(?:remember|recall|memori[sz]ed?|stored?"
         r"|saved?|noted?|learned|learnt|got)(?: (?:so far|here|from before|now|about us))?\W*$"
