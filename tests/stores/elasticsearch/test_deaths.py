@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from memscope.errors import StoreUnavailable
 from memscope.records import ChangeSet, Select, Supersession, TurnInsert
-from memscope_elasticsearch import Options, apply, forget, jobs, user_lock
+from memscope_elasticsearch import Options, apply, client, forget, jobs, user_lock
+from memscope_elasticsearch.client import Cluster
 from memscope_elasticsearch.documents import documents, scope_hash
 from memscope_elasticsearch.store import utc_now
 from memscope_testing.records import at, get, ids, inserts, observation, remember, turn
@@ -119,3 +122,56 @@ async def test_a_late_write_cannot_bring_back_what_was_forgotten(place: Options)
         assert not any(outcome.ok for outcome in outcomes)
         await session.refresh()
         assert await texts(store, "zebras") == set()
+
+
+def long_text(end: str) -> str:
+    return " ".join(f"Herd {number} has many zebras." for number in range(1000)) + end
+
+
+def cut(patched: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let no request of creates but the first come through."""
+    send, sent = Cluster._bulk, list[Any]()
+
+    async def cut(self: Cluster, chunk: Any, wait_for: bool) -> Any:
+        if chunk[0][0].action == "create":
+            sent.append(chunk)
+            if len(sent) > 1:
+                raise error
+        return await send(self, chunk, wait_for)
+
+    patched.setattr(client, "BULK_OPERATIONS", 10)
+    patched.setattr(Cluster, "_bulk", cut)
+
+
+@needs_node
+@pytest.mark.parametrize("error", [Killed(), StoreUnavailable("the node is gone")], ids=["killed", "no node"])
+async def test_a_long_turn_that_is_added_again_gets_the_units_it_lacks(
+    place: Options, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    insert = TurnInsert(turn("long", long_text(" The last one is the quagga.")))
+    async with opened(place) as store:
+        await store.append("alice", inserts("a"))
+        with monkeypatch.context() as patched, pytest.raises(type(error)):
+            cut(patched, error)
+            await store.append("alice", [insert])
+    async with opened(place) as other:
+        assert (await other.append("alice", [insert])).outcomes == ("duplicate",)
+        await other.searchable("alice")
+        assert await texts(other, "quagga") == {insert.turn.text}
+        await other.forget(Select("alice", ids=frozenset({"long"})))
+        assert await texts(other, "quagga") == set()
+
+
+@needs_node
+async def test_a_long_memory_gets_its_units_from_the_next_writer(
+    place: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(place) as store:
+        await store.append("alice", inserts("a"))
+        long = replace(observation("long", "a"), text=long_text(" The last one is the quagga."))
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            cut(patched, Killed())
+            await remember(store, long)
+    async with opened(place) as other:
+        await remember(other, observation("later", "a"))
+        assert await texts(other, "quagga") == {(await get(other, "a")).text}  # the turn that it was taken from

@@ -20,7 +20,7 @@ from memscope.stores.rules import free_key, next_stage
 from memscope_elasticsearch import counters
 from memscope_elasticsearch.client import BulkOperation
 from memscope_elasticsearch.counters import UserCounters
-from memscope_elasticsearch.documents import GONE, documents, scope_hash
+from memscope_elasticsearch.documents import GONE, Place, documents, scope_hash, unit_id
 from memscope_elasticsearch.session import Session
 
 MAX_TURNS_PER_CALL = 1000  # turns per deadline; larger calls are split
@@ -204,12 +204,30 @@ class _Group:
         users = list(dict.fromkeys(user for user, _ in missing if user not in self._cache))
         ids = sorted(missing)
         session = self._session
-        wanted = [{**session.at(scope_hash(user), key), "_source": ["kind", "scope"]} for user, key in ids]
+        wanted = [{**session.at(scope_hash(user), key), "_source": ["kind", "parts", "number"]} for user, key in ids]
         documents = await session.cluster.documents(wanted + [counters.wanted(session.names, user) for user in users])
-        for id, document in zip(ids, documents[: len(ids)], strict=True):
-            self._known[id] = document.get("_source", {}).get("kind")
+        sources = {id: document.get("_source", {}) for id, document in zip(ids, documents[: len(ids)], strict=True)}
         for user, document in zip(users, documents[len(ids) :], strict=True):
             self._cache[user] = counters.read(document)
+        for (user, key), source in sources.items():
+            if source.get("kind") == "turn" and source.get("parts", 1) > 1:
+                await self._complete(user, key, source["number"], source["parts"])
+            self._known[user, key] = source.get("kind")
+
+    async def _complete(self, user: str, key: str, number: int, parts: int) -> None:
+        """Create the units that a stored turn lacks, if its writer ended between the requests of a long turn."""
+        session, scope = self._session, scope_hash(user)
+        further = [unit_id(scope, key, part, number) for part in range(1, parts)]
+        present = await session.documents(scope, further, includes="kind")
+        lacking = [document["_id"] for document in present if "_source" not in document]
+        entry = (await session.load(user, [key])).get(key) if lacking else None
+        if entry is None:
+            return
+        place = Place.at(entry.source["places"][0])
+        bodies = await asyncio.to_thread(documents, entry.record, number, place=place)
+        creates = session.creates(scope, {id: bodies[id] for id in lacking if id in bodies})
+        await session.cluster.bulk(creates)
+        session.wrote(user, lacking)
 
     # ---- numbers
 

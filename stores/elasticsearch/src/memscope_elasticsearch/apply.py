@@ -155,7 +155,7 @@ class PendingWrites:
         changed = self.changes.changed()
         unchanged = (state for state in self.changes.states.values() if not state.changed)
         changed += [state for state in unchanged if self._wait(state) != self._waited(state)]
-        created = [op for state in changed if state.stored is None for op in self._new(state)]
+        created = [op for state in changed if state.stored is None for op in self._new(state)] + self._further_units()
         updated = {self.memories[state.record.id].id: state for state in changed if state.stored is not None}
         operations = created + [op for state in updated.values() for op in self._update(state, token)] + self._naming()
         if not operations:
@@ -176,6 +176,11 @@ class PendingWrites:
 
     def _new(self, state: MemoryState) -> list[BulkOperation]:
         return self.session.creates(self.scope, self._bodies(state))
+
+    def _further_units(self) -> list[BulkOperation]:
+        """Create the further units of a replay's stored memories: their writer may have died between two requests."""
+        long = [id for id in self._numbers if id in self.memories and self.memories[id].parts > 1]
+        return [operation for id in long for operation in self._new(self.changes.states[id])[1:]]
 
     def _update(self, state: MemoryState, token: str) -> list[BulkOperation]:
         """Replace the units; vectors stay if the text is the same."""
