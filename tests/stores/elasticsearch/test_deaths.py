@@ -175,3 +175,38 @@ async def test_a_long_memory_gets_its_units_from_the_next_writer(
     async with opened(place) as other:
         await remember(other, observation("later", "a"))
         assert await texts(other, "quagga") == {(await get(other, "a")).text}  # the turn that it was taken from
+
+
+@needs_node
+async def test_a_forget_in_many_parts_keeps_its_lock_until_the_last(
+    place: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another writer that came between two parts would note what the plan of the forget does not know."""
+    remove, abandoned = forget._remove, user_lock.abandoned
+    clock, asked, answers, tasks = [utc_now()], asyncio.Event(), list[bool](), list[asyncio.Task[int]]()
+
+    def watched(*arguments: Any) -> bool:
+        answers.append(abandoned(*arguments))
+        asked.set()
+        return answers[-1]
+
+    async with opened(place) as store, opened(place) as other:
+        for one in (store, other):
+            monkeypatch.setattr(one._session, "clock", lambda: clock[0])
+
+        async def slow(session: Any, user: str, intent: Any) -> None:
+            if intent.about["gone"][0][0] == "b" and not tasks:  # the last part but one
+                tasks.append(asyncio.create_task(remember(other, observation("late", "a"))))
+                await asked.wait()
+                if answers[0]:
+                    await tasks[0]
+            await remove(session, user, intent)
+            clock[0] += timedelta(seconds=0.6 * place.lease_s)
+
+        await store.append("alice", inserts("a", "b", "c", "d"))
+        monkeypatch.setattr(forget, "RECORDS_PER_INTENT", 1)
+        monkeypatch.setattr(forget, "_remove", slow)
+        monkeypatch.setattr(user_lock, "abandoned", watched)
+        assert (await store.forget(Select("alice"))).turns == 4
+        await asyncio.gather(*tasks)
+        assert await ids(other) == []

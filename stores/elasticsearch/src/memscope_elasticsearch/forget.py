@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
+from memscope.errors import StoreBusy
 from memscope.records import ForgetReport, Receipt, Select, Stage, Turn
 from memscope.records.serialization import receipt_from_json, to_json
 from memscope.stores.block_rules import selects_blocks
@@ -60,7 +61,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
         slices[-1]["receipt"] = to_json(receipt(select, report, removal.rows, session.clock()))
         for about in slices:
             intent.about = about
-            await user_lock.change(session, select.user, lambda state: _stop_work(state, intent))
+            await user_lock.change(session, select.user, lambda state: _begin_part(session, state, intent))
             await _remove(session, select.user, intent)
         await user_lock.clear(session, select.user, intent, lambda state: None)
     return removal
@@ -125,15 +126,20 @@ async def _vectors(session: Session, user: str, gone: Mapping[str, Stored]) -> i
     return count
 
 
+def _begin_part(session: Session, state: UserState, intent: WriteIntent) -> None:
+    """Store the intent of the next part with a new lease. Without the lock, the rest may not be what was planned."""
+    if state.intent is None or state.intent.token != intent.token:
+        raise StoreBusy("another process took over the lock of this user", hint="forget it again", retry_after=1.0)
+    state.intent.about, state.intent.until = intent.about, user_lock.lease_end(session)
+    _stop_work(state, intent)
+
+
 def _stop_work(state: UserState, intent: WriteIntent) -> None:
     """End the batches with a forgotten record; embed batches only lose its units.
 
     The user's other batches lose lease and saved reply: the model was shown the user's memories beside each batch, so
     its reply may contain what was forgotten. The cost is at most one model call.
     """
-    if state.intent is None or state.intent.token != intent.token:
-        return
-    state.intent.about = intent.about
     gone = {record_id for record_id, _, _ in intent.about["gone"]}
     numbers = {number for _, _, number in intent.about["gone"]}
     for batch in state.batches:

@@ -173,9 +173,13 @@ def _take(
         return state.intent
     if state.intent is None:
         prepare(state)
-        intent.until = session.now() + int(session.cluster.options.lease_s * 1e6)
+        intent.until = lease_end(session)
         state.intent = intent
     return None
+
+
+def lease_end(session: Session) -> int:
+    return session.now() + int(session.cluster.options.lease_s * 1e6)
 
 
 def abandoned(session: Session, intent: WriteIntent) -> bool:
@@ -187,7 +191,7 @@ async def take_over(session: Session, user: str, left: WriteIntent) -> WriteInte
 
     def step(state: UserState) -> None:
         if state.intent is not None and state.intent.token == left.token:
-            state.intent.until = session.now() + int(session.cluster.options.lease_s * 1e6)
+            state.intent.until = lease_end(session)
 
     await change(session, user, step)
     return left
