@@ -9,7 +9,7 @@ import pytest
 
 from memscope.dates.iso import parse
 from memscope.reconciliation.settlement import FactRelation, Settlement, WorkBatch
-from memscope.reconciliation.supersession import join, more_precise
+from memscope.reconciliation.supersession import MAX_SOURCES, join, more_precise
 from memscope.records import Interval, Observation
 from memscope_testing.records import insight, observation
 
@@ -180,3 +180,16 @@ def test_counts_of_what_was_left_out_add_up():
     )
     report = batch.report()
     assert (report["rejected"], report["judged"]) == ({"no_quote": 3, "copied": 1}, {"refused": 1})
+
+
+@pytest.mark.parametrize("days", [9, -9])
+def test_a_fact_with_enough_sources_adopts_nothing_of_a_source_that_it_does_not_name(days):
+    """Or it would survive when that source is forgotten."""
+    sources = tuple(f"turn-{number}" for number in range(MAX_SOURCES))
+    happened = Interval(JUNE - timedelta(days=60), JUNE - timedelta(days=30))
+    old = noted("old", "The user moved to Berlin.", sources=sources, keywords=("Berlin",), happened=happened)
+    day = Interval(happened.start, happened.start + timedelta(days=1))
+    new = noted("new", "The user moved to Berlin.", days, keywords=("Neukölln",), happened=day)
+    done = settled(FactRelation(new, old, "repeats"), fresh=(new,))
+    assert (done.revised, done.fresh) == ({}, {})
+    assert [line["action"] for line in done.actions] == ["merged"]

@@ -97,11 +97,10 @@ class Settlement:
         if gone.by_machine != survivor.by_machine:
             note, stated = (survivor, gone) if survivor.by_machine else (gone, survivor)
             return self._replace(note, stated, changed=False)  # nothing is adopted from a machine's note
-        whole = survivor if recap else join(survivor, gone)
-        if gone.said < survivor.said:
+        is_full = len(survivor.sources) >= MAX_SOURCES  # then no words of a source that it does not name
+        whole = survivor if recap or is_full else join(survivor, gone)
+        if gone.said < survivor.said and not is_full:
             whole = replace(whole, sources=tuple(dict.fromkeys((*gone.sources, *whole.sources))))
-        if len(survivor.sources) >= MAX_SOURCES:
-            whole = replace(whole, sources=survivor.sources, quotes=survivor.quotes)
         self._take_over(gone, whole, changed=whole != survivor)
         self.actions.append(action("merged", gone, into=survivor.id))
 
