@@ -97,21 +97,21 @@ def selects_blocks(select: Select) -> bool:
 
 def plan_removal(select: Select, gone: Collection[str], versions: Sequence[Block], now: datetime) -> BlockRemoval:
     """Plan the effect on a user's blocks when the records ``gone`` are forgotten."""
-    if selects_blocks(select):
-        return BlockRemoval(dropped=tuple(block for block in versions if selected(select, block)))
+    dropped, remaining = list[Block](), list[Block]()
+    takes_blocks = selects_blocks(select)
+    for block in versions:
+        (dropped if takes_blocks and selected(select, block) else remaining).append(block)
     rewritten: list[Block] = []
     replacements: list[Block] = []
     may_hold: list[str] = []
-    for history in by_key(versions).values() if gone else ():
+    for history in by_key(remaining).values() if gone else ():
         after = without_sources(history, gone, now)
         changed = [(old, new) for old, new in zip(history, after, strict=False) if old != new]
         rewritten += [old for old, _ in changed]
         replacements += [new for _, new in changed] + after[len(history) :]
         if after[-1].value and any(block.author != "backend" and not block.sources for block in history):
             may_hold.append(after[-1].label)
-    return BlockRemoval(
-        rewritten=tuple(rewritten), replacements=tuple(replacements), may_hold=tuple(sorted(set(may_hold)))
-    )
+    return BlockRemoval(tuple(dropped), tuple(rewritten), tuple(replacements), tuple(sorted(set(may_hold))))
 
 
 def selected(select: Select, block: Block) -> bool:

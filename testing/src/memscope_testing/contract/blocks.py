@@ -145,6 +145,17 @@ class Blocks(Chapter):
         await store.forget(Select("alice", "x"))
         assert await store.blocks("alice") == [shared]
 
+    async def test_everything_of_an_agent_takes_its_lines_from_the_shared_ones(self, store: Store) -> None:
+        await store.append("alice", [*inserts("a", agent="x"), *inserts("b", agent="y")])
+        await remember(store, observation("o", "a", agent="x"))
+        await store.put_blocks("alice", [
+            block("human", "Likes tea.", author="backend", sources=("b",)),
+            block("human", "Likes tea.\nLives in Berlin.", author="backend", sources=("o",), version=2),
+            block("human", "x", agent="x"),
+        ])  # fmt: skip
+        assert (await store.forget(Select("alice", "x"))).blocks == 2
+        assert [version.value for version in await store.blocks("alice", versions=True)] == ["Likes tea."] * 3
+
     async def test_one_block_goes_with_its_history_and_nothing_else(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         others = [block("human", "x", agent="x"), block("persona", "kind")]
