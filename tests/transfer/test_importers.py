@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError, InputError, StoreUnavailable
 from memscope.records import Insight, Observation, Turn
-from memscope.transfer.importers import chatgpt, mem0, memoryscope, messages, time_of
+from memscope.transfer.importers import chatgpt, mem0, memoryscope, messages, time_of, writer
 from memscope_cli.app import cli
 
 
@@ -78,9 +78,16 @@ async def test_a_dry_run_writes_nothing_and_says_the_same(memory, tmp_path):
 
 async def test_what_cannot_be_taken_is_counted_and_the_rest_is_taken(memory, tmp_path):
     long = {"role": "user", "content": "x" * 2_000_000}
-    file = write(tmp_path / "log.json", [{"role": "user", "content": "one"}, long, {"role": "user", "content": "two"}])
+    file = write(tmp_path / "log.json", [{"role": "user", "content": "Ok."}, long, {"role": "user", "content": "Ok."}])
     report = await memory.admin.import_from("openai", file, user="alice")
     assert report.turns == 2 and list(report.not_taken.values()) == [1] and "xxx" not in str(report)
+
+
+async def test_equal_messages_of_several_writes_are_all_taken(memory, tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "TURNS_PER_WRITE", 2)
+    file = write(tmp_path / "log.json", [{"role": "user", "content": "Ok."}] * 5)
+    reports = [await memory.admin.import_from("openai", file, user="alice") for _ in range(2)]
+    assert [(one.turns, one.known) for one in reports] == [(5, 0), (0, 5)]
 
 
 async def test_mistakes_are_typed_and_say_what_to_do(memory, tmp_path):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -122,15 +122,19 @@ class Runtime:
         *,
         replay: bool = False,
         zone: tzinfo | None = None,
+        seen: MutableMapping[bytes, int] | None = None,
     ) -> AddReport:
-        """Validate turns, pass them through the plugins' hooks and append them durably."""
+        """Validate turns, pass them through the plugins' hooks and append them durably.
+
+        ``seen``: of a history that is replayed in parts, how often each turn came in earlier ones; this adds its own.
+        """
         valid = validation.turns(
             turns, where, self.services.now(zone), zone or self.services.zone, self.services.limits
         )
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
         same = len(hooked) == len(valid.turns)  # otherwise a plugin dropped some
         places, timed = (range(len(hooked)), valid.timed) if same else match(valid.turns, valid.timed, hooked)
-        drafted = inserts(await self.secret(), hooked, timed, replay=replay)
+        drafted = inserts(await self.secret(), hooked, timed, replay=replay, seen=seen)
         report = valid.report(await self.services.store.append(where.user, drafted), places)
         await self.plugins.after("add_turns", report, scope=where)
         return report

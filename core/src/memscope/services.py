@@ -4,7 +4,7 @@ importers use."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from importlib import import_module
@@ -49,7 +49,12 @@ if TYPE_CHECKING:
         def operation(self, name: str) -> AbstractAsyncContextManager[Services]: ...
         async def secret(self) -> bytes: ...
         async def store_turns(
-            self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False
+            self,
+            turns: Sequence[Mapping[str, Any] | Turn],
+            where: Scope,
+            *,
+            replay: bool = False,
+            seen: MutableMapping[bytes, int] | None = None,
         ) -> AddReport: ...
         async def check_statement(
             self, statement: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False

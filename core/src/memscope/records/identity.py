@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -44,13 +44,21 @@ def match(turns: Sequence[Turn], timed: Sequence[bool], hooked: Sequence[Turn]) 
     return places, [turn.time != turn.recorded if place is None else timed[place] for place, turn in known]
 
 
-def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[TurnInsert]:
+def inserts(
+    secret: bytes,
+    turns: Sequence[Turn],
+    timed: Sequence[bool],
+    *,
+    replay: bool,
+    seen: MutableMapping[bytes, int] | None = None,
+) -> list[TurnInsert]:
     """Prepare turns for the store.
 
     An id becomes the key. With a time, equal text at that time is the same turn. Otherwise the turn is new: the store
-    takes the first free n, so that "ok" twice is two turns. In a replay, n counts equal turns of the history.
+    takes the first free n, so that "ok" twice is two turns. In a replay, n counts equal turns of the history, from
+    those in ``seen`` on if it comes in parts; they are added there.
     """
-    seen: Counter[bytes] = Counter()
+    counts: MutableMapping[bytes, int] = {} if seen is None else seen
     result = []
     for turn, has_time in zip(turns, timed, strict=True):
         if turn.key:
@@ -58,10 +66,10 @@ def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repl
             continue
         basis = base(secret, turn, timed=has_time)
         if replay or has_time:
-            result.append(TurnInsert(replace(turn, key=turn_key(basis, seen[basis] if replay else 0))))
+            result.append(TurnInsert(replace(turn, key=turn_key(basis, counts.get(basis, 0) if replay else 0))))
         else:
             result.append(TurnInsert(turn, basis))
-        seen[basis] += 1
+        counts[basis] = counts.get(basis, 0) + 1
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -45,6 +45,7 @@ class ItemWriter:
         self._counts: Counter[str] = Counter()
         self._not_taken: Counter[str] = Counter()
         self._users: set[str] = set()
+        self._seen: dict[bytes, int] = {}  # equal turns without an id, counted over all writes
 
     def report(self) -> ImportReport:
         parts = ("turns", "observations", "insights", "known", "forgotten", "blocks")
@@ -106,7 +107,9 @@ class ItemWriter:
             valid = validation.turns(turns, where, services.now(), services.zone, services.limits)
             self._counts["turns"] += len(valid.turns)
             return
-        added = await self._runtime.store_turns(turns, where, replay=True)
+        fresh: dict[bytes, int] = {}  # counted once they are stored
+        added = await self._runtime.store_turns(turns, where, replay=True, seen=ChainMap(fresh, self._seen))
+        self._seen |= fresh
         self._counts.update(turns=added.stored, known=added.duplicates, forgotten=added.forgotten)
 
     # ---- blocks
