@@ -64,6 +64,21 @@ async def test_blocks_passages_and_messages_are_taken_and_the_rest_is_counted(me
     assert (again.blocks, again.turns, again.known) == (0, 0, report.blocks + report.turns + report.observations)
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["everything", "one block"])
+async def test_what_was_forgotten_here_stays_forgotten(memory, tmp_path, whole):
+    path = tmp_path / "agent.af"
+    path.write_text(json.dumps(NEW))
+    first = await memory.admin.import_from("letta", str(path), user="alice")
+    if whole:
+        await memory.forget(user="alice", everything=True)
+    else:
+        await memory.blocks("alice").erase("human")
+    again = await memory.admin.import_from("letta", str(path), user="alice")
+    records = first.turns + first.observations if whole else 0
+    assert (again.blocks, again.forgotten) == (0, 2 + records if whole else 1)
+    assert "Alice sails." not in [block.value for block in await memory.blocks("alice").list()]
+
+
 async def test_another_file_is_refused(memory, tmp_path):
     path = tmp_path / "agent.af"
     path.write_text('{"messages": []}')

@@ -10,6 +10,7 @@ from datetime import UTC
 from hashlib import blake2b
 
 from memscope.records import Block, Select
+from memscope.records.identity import digest
 from memscope.stores import Store
 from memscope.stores.block_rules import by_key, selected
 
@@ -22,10 +23,18 @@ def tombstone(first: Block) -> str:
     return TOMBSTONE_PREFIX + blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
+def import_tombstone(secret: bytes, first: Block) -> str:
+    """Return the tombstone by which an importer, whose blocks have no time of their own, knows a history again."""
+    parts = (first.scope.user, first.scope.agent or "", first.label, first.value)
+    return TOMBSTONE_PREFIX + digest(secret, "imported block", *parts).hex()
+
+
 async def mark(store: Store, select: Select) -> None:
-    """Leave a tombstone of each block that a forget is about to take as a whole."""
+    """Leave the tombstones of each block that a forget is about to take as a whole."""
     histories = by_key(await store.blocks(select.user, versions=True)).values()
-    if ids := [tombstone(history[0]) for history in histories if selected(select, history[0])]:
+    if first := [history[0] for history in histories if selected(select, history[0])]:
+        secret = await store.secret()
+        ids = [id for block in first for id in (tombstone(block), import_tombstone(secret, block))]
         await store.add_tombstones(select.user, ids)
 
 

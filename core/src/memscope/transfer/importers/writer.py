@@ -15,6 +15,7 @@ from memscope import validation
 from memscope.errors import InputError, MemscopeError
 from memscope.records import BLOCK_LABEL, BLOCK_LIMIT, Block, ChangeSet, Insight, Observation, Scope, TurnInsert
 from memscope.records.identity import digest, statement
+from memscope.stores import erased_blocks
 from memscope.transfer import Progress, in_parts
 from memscope.transfer.checks import check_record
 from memscope.transfer.importers import (
@@ -115,7 +116,8 @@ class ItemWriter:
     # ---- blocks
 
     async def _write_blocks(self, where: Scope, items: list[ImportedBlock]) -> None:
-        """Write blocks that do not exist yet."""
+        """Write blocks that do not exist yet and were not erased here."""
+        secret, forgotten = await self._runtime.secret(), set(await self._services.store.tombstones(where.user))
         for item in items:
             here = {block.key for block in await self._services.store.blocks(where.user)}
             if (where.agent, item.label) in here:
@@ -125,6 +127,9 @@ class ItemWriter:
                 new = await self._block(where, item)
             except InputError as error:
                 self._refused(error)
+                continue
+            if erased_blocks.import_tombstone(secret, new) in forgotten:
+                self._counts["forgotten"] += 1
                 continue
             if not self._dry_run:
                 await self._services.store.put_blocks(where.user, [new])
