@@ -79,6 +79,18 @@ async def test_what_was_forgotten_here_stays_forgotten(memory, tmp_path, whole):
     assert "Alice sails." not in [block.value for block in await memory.blocks("alice").list()]
 
 
+async def test_a_later_export_adds_its_messages_although_earlier_ones_left_the_window(memory, tmp_path):
+    counts = []
+    for number, messages in enumerate((MESSAGES[:4], MESSAGES[1:])):
+        path = tmp_path / f"agent{number}.af"
+        path.write_text(json.dumps(OLD | {"messages": messages}))
+        report = await memory.admin.import_from("letta", str(path), user="alice")
+        counts.append((report.turns, report.known))
+    assert counts == [(2, 0), (2, 4)]  # known are the two blocks too
+    turns = await memory.list(user="alice", agent="crew", kinds=["turn"])
+    assert [turn.text for turn in turns] == ["I sail.", "Hello Alice!", "And I have a cat.", "Lovely."]
+
+
 async def test_another_file_is_refused(memory, tmp_path):
     path = tmp_path / "agent.af"
     path.write_text('{"messages": []}')

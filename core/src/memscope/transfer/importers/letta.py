@@ -47,8 +47,8 @@ def _agent(agent: AgentFile, blocks: Mapping[Any, AgentFile]) -> Iterator[Item]:
     for key in ("archival_memory", "passages"):
         for passage in map(mapping, sequence(agent.get(key))):
             yield _passage(passage, name)
-    for number, message in enumerate(map(mapping, sequence(agent.get("messages")))):
-        yield from _message(message, name, f"{name}:{word(message.get('id')) or number}")
+    for message in map(mapping, sequence(agent.get("messages"))):
+        yield from _message(message, name)
 
 
 def _block(block: AgentFile, agent: str, place: int) -> Item:
@@ -74,8 +74,9 @@ def _passage(passage: AgentFile, agent: str) -> Item:
     return ImportedMemory(id=id, text=passage["text"], said=time, agent=agent, role="assistant")
 
 
-def _message(message: AgentFile, agent: str, id: str) -> Iterator[Item]:
-    role, time = message.get("role"), time_of(message.get("created_at"))
+def _message(message: AgentFile, agent: str) -> Iterator[Item]:
+    """Yield the turns of a message. Without an id they have none: its place differs from one export to the next."""
+    role, time, id = message.get("role"), time_of(message.get("created_at")), word(message.get("id"))
     if role not in ("user", "assistant"):
         yield NotTaken(f"a message of role {word(role)[:40]!r}")
         return
@@ -84,8 +85,9 @@ def _message(message: AgentFile, agent: str, id: str) -> Iterator[Item]:
     if not texts:
         yield NotTaken("a message without words of the user or the assistant")
     for number, text in enumerate(texts):
-        turn = {"role": role, "content": text, "id": f"letta:{id}" + (f"#{number}" if number else ""), "time": time}
-        yield ImportedTurn(turn, agent=agent)
+        turn = {"role": role, "content": text, "time": time}
+        named = f"letta:{agent}:{id}" + (f"#{number}" if number else "")
+        yield ImportedTurn(turn | {"id": named} if id else turn, agent=agent)
 
 
 def _words(message: AgentFile) -> str:
