@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from memscope.records import ChangeSet, Receipt, Scope, Select
+from memscope.records import ChangeSet, Receipt, Revision, Scope, Select, Supersession
 from memscope.stores.memory import InMemoryStore
 from memscope.transfer.copy import check, copy
-from memscope_testing.records import START, ids, inserts, observation
+from memscope_testing.records import START, at, get, ids, inserts, observation
 
 
 async def consolidated() -> InMemoryStore:
@@ -55,6 +57,19 @@ async def test_a_copy_that_goes_on_forgets_what_was_forgotten_since() -> None:
     await source.forget(Select("alice"))
     check(await copy(source, target, user="alice"))
     assert await ids(target) == []
+
+
+async def test_a_copy_that_goes_on_closes_what_was_closed_since() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    await source.apply("alice", ChangeSet(new=(observation("q", "c"), observation("r", "c"))))
+    check(await copy(source, target))
+    closed = (Supersession("o", "new", at(5), at(4), at(4)), Supersession("p", None, at(6), at(6)))
+    await source.apply("alice", ChangeSet(new=(observation("new", "c"),), closed=closed))
+    await target.apply("alice", ChangeSet(revised=(Revision(replace(await get(target, "r"), text="x"), 1),)))
+    await source.apply("alice", ChangeSet(closed=(Supersession("r", None, at(6), at(6)),)))
+    assert (await copy(source, target)).unequal == ("alice",)
+    assert [await get(target, id) for id in ("o", "p")] == [await get(source, id) for id in ("o", "p")]
+    assert await ids(target, kinds=frozenset({"observation"}), current=True) == ["q", "r", "new"]  # r was changed here
 
 
 async def test_a_copy_of_all_takes_along_those_who_were_wholly_forgotten() -> None:

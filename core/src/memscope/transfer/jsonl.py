@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memscope.errors import Conflict, MemscopeError, StoreBusy
-from memscope.records import ChangeSet, Record, Revision, Select, Turn, TurnInsert
+from memscope.records import ChangeSet, Record, Revision, Select, Supersession, Turn, TurnInsert
 from memscope.stores import Preparing, Store, erased_blocks
 from memscope.stores.block_rules import by_key, without_sources
 from memscope.stores.rules import Memory, record_id
@@ -159,6 +159,8 @@ async def _write_all(
 class ImportWriter:
     """Write lines in order, batching consecutive lines of one user and kind.
 
+    A memory that was closed since an earlier export is closed here too, unless it has another version here.
+
     Existing records that wait here but are done in the export become done only if the export contains all tombstones of
     this store; otherwise a later ``forget`` may have made them pending again.
     """
@@ -171,6 +173,7 @@ class ImportWriter:
         self._ready = deque[tuple[list[ExportLine], list[TurnInsert]]]()  # turns whose units are being computed
         self._done_before = defaultdict[str, set[str]](set)  # by kind: waiting here, done in the export
         self._forgotten: set[str] = set()
+        self._closed: list[Memory] = []  # closed in the export and open here, until what superseded them is here
 
     async def add(self, line: ExportLine) -> None:
         other = (line.user, line.kind) != (self._user, self._kind)
@@ -251,6 +254,8 @@ class ImportWriter:
         self._counts[self._kind] += await self._store.apply(self._user, fresh)
         for line in written:
             await self._revise(line, tuple({line.id}.intersection(fresh.done)))
+            if line.record.closed is not None and is_open(here.get(line.id), line.record.version):
+                self._closed.append(line.record)
         await self._note_done(done & here.keys())
 
     async def _revise(self, line: ExportLine, done: tuple[str, ...]) -> None:
@@ -266,7 +271,11 @@ class ImportWriter:
         self._done_before[self._kind].update(await waiting(self._store, self._user, self._kind, frozenset(ids)))
 
     async def _settle(self) -> None:
-        """Finish a user: mark records that are done in the export as done here."""
+        """Finish a user: close what is closed in the export, and mark what is done there as done here."""
+        for start in range(0, len(self._closed), LINES_PER_WRITE):
+            closed = tuple(map(supersession_of, self._closed[start : start + LINES_PER_WRITE]))
+            await self._store.apply(self._user, ChangeSet(closed=closed))
+        self._closed = []
         done = [
             id
             for kind, ids in self._done_before.items()
@@ -278,6 +287,17 @@ class ImportWriter:
                 await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + LINES_PER_WRITE])))
         self._done_before.clear()
         self._forgotten = set()
+
+
+def is_open(stored: Record | None, version: int) -> bool:
+    return stored is not None and not isinstance(stored, Turn) and (stored.version, stored.closed) == (version, None)
+
+
+def supersession_of(memory: Memory) -> Supersession:
+    """Return the supersession that closed a memory."""
+    assert memory.closed is not None
+    told_at = memory.closed_said or memory.closed
+    return Supersession(memory.id, memory.superseded_by, memory.closed, told_at, memory.valid_to)
 
 
 __all__ = ["LINE_KINDS", "STAGE_OF_KIND", "UNLIMITED", "export", "import_"]
