@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from memscope.records import ChangeSet, Receipt, Revision, Scope, Select, Supersession
+from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Receipt, Revision, Scope, Select, Supersession
 from memscope.stores.memory import InMemoryStore
 from memscope.transfer.copy import check, copy
-from memscope_testing.records import START, at, get, ids, inserts, observation
+from memscope_testing.records import START, at, get, ids, inserts, insight, observation
 
 
 async def consolidated() -> InMemoryStore:
@@ -70,6 +70,17 @@ async def test_a_copy_that_goes_on_closes_what_was_closed_since() -> None:
     assert (await copy(source, target)).unequal == ("alice",)
     assert [await get(target, id) for id in ("o", "p")] == [await get(source, id) for id in ("o", "p")]
     assert await ids(target, kinds=frozenset({"observation"}), current=True) == ["q", "r", "new"]  # r was changed here
+
+
+async def test_a_copy_that_goes_on_takes_the_last_version_of_a_summary() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    summary = insight("s", "a", name="n", namespace=SUMMARY_NAMESPACE)
+    await source.apply("alice", ChangeSet(new=(summary,)))
+    check(await copy(source, target))
+    for version, text in enumerate(("one", "two", "three"), 1):
+        await source.apply("alice", ChangeSet(revised=(Revision(replace(summary, text=text), version),)))
+    check(await copy(source, target))
+    assert await get(target, "s") == await get(source, "s")
 
 
 async def test_a_copy_of_all_takes_along_those_who_were_wholly_forgotten() -> None:

@@ -201,10 +201,13 @@ class PendingChanges:
         return True
 
     def revise(self, memory: Memory) -> None:
-        """Replace a memory and archive the old version. A revision may close a memory; it never reopens one."""
+        """Replace a memory and archive the old version. A revision may close a memory; it never reopens one.
+
+        A memory of a later version keeps it: an import skips the versions of a summary, which are not archived.
+        """
         state = self.states[memory.id]
         old = state.record
-        new = replace(memory, version=old.version + 1)
+        new = replace(memory, version=max(memory.version, old.version + 1))
         if old.closed is not None:
             closing = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
             new = replace(new, **closing)

@@ -253,18 +253,23 @@ class ImportWriter:
         fresh = ChangeSet(new=first, done=tuple(done - here.keys()))
         self._counts[self._kind] += await self._store.apply(self._user, fresh)
         for line in written:
-            await self._revise(line, tuple({line.id}.intersection(fresh.done)))
+            await self._revise(line, here.get(line.id), tuple({line.id}.intersection(fresh.done)))
             if line.record.closed is not None and is_open(here.get(line.id), line.record.version):
                 self._closed.append(line.record)
         await self._note_done(done & here.keys())
 
-    async def _revise(self, line: ExportLine, done: tuple[str, ...]) -> None:
+    async def _revise(self, line: ExportLine, stored: Record | None, done: tuple[str, ...]) -> None:
+        """Write the versions after the first. A summary has only its last one, which may be later than the stored."""
         first, *later = (*line.versions, line.record)
-        for version, memory in enumerate(later, first.version):
+        expected = first.version
+        if stored is not None and not isinstance(stored, Turn) and stored.version < first.version:
+            later, expected = [first, *later], stored.version
+        for memory in later:
             try:
-                await self._store.apply(self._user, ChangeSet(revised=(Revision(memory, version),), done=done))
+                await self._store.apply(self._user, ChangeSet(revised=(Revision(memory, expected),), done=done))
             except Conflict:  # this version is stored already
-                continue
+                pass
+            expected = memory.version
 
     async def _note_done(self, ids: Set[str]) -> None:
         """Remember which of these ids still wait here."""
