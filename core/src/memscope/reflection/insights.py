@@ -53,11 +53,17 @@ def ended_since(batch: TopicBatch, insight: Insight | None, now: datetime) -> li
 
 
 def _survivor(batch: TopicBatch, id: str) -> str:
+    """Return the fact into which this one was merged, through any number of merges."""
     merged = {closing.id: closing.by for closing in batch.closed if closing.valid_to is None and closing.by}
-    fact = batch.sources.get(id)
-    if fact is not None and fact.superseded_by and fact.valid_to is None:
-        return fact.superseded_by
-    return merged.get(id, id)
+    seen: set[str] = set()
+    while id not in seen:
+        seen.add(id)
+        fact = batch.sources.get(id)
+        if fact is not None and fact.superseded_by and fact.valid_to is None:
+            id = fact.superseded_by
+        else:
+            id = merged.get(id, id)
+    return id
 
 
 def _parts(batch: TopicBatch, topic: Topic) -> Iterator[Topic]:
