@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from memscope.reconciliation.insight_sentences import details, own_sentences
-from memscope.records import ChangeSet, Insight, Revision, Scope, Sentence
+from memscope.records import ChangeSet, Insight, Revision, Scope, Sentence, Supersession
 from memscope_testing.models import data
 from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, answer, insights, know, reflected, told
 
@@ -103,6 +103,42 @@ async def test_a_fact_that_a_sentence_says_is_attached_to_it(world, known, again
     await reflected(world, lambda messages: answer(told(again, 1)))
     (insight,) = await insights(world)
     assert sentences(insight) == [(known[0], (first[0], more)), (known[1], (first[1],))]
+
+
+async def test_a_sentence_rests_on_those_too_that_it_fails_to_replace(world):
+    """It may have their words, and is forgotten with them wherever it stands."""
+    home, _ = await know(world, BERLIN, FLAT)
+    await reflected(world, Placing(HOME))
+    (news,) = await know(world, "The user's flat has a balcony.")
+    report = await reflected(world, lambda messages: answer(told("The user lives on a balcony.", 1, replaces=[1])))
+    (insight,) = await insights(world)
+    assert report.rejected == {"would_lose": 1}
+    assert sentences(insight)[-1] == ("The user lives on a balcony.", (news, home))
+
+
+@pytest.mark.parametrize("text", ["The user lives in Berlin by the river.", ""])
+async def test_one_of_two_equal_sentences_is_replaced_once(world, text):
+    await know(world, BERLIN, FLAT)
+    await reflected(world, Placing(HOME))
+    (insight,) = await insights(world)
+    twice = replace(insight, sentences=(insight.sentences[0], *insight.sentences))
+    await world.store.apply("alice", ChangeSet(revised=(Revision(twice, insight.version),)))
+    await know(world, "The user lives by the river.")
+    entries = told("The user lives in Berlin by the river.", 1, replaces=[1]), told(text, replaces=[1, 2])
+    report = await reflected(world, lambda messages: answer(*entries))
+    assert (report.errors, report.pending) == ({}, 0)
+
+
+async def test_a_sentence_follows_its_fact_through_several_merges(world):
+    one, other, last = await know(world, BERLIN, "The user's home is Berlin.", "The user has a home in Berlin.")
+    await reflected(world, Placing({"home": ["Berlin", "river"]}))
+    merged = (Supersession(one, other, NOW, NOW), Supersession(other, last, NOW, NOW))
+    await world.store.apply("alice", ChangeSet(closed=merged))
+    await know(world, "The user lives by the river.")
+    report = await reflected(world, Placing({"home": ["Berlin", "river"]}))
+    (insight,) = await insights(world)
+    assert (report.errors, report.pending) == ({}, 0)
+    assert {one, other}.isdisjoint(id for sentence in insight.sentences for id in sentence.sources)
 
 
 async def test_a_denial_is_no_repetition(world):

@@ -205,9 +205,11 @@ def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) 
     gone = [(home, one) for home, one in old if not refused and keeps_details(whole, one, batch.facts)]
     at = min((draft.sentences.index(one) for home, one in gone if home is draft), default=None)
     for home, one in gone:
-        home.sentences.remove(one)
-    ids = tuple(dict.fromkeys([*(fact.id for fact in entry.facts), *(id for _, one in gone for id in one.sources)]))
-    if text and ids:
+        if one in home.sentences:  # not an equal one, which is gone already
+            home.sentences.remove(one)
+    known = [one for _, one in entry.old]  # the text may have words even of those that it fails to replace
+    ids = tuple(dict.fromkeys([*(fact.id for fact in entry.facts), *(id for one in known for id in one.sources)]))
+    if text and (entry.facts or gone):
         draft.worded.add(text)
         if at is None:
             draft.sentences = with_fact(draft.sentences, text, ids)
@@ -221,6 +223,8 @@ def _apply(batch: TopicBatch, draft: Draft, entry: Entry, of: dict[str, Draft]) 
 
 def _take_out(batch: TopicBatch, draft: Draft, home: Draft, one: Sentence) -> bool:
     """Move a sentence to the draft. In its own draft, drop it if another says the same or all its facts have ended."""
+    if one not in home.sentences:  # it was equal to one that is gone already
+        return True
     if home is not draft:
         draft.sentences.append(one)
     elif not any(covers_text(other.text, one.text) for other in home.sentences if other is not one) and not all(
