@@ -106,7 +106,7 @@ async def test_a_fact_that_a_sentence_says_is_attached_to_it(world, known, again
 
 
 async def test_a_sentence_rests_on_those_too_that_it_fails_to_replace(world):
-    """It may have their words, and is forgotten with them wherever it stands."""
+    """The new sentence may have their words, and is forgotten with them wherever it stands."""
     home, _ = await know(world, BERLIN, FLAT)
     await reflected(world, Placing(HOME))
     (news,) = await know(world, "The user's flat has a balcony.")

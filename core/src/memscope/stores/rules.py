@@ -201,13 +201,10 @@ class PendingChanges:
         return True
 
     def revise(self, memory: Memory) -> None:
-        """Replace a memory and archive the old version. A revision may close a memory; it never reopens one.
-
-        A memory of a later version keeps it: an import skips the versions of a summary, which are not archived.
-        """
+        """Replace a memory and archive the old version. A revision may close a memory; it never reopens one."""
         state = self.states[memory.id]
         old = state.record
-        new = replace(memory, version=max(memory.version, old.version + 1))
+        new = replace(memory, version=max(memory.version, old.version + 1))  # an import skips a summary's old versions
         if old.closed is not None:
             closing = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
             new = replace(new, **closing)
