@@ -10,7 +10,7 @@ from memscope_testing.records import START, observation, turn
 
 
 def test_a_hit_with_words_of_its_own_takes_no_facts_of_another_hit():
-    first, later = turn("first"), turn("later", time=START + timedelta(days=3))
+    first, later = turn("first", time=START), turn("later", time=START + timedelta(days=3))
     fact = observation("fact", "first", "later", said=START)
     shared = {"insight": None, "score": 1.0, "found_by": ("text",)}
     worded, moved = Hit(turn=first, **shared), Hit(turn=later, matched=(fact,), **shared)
