@@ -142,6 +142,8 @@ BEHIND = ("", " much of a fan", " fan", " at home dad to one", " to one", " kids
         ("I only drink decaf.", "taste"),
         ("I have to avoid salt.", "health"),
         ("I'm not supposed to lift anything heavy.", "health"),
+        ("I'm not allowed shellfish.", "health"),
+        ("I am not allowed dairy.", "health"),
         ("My hands shake in the morning", "health"),
         ("My left shoulder's frozen.", "health"),
         ("The missus can't walk far", "health"),

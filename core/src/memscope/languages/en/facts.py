@@ -236,10 +236,10 @@ def _after(oneself: str, following: list[str]) -> Iterator[str]:
     words = [word for word in following if word not in ADVERBS]
     if not FORGOING.isdisjoint(following) and forgoes(following):
         yield "taste"
+    if words[:1] == ["am"] or words[:1] == ["are"]:
+        oneself, words, following = "i'm", words[1:], following[1:]
     if ("to" in following or "not" in following) and is_forbidden(following):
         yield "health"
-    if words[:1] == ["am"] or words[:1] == ["are"]:
-        oneself, words = "i'm", words[1:]
     kind = ""
     if oneself in ("i'm", "we're"):
         kind = _state(words)
