@@ -48,6 +48,7 @@ def test_each_sentence_is_parted():
 
 
 FACT = "The user lives in Rome by the river."
+SEES, SEES_ZH = "The user sees the dentist on Tuesday.", "用户周二下午看牙医。"
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,16 @@ def test_a_fact_of_what_is_shown_alone_is_nobodys(text, words, fact, shown):
     assert is_shown(fact, [Citation(turn(text=text), words, False, 0)]) is shown
     context = Citation(turn(text="I live in Rome by the river."), "I live in Rome by the river.", True, 1)
     assert is_shown(fact, [Citation(turn(text=text), words, False, 0), context]) is shown
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "shown"),
+    [
+        ("> Your dentist appointment has moved to Tuesday.\nThe dentist on Tuesday, then.", SEES, False),
+        ("> Your dentist appointment has moved to Tuesday.\nTuesday, then.", SEES, True),
+        ("妈妈写道“你周二下午看牙医”。对，周二下午看牙医。", SEES_ZH, False),
+        ("妈妈写道“你周二下午看牙医”。周二啊。", SEES_ZH, True),
+    ],
+)
+def test_who_repeats_most_of_what_is_shown_states_it(text, fact, shown):
+    assert is_shown(fact, [Citation(turn(text=text), text, False, 0)]) is shown
