@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "core" / "src"
 ROOMS = ("retrieval", "dates", "languages", "reconciliation")
 TESTS = {room: (f"tests/{room}",) for room in ROOMS} | {
-    "languages": ("tests/languages", "tests/entities/test_names.py"),
+    "languages": ("tests/languages", "tests/entities/test_names.py", "tests/entities/test_short_forms.py"),
 }
 KINDS = ("constant", "comparison", "branch")
 OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {

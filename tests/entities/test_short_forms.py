@@ -11,7 +11,7 @@ ONE = [
     ("Nat", "Natalie"), ("Vic", "Victoria"),
     ("Seb", "Sebastian"), ("Matt", "Matthew"), ("Greg", "Gregory"), ("Jess", "Jessica"),
     ("Sam", "Samantha"), ("Dan", "Daniel"), ("Max", "Maximilian"), ("Chris", "Christopher"), ("Steph", "Stephanie"),
-    ("Fred", "Frederick"), ("Alex", "Alexandra"), ("Anna", "Anna Schmidt"), ("小芳", "王小芳"),
+    ("Fred", "Frederick"), ("Alex", "Alexandra"), ("Anna", "Anna Schmidt"), ("小芳", "王小芳"), ("小芳", "欧阳小芳"),
 ]  # fmt: skip
 TWO = [
     ("Ann", "Anna"), ("Carl", "Carla"), ("Jon", "Jonas"), ("Dan", "Dana"), ("Carol", "Caroline"), ("Frank", "Franklin"),
