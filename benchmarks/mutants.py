@@ -39,6 +39,7 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 FAILED_TESTS = 1  # pytest's exit code
 INTERRUPTED = 2
+USAGE_ERROR = 4  # a conftest cannot be imported
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def run_tests(room: str, copy: Path, limit_s: float) -> str:
         ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit_s)
     except subprocess.TimeoutExpired:
         return "timed_out"
-    if ended.returncode not in (0, FAILED_TESTS, INTERRUPTED):
+    if ended.returncode not in (0, FAILED_TESTS, INTERRUPTED, USAGE_ERROR):
         raise click.ClickException(f"pytest ended with {ended.returncode}: {ended.stdout[-2000:]}")
     return "caught" if ended.returncode else ""
 
