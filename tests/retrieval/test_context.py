@@ -57,6 +57,11 @@ def test_a_best_hit_that_is_too_long_is_shortened() -> None:
     assert 40 <= estimate_tokens(told) <= 50
 
 
+def test_a_long_turn_that_a_plugin_cut_short_is_shown() -> None:
+    of_its_third_part = replace(hit("I paid with the card ****."), part=2)
+    assert context([of_its_third_part], tokens=100).endswith("Ada: I paid with the card ****.")
+
+
 def test_nothing_fits_into_nothing() -> None:
     assert context([hit("word")], tokens=1) == ""
     assert context([], tokens=100) == ""
