@@ -70,3 +70,14 @@ async def test_a_name_in_another_agents_turn_does_not_exist() -> None:
     mine = await _asked(said, question, ("mine", "other"), agent="mine")
     both = await _asked(said, question, ("mine", "other"))
     assert [said[1] in [hit.text for hit in found] for found in (mine, both)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["Mark adopted a parrot named Rumpel.", "Please mark the exams by Friday."],
+        ["Will Smith adopted a parrot named Rumpel.", "The smith will shoe the horse."],
+    ],
+)
+async def test_a_line_with_the_name_as_a_common_word_is_not_brought(said: list[str]) -> None:
+    assert [hit.text for hit in await _asked(said, "Where does Rumpel live?")] == said[:1]
