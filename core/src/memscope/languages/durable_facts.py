@@ -14,7 +14,7 @@ from itertools import groupby, repeat
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.language import Language
 from memscope.languages.registry import of_sentence
-from memscope.languages.statements import is_marked_question, is_question, sentences
+from memscope.languages.statements import is_question, sentences
 from memscope.text.language import depends_on_languages, has_cjk, is_usual
 from memscope.text.terms import term
 
@@ -99,12 +99,10 @@ def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     it adds ``TOLD_TERM``, which brings the text into the profile, but not ``DURABLE_TERM``.
     """
     best, kinds_stated = GRADED_SCORES[0], dict[str, None]()
-    for language, every in _by_language(text):
-        rules = language.statements
-        parts = [part for part in every if not is_marked_question(part, rules)]
+    for language, parts in _by_language(text):
         for part, (stated, score) in zip(parts, _read(parts, language.facts), strict=True):
             better = score is not None and score > best
-            if (stated or better) and not is_question(part, rules):
+            if (stated or better) and not is_question(part, language.statements):
                 kinds_stated.update(dict.fromkeys(stated))
                 best = score if score is not None and better else best
     terms = [KIND_TERMS[kind] for kind in kinds_stated]

@@ -75,11 +75,6 @@ def is_question(sentence: str, rules: Statements | None = None) -> bool:
     return _kind(sentence, rules or of_sentence(sentence).statements) == "question"
 
 
-def is_marked_question(sentence: str, rules: Statements) -> bool:
-    """Detect questions with a question mark; a sentence without one is rejected quickly."""
-    return ("?" in sentence or "？" in sentence) and _kind(sentence, rules) == "question"
-
-
 def is_filling(sentence: str) -> bool:
     """Detect sentences without content of their own: "Hi!", "Thanks.", 你好！"""
     return _kind(sentence, of_sentence(sentence).statements) == "filling"
