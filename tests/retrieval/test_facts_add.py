@@ -266,3 +266,22 @@ async def test_what_an_insight_of_the_profile_says_takes_no_second_line(
     await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(made,)))
     lines = (await memory.profile("u")).splitlines()
     assert [line.partition("] ")[2] for line in lines] == [made.text, other]
+
+
+@pytest.mark.parametrize(
+    ("others", "said", "fact", "query"),
+    [
+        (["I was at the office on Tuesday.", "On Tuesday the plumber rang."],
+         "Guess who sings again, same evening as every winter!", "The user has choir practice every Tuesday.",
+         "What do I have on Tuesday?"),
+        (["我周二吃了披萨。", "周二有人来修水管。"], "合唱团又开始了，还是老时间！", "用户每周二有合唱团排练。",
+         "我周二有什么安排？"),
+    ],
+)  # fmt: skip
+async def test_a_day_that_only_the_fact_repeats_is_met(
+    memory: AsyncMemoryScope, others: list[str], said: str, fact: str, query: str
+) -> None:
+    for other in others:
+        await say(memory, other)
+    await note(memory, "o", fact, await say(memory, said))
+    assert (await memory.retrieve(query, user="u"))[0].text == f"{said} — {fact}"
