@@ -84,12 +84,10 @@ def year_month(text: str, east: bool) -> Period | None:
     return fixed(month_of(year, month))
 
 
-def iso_week(text: str, east: bool) -> Period | None:
+def iso_week(text: str, east: bool) -> Period:
     """2016-W12, and the day of it in 2016-W12-3."""
     year, week, *days = digits(text)
     monday = week_of(wall(year, 1, 4)).start + (week - 1) * 7 * ONE_DAY
-    if not 1 <= week <= 53:
-        return None
     return fixed(day_at(monday + (days[0] - 1) * ONE_DAY) if days else week_of(monday))
 
 

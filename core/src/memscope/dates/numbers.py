@@ -42,7 +42,7 @@ def length(now: Now, *values: Any) -> Length | None:
             amount += float(item)
     if amount and parts:
         parts.append((amount, parts[-1][1]))
-    return Length(tuple(parts)) if parts and all(0 < amount < 1e6 for amount, _ in parts) else None
+    return Length(tuple(parts)) if parts and all(amount > 0 for amount, _ in parts) else None
 
 
 def joined_lengths(now: Now, *lengths: Length) -> Length:
