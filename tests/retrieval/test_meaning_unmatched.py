@@ -1,4 +1,4 @@
-"""What people ask in other words than they told it in is ranked by its meaning, before other lasting statements."""
+"""A question in other words than its answer is ranked by its meaning, before other lasting statements."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _is_known(inputs: FeatureInputs) -> bool:
 
 
 @worker(
-    reads=("text", "terms", "statement_terms", "vector", "about_user",
+    reads=("text", "terms", "statement_terms", "vector", "about_user", "speak", "periods",
            "candidates", "weights", "undated", "names", "kinds_asked", "said_then", "days", "asks_number", "asks_when",
            "asks_assistant", "asks_personally", "asks_ahead", "is_list_question", "asks_period", "about_talk",
            "cjk_vectors"),
