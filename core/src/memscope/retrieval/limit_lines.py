@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import filterfalse
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,10 +235,10 @@ def _with_wishes_and_statements(
     reserved: tuple[int, ...] = ()
     lines = min(query.k, MAX_SHARE_OF_STORE * candidates.units)
     if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
-        most = round(choice_share * lines)
+        most = max(MAX_LINES, round(choice_share * lines))
         reserved = _likeliest_statements(candidates, most, MIN_CHOICE_DURABILITY, TASTE_TERMS)
     elif query.asks_personally and not query.asks_period:
-        reserved = _likeliest_statements(candidates, round(statement_share * lines), MIN_DURABILITY)
+        reserved = _likeliest_statements(candidates, ceil(statement_share * lines), MIN_DURABILITY)
     best = order[: max(0, query.k - len(wishes) - len(reserved))]
     return tuple(dict.fromkeys((*best, *wishes, *reserved, *order)))
 
