@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import filterfalse
-from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,7 @@ MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words; if it
 # has them. For a question about the user whose words were not found: if no statement has all of them; if one has.
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
-MAX_SHARE_OF_STORE = 0.2  # in a small store these are shares of so many lines
+MAX_SHARE_OF_STORE = 0.2  # in a small store, they are shares of this part of its lines
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement; health and tastes need none
 # weights of durability and of health or a taste, next to topic and meaning (at most about 1 each); factor of topic
 # and meaning for a statement about health or a taste
@@ -233,12 +232,13 @@ def _with_wishes_and_statements(
     """
     wishes = _standing_wishes(candidates)
     reserved: tuple[int, ...] = ()
-    lines = min(query.k, MAX_SHARE_OF_STORE * candidates.units)
-    if {*TASTE_TERMS} <= {*candidates.terms}:  # a choice
-        most = max(MAX_LINES, round(choice_share * lines))
+    chooses = {*TASTE_TERMS} <= {*candidates.terms}
+    share, least = (choice_share, MAX_LINES) if chooses else (statement_share, 1)
+    most = min(round(share * query.k), max(least, round(share * MAX_SHARE_OF_STORE * candidates.units)))
+    if chooses:
         reserved = _likeliest_statements(candidates, most, MIN_CHOICE_DURABILITY, TASTE_TERMS)
     elif query.asks_personally and not query.asks_period:
-        reserved = _likeliest_statements(candidates, ceil(statement_share * lines), MIN_DURABILITY)
+        reserved = _likeliest_statements(candidates, most, MIN_DURABILITY)
     best = order[: max(0, query.k - len(wishes) - len(reserved))]
     return tuple(dict.fromkeys((*best, *wishes, *reserved, *order)))
 
