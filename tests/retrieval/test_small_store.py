@@ -45,3 +45,10 @@ def test_few_other_lines_stand_beside_the_answer(texts, question, answer, most):
         lines = memory.context(question, user="alice").splitlines()
     assert any(answer in line for line in lines)
     assert len(lines) <= most
+
+
+def test_the_only_line_that_a_caller_wants_is_the_best():
+    with MemoryScope(":memory:", settings={}) as memory:
+        memory.add_turns([{"role": "user", "content": text} for text in EN], user="alice")
+        hits = memory.retrieve("Where did we leave our bicycles?", user="alice", k=1, speak="when_needed")
+    assert [hit.text for hit in hits] == [EN[3]]
