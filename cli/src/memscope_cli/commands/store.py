@@ -56,11 +56,11 @@ def restore(call: Call, file: str, yes: bool) -> None:
 
 @command("recover", short_help="Save what is readable of a damaged store.")
 @click.argument("damaged", type=click.Path(dir_okay=False))
-@click.argument("new", type=click.Path(dir_okay=False))
+@click.argument("new", metavar="RECOVERED", type=click.Path(dir_okay=False))
 def recover(call: Call, damaged: str, new: str) -> None:
-    """Save what is readable of the DAMAGED store into the store NEW, and say what was lost.
+    """Save what is readable of the DAMAGED store into the new store RECOVERED, and say what was lost.
 
-    The damaged file is only read. 'memscope restore NEW' puts the new store in its place.
+    The damaged file is only read. 'memscope restore RECOVERED' puts the new store in its place.
     """
     from memscope_cli import sqlite_recovery
 
