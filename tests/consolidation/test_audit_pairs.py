@@ -112,6 +112,58 @@ async def test_a_second_run_asks_nothing_again_and_changes_nothing(tmp_path):
     assert all("Porto" in pair["later"]["text"] for pair in new)
 
 
+RENT = noted("The rent is 1,150 euros, and 1,290 euros from October on.", about="rent", keywords=["money"])
+NEW_RENT = noted("The rent is 1,350 euros from October on.", about="rent", keywords=["money"])
+SAME_HOME = noted("The user lives in Berlin now.")
+FORGOTTEN_MEANWHILE = [
+    ([TEA, MORE_TEA], "refines", 0, "", "green tea."),
+    ([MORE_TEA, noted("The user likes green tea with lemon.", keywords=["food"])], "refines", 0, "", "Anna"),
+    ([RENT, NEW_RENT], "ends", 0, "The rent is 1,150 euros.", "1,150"),
+    ([RENT, NEW_RENT], "ends", 1, "The rent is 1,150 euros.", "1,350"),
+    ([LIVES, SAME_HOME], "repeats", 1, "", "now"),
+]
+
+
+@pytest.mark.parametrize(("facts", "verdict", "gone", "rest", "words"), FORGOTTEN_MEANWHILE)
+async def test_a_fact_that_is_forgotten_while_the_model_judges_leaves_nothing(facts, verdict, gone, rest, words):
+    class Forgetting(Judge):
+        def _judgement(self, pairs):
+            reply = super()._judgement(pairs)
+            return {**reply, "relations": [{**one, "rest": rest} for one in reply["relations"]]}
+
+    chat = Forgetting([(0, 1, verdict)], facts)
+    memory = await learned(chat, facts=facts)
+    (old,) = [one for one in await facts_of(memory) if one.text == facts[gone]["text"]]
+    (left,) = [one for one in await facts_of(memory) if one.id != old.id]
+    answer = chat._all
+
+    async def slowly(messages):
+        if len(chat.asked) == 2:
+            await memory.forget(user="alice", ids=[old.id])
+        return answer(messages)
+
+    chat._all = slowly
+    report = await memory.admin.audit(user="alice", ask=1)
+    assert len(chat.asked) == 2 and await facts_of(memory) == [left] and words not in f"{left.text} {left.quotes}"
+    assert report.work.errors == {"conflict": 1} and "changed meanwhile" in report.work.reason
+
+
+async def test_a_fact_that_a_person_corrects_while_the_model_judges_stays_as_corrected():
+    chat = Judge([(0, 1, "ends")], [LIVES, MOVED])
+    memory = await learned(chat, facts=[LIVES, MOVED])
+    (old,) = [one for one in await facts_of(memory) if one.text == LIVES["text"]]
+    answer = chat._all
+
+    async def slowly(messages):
+        if len(chat.asked) == 2:
+            await memory.update(old.id, text="The user likes Berlin.", user="alice")
+        return answer(messages)
+
+    chat._all = slowly
+    report = await memory.admin.audit(user="alice", ask=1)
+    assert report.work.errors == {"conflict": 1} and await current(memory) == ["The user likes Berlin.", MOVED["text"]]
+
+
 async def test_a_preview_asks_and_changes_nothing():
     chat = Judge([ENDS, REFINES])
     memory = await learned(chat)

@@ -148,7 +148,9 @@ class PairAudit:
         unconfirmed = [one for one in first.values() if one not in agreed]
         settlement = Settlement({}, self.ctx.clock(), people=candidates.people)
         settlement.settle(agreed)
-        changed = await self._apply(settlement)
+        changed = await self._apply(
+            settlement, {fact.id: fact.version for one in agreed for fact in (one.old, one.new)}
+        )
         refused = len(settlement.refused) + len(unconfirmed)
         judged = {"verdicts": len(first) + wrong, "wrong_verdict": refused, "wrong_known": wrong}
         await count_facts(self.ctx, judged)
@@ -183,9 +185,11 @@ class PairAudit:
         left = (replace(one, pairs=[pair for pair in one.pairs if _digest(pair) not in known]) for one in candidates)
         self.left = [one for one in left if one.pairs]
 
-    async def _apply(self, settlement: Settlement) -> bool:
+    async def _apply(self, settlement: Settlement, judged: Mapping[str, int]) -> bool:
+        """Write the changes unless a fact that was judged, by id and version, was forgotten or corrected meanwhile."""
         new = tuple(settlement.fresh.values())
-        changes = ChangeSet(new, tuple(settlement.closed.values()), tuple(settlement.revised.values()))
+        revised = tuple(settlement.revised.values())
+        changes = ChangeSet(new, tuple(settlement.closed.values()), revised, expected=judged)
         if self.preview or not (changes.new or changes.closed or changes.revised):
             return False
         store = self.ctx.store

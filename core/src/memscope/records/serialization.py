@@ -204,6 +204,7 @@ def change_set_to_json(change_set: ChangeSet) -> Object:
         "done": list(change_set.done),
         "vectors": {unit: _pack(vector) for unit, vector in change_set.vectors.items()},
         "report": dict(change_set.report),
+        "expected": dict(change_set.expected),
     }
 
 
@@ -221,6 +222,7 @@ def change_set_from_json(content: Mapping[str, Json]) -> ChangeSet:
             done=tuple(content["done"]),
             vectors={unit: _unpack(vector) for unit, vector in content["vectors"].items()},
             report=content["report"],
+            expected=content.get("expected", {}),  # earlier versions wrote none
         )
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"a change set that cannot be read: {type(error).__name__}") from None

@@ -57,6 +57,7 @@ class ChangeSet:
     done: tuple[str, ...] = ()
     vectors: Mapping[str, Sequence[float] | NDArray[np.float32]] = field(default_factory=dict)
     report: Mapping[str, Json] = field(default_factory=dict)
+    expected: Mapping[str, int] = field(default_factory=dict)  # versions of memories; ``Conflict`` if one has another
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,7 @@ class Select:
 
     ``period`` is when a turn was said, or when a memory was said or happened. ``pending`` selects records waiting for
     consolidate or reflect, including leased, failed and parked ones (none for embed, where units wait). ``live_at``
-    excludes records expired by then. ``block`` selects only the core memory block of this label, the agent's own
-    or the shared one.
+    excludes records expired by then. ``block`` selects only the block of this label, the agent's own or the shared one.
     """
 
     user: str

@@ -143,8 +143,8 @@ class Store(Protocol):
             The number of memories that changed.
 
         Raises:
-            Conflict: If a revision expects another version, or an insight of ``reflect`` supersedes one that another
-                insight has superseded; nothing is written.
+            Conflict: If a revision or ``expected`` expects another version, or an insight of ``reflect`` supersedes one
+                that another insight has superseded; nothing is written.
             InputError: If a record belongs to another user.
         """
 

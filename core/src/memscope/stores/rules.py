@@ -145,6 +145,9 @@ class PendingChanges:
 
     def apply(self, change_set: ChangeSet) -> Applied:
         """Apply the whole change set to the states; raise ``Conflict`` before any of them changes."""
+        for id, version in change_set.expected.items():
+            if id not in self.states or self.states[id].record.version != version:
+                raise Conflict(f"memory {id!r} changed meanwhile", hint="nothing was written; try again")
         for revision in change_set.revised:
             self.check(revision)
         derived = {one.id for one in change_set.new if isinstance(one, Insight) and one.origin == "reflect"}
@@ -162,12 +165,9 @@ class PendingChanges:
     def check(self, revision: Revision) -> None:
         """Raise ``Conflict`` unless the expected version and all sources of the new one are stored."""
         memory, state = revision.memory, self.states.get(revision.memory.id)
-        if (
-            state is None
-            or state.record.version != revision.expected
-            or state.record.scope.user != memory.scope.user
-            or not all(map(self.stored, memory.sources))
-        ):
+        expected = (revision.expected, memory.scope.user)
+        same = state is not None and (state.record.version, state.record.scope.user) == expected
+        if not same or not all(map(self.stored, memory.sources)):
             raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
 
     def _create(self, memory: Memory) -> bool | None:
@@ -238,8 +238,8 @@ def memories_of(change_set: ChangeSet) -> list[Memory]:
 
 def ids_of(change_set: ChangeSet) -> set[str]:
     """Return the ids of all records that a change set refers to."""
-    memories = memories_of(change_set)
-    ids = {memory.id for memory in memories} | {source for memory in memories for source in memory.sources}
+    memories, ids = memories_of(change_set), set(change_set.expected)
+    ids |= {memory.id for memory in memories} | {source for memory in memories for source in memory.sources}
     return ids | {id for closing in change_set.closed for id in (closing.id, closing.by) if id is not None}
 
 

@@ -99,7 +99,8 @@ class PendingWrites:
             if memory.id in self.memories:  # a replay: the writer may have died before it wrote the name
                 self.changes.take_name(self.changes.states[memory.id].record)
         left = tuple(revision for revision in change_set.revised if not self._written(revision.memory.id, token))
-        applied = self.changes.apply(replace(change_set, revised=left))
+        expected = {id: one for id, one in change_set.expected.items() if not self._written(id, token)}
+        applied = self.changes.apply(replace(change_set, revised=left, expected=expected))
         self._done = {id for id in change_set.done if id in self.changes.states}
         return applied
 

@@ -136,6 +136,22 @@ class Memories(Chapter):
         with pytest.raises(Conflict):
             await store.apply("alice", ChangeSet(revised=(Revision(observation("missing", "a"), 1),)))
 
+    async def test_a_change_set_expects_the_memories_it_was_made_from(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        await remember(store, observation("o", "a"), observation("p", "a"))
+        changes = ChangeSet(new=(observation("q", "a"),), closed=(Supersession("o", "q", at(5), at(4)),))
+        for wrong in ({"o": 1, "p": 2}, {"missing": 1}):
+            with pytest.raises(Conflict):
+                await store.apply("alice", replace(changes, expected=wrong))
+        assert await ids(store, current=True) == ["a", "o", "p"]
+        for _ in range(2):  # a repetition is none
+            await store.apply("alice", replace(changes, expected={"o": 1, "p": 1}))
+        assert await ids(store, current=True) == ["a", "p", "q"]
+        await store.forget(Select("alice", ids=frozenset({"p"})))
+        with pytest.raises(Conflict):
+            await store.apply("alice", ChangeSet(new=(observation("r", "a"),), expected={"p": 1}))
+        assert await ids(store, current=True) == ["a", "q"]
+
     async def test_an_insight_of_the_back_end_expects_the_current_one(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"), insight("old", "o"), insight("stated", "o", origin="statement"))
