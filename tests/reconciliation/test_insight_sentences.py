@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memscope.errors import Conflict
 from memscope.reconciliation.insight_sentences import (
     attributed,
     corrected,
@@ -19,10 +20,20 @@ from memscope.reconciliation.insight_sentences import (
     with_own_sentences,
     without_heading,
 )
-from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Insight, Observation, Revision, Scope, Sentence, Supersession
+from memscope.records import (
+    SUMMARY_NAMESPACE,
+    ChangeSet,
+    Insight,
+    Observation,
+    Revision,
+    Scope,
+    Select,
+    Sentence,
+    Supersession,
+)
 from memscope.records.stored import CORRECTED
 from memscope.stores.memory import InMemoryStore
-from memscope_testing.records import inserts, insight, remember
+from memscope_testing.records import ids, inserts, insight, remember
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -204,6 +215,19 @@ async def test_a_fact_that_a_person_corrects_is_corrected_in_its_insight(text, o
     changes = ChangeSet(revised=(Revision(replace(HOME, text=text, origin=origin), HOME.version),))
     again, _ = await corrected_in_store([HOME, CAT, life(IN_BERLIN, WITH_CAT)], changes)
     assert [one.sentences for one in again] == sentences
+
+
+async def test_an_insight_that_is_forgotten_before_its_correction_is_written_does_not_come_back():
+    store = InMemoryStore()
+    await store.append("alice", inserts("turn-home", "turn-cat"))
+    await remember(store, HOME, CAT, life(IN_BERLIN, WITH_CAT))
+    corrected_home = replace(HOME, text="The user lives in Bonn.", origin=CORRECTED)
+    whole = await with_corrections(store, "alice", ChangeSet(revised=(Revision(corrected_home, 1),)), NOW)
+    await store.forget(Select("alice", ids=frozenset({"life"})))
+    with pytest.raises(Conflict):
+        await store.apply("alice", whole)
+    assert await ids(store, kinds=frozenset({"insight"})) == []
+    await store.close()
 
 
 async def test_an_insight_of_which_nothing_is_left_ends_without_another():

@@ -158,7 +158,7 @@ def _replacing(
     facts: Mapping[str, Observation],
     now: datetime,
 ) -> ChangeSet:
-    new, closed = list[Insight](), list[Supersession]()
+    new, closed, expected = list[Insight](), list[Supersession](), dict(change_set.expected)
     for old in insights:
         before = attributed(old, facts)
         announced = [id for id in old.sources if id in facts and end_came_since(facts[id], old, now)]
@@ -170,7 +170,8 @@ def _replacing(
         if sentences:
             new.append(superseding(old, sentences, [fact.id for fact in successors], said_at, now))
         closed.append(Supersession(old.id, new[-1].id if sentences else None, now, said_at, said_at))
-    return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed))
+        expected[old.id] = old.version  # it may be forgotten while the facts stay
+    return replace(change_set, new=(*change_set.new, *new), closed=(*change_set.closed, *closed), expected=expected)
 
 
 def end_came_since(fact: Observation, insight: Insight, now: datetime) -> bool:
