@@ -162,6 +162,28 @@ async def test_forgetting_a_turn_takes_its_line_and_the_history_of_it(memory, mo
     assert await value(memory) == f"{TEXTS[CAT][1]}\nName: Alice"
 
 
+async def test_an_insight_that_is_forgotten_while_the_model_writes_is_in_no_line(memory, model):
+    await learn(memory, BERLIN)
+    chat = memory.admin.runtime.services.chat
+    first = model.asked[0]["insights"][0]["text"]
+    model.lines = lambda shown: [{"text": "Lives in Berlin with a cat.", "insights": [
+        one["n"] for one in shown["insights"] if one["text"] == first
+    ]}]  # fmt: skip
+
+    async def slowly(messages):
+        if "block" in data(messages) and len(model.asked) == 1:
+            insights = await memory.list(user="alice", kinds=["insight"])
+            await memory.forget(user="alice", ids=[one.id for one in insights if one.text != first])
+        return model(messages)
+
+    chat._all = slowly
+    await learn(memory, CAT)
+    assert len(model.asked) == 2 and "cat" not in str(await memory.blocks("alice").history("human"))
+    model.lines = Model().lines
+    await memory.reflect(user="alice")
+    assert await value(memory) == TEXTS[BERLIN][1]
+
+
 async def test_when_no_insight_is_left_the_lines_go_without_a_call(memory, model):
     await learn(memory, BERLIN)
     (insight,) = await memory.list(user="alice", kinds=["insight"])

@@ -122,17 +122,22 @@ def block_state(block: Block, history: Sequence[Block]) -> BlockState:
 
 
 async def _update(ctx: Services, state: BlockState, insights: Sequence[Insight]) -> list[Mapping[str, Json]]:
-    """Ask for the lines and write a version per change; write none if the block is edited meanwhile."""
-    shown = insights[-MAX_SHOWN_INSIGHTS:]
+    """Ask for the lines and write a version per change.
+
+    Write none if the block is edited meanwhile, or an insight that was shown is forgotten: any line may repeat it.
+    """
+    user, shown = state.block.scope.user, insights[-MAX_SHOWN_INSIGHTS:]
     lines: dict[str, tuple[str, ...]] = {}
     if shown:
         reply = await ctx.ask("block", [insight.text for insight in shown], block_data(state, shown), BlockLines)
         lines = usable_lines(state, shown, reply)
+        if len((await ctx.store.fetch(user, [insight.id for insight in shown])).records) < len(shown):
+            return []
     versions = next_versions(state, lines, ctx)
     if not versions:
         return []
     try:
-        await ctx.store.put_blocks(state.block.scope.user, versions)
+        await ctx.store.put_blocks(user, versions)
     except Conflict:
         return []
     label, version = state.block.label, versions[-1].version
