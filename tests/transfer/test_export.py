@@ -9,7 +9,9 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import InputError, StoreBusy
+from memscope.records import ChangeSet, Supersession
 from memscope_testing.models import IdealChat
+from memscope_testing.records import at, inserts, observation
 
 TEXTS = ("I like green tea.", "Green tea is what I like.")
 SAID = [{"role": "user", "content": text, "id": key} for text, key in zip(TEXTS, ("one", "two"), strict=True)]
@@ -159,3 +161,17 @@ async def test_a_user_who_was_wholly_forgotten_stays_so_in_an_older_store(tmp_pa
         assert await other.list(user="alice") == []
         assert await other.admin.receipts(user="alice") == await memory.admin.receipts(user="alice") != []
     await memory.close()
+
+
+async def test_what_ends_on_a_day_of_its_own_does_so_again_where_its_successor_is_forgotten_after_an_import(tmp_path):
+    old, closing = observation("old", "a", valid_to=at(77)), Supersession("old", "new", at(5), at(4), at(3))
+    async with AsyncMemoryScope(":memory:", settings={}) as memory, AsyncMemoryScope(":memory:", settings={}) as other:
+        store = memory.admin.runtime.services.store
+        await store.append("alice", inserts("a", "b"))
+        await store.apply("alice", ChangeSet(new=(old,)))
+        await store.apply("alice", ChangeSet(new=(observation("new", "b"),), closed=(closing,)))
+        await memory.admin.export(tmp_path / "out.jsonl")
+        await other.admin.import_(tmp_path / "out.jsonl")
+        assert (await other.get("old", user="alice")).valid_to == at(3)
+        await other.forget(user="alice", ids=["new"])
+        assert await other.get("old", user="alice") == old

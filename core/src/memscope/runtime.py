@@ -286,9 +286,8 @@ def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime
     value: object = clock
     time: object = value() if callable(value) else None
     if not isinstance(time, datetime):
-        raise ConfigError(
-            f"the clock gives no time: {type(time if callable(value) else value).__name__}", hint=CLOCK_REMEDY
-        )
+        kind = type(time if callable(value) else value).__name__
+        raise ConfigError(f"the clock gives no time: {kind}", hint=CLOCK_REMEDY)
     if time.utcoffset() is None:
         raise ConfigError("the clock gives a time without a zone", hint=CLOCK_REMEDY)
     if not MIN_CLOCK <= time < MAX_CLOCK:

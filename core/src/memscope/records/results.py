@@ -105,10 +105,9 @@ class Hit:
 class Retrieval(Sequence[Hit]):
     """The hits, best first. Without hits, ``reason`` says why and what to do; it includes the ``notes``.
 
-    ``why`` is the reason as a code for programs; None if there are hits.
-
-    ``notes`` list failures on the way, such as an embedder's. ``profile`` summarizes the user, lasting facts before
-    recent ones, if the query asks for it, or if a question or request finds nothing. ``left_out``: what is not shown.
+    ``why`` is the reason as a code for programs; None if there are hits. ``notes`` list failures on the way, such as an
+    embedder's. ``profile`` summarizes the user, lasting facts before recent ones, if the query asks for it, or if a
+    question or request finds nothing. ``left_out``: what is not shown.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -132,7 +131,6 @@ class Retrieval(Sequence[Hit]):
         return len(self.hits)
 
     __repr__ = printing.retrieval
-
     __str__ = printing.as_text
     _repr_html_ = printing.as_html
 

@@ -104,6 +104,7 @@ class Memory:
     happened: Interval | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    open_valid_to: datetime | None = None  # of a closed memory: its ``valid_to`` before
     closed: datetime | None = None
     closed_said: datetime | None = None
     superseded_by: str | None = None

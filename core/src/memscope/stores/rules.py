@@ -97,14 +97,11 @@ def same_text(old: Record, new: Record) -> bool:
 
 @dataclass(slots=True)
 class MemoryState:
-    """A memory in its new state. ``stored``: the stored version, None for a new memory; ``older``: versions to archive.
-
-    ``valid_to`` is the value before the memory was closed; it is restored when the superseding memory is forgotten.
-    """
+    """A memory in its new state. ``stored``: its stored version, None for a new one; ``older``: versions to archive."""
 
     record: Memory
     stored: Memory | None = None
-    valid_to: datetime | None = None
+    valid_to: datetime | None = None  # ``Memory.open_valid_to``, where an earlier memscope closed the memory
     older: list[Memory] = field(default_factory=list)
 
     @property
@@ -197,7 +194,7 @@ class PendingChanges:
             return False
         old = state.record
         closed = replace(old, closed=closing.at, closed_said=closing.said, superseded_by=closing.by)
-        state.record, state.valid_to = replace(closed, valid_to=closing.valid_to or old.valid_to), old.valid_to
+        state.record = replace(closed, valid_to=closing.valid_to or old.valid_to, open_valid_to=old.valid_to)
         return True
 
     def revise(self, memory: Memory) -> None:
@@ -206,7 +203,8 @@ class PendingChanges:
         old = state.record
         new = replace(memory, version=max(memory.version, old.version + 1))  # an import skips a summary's old versions
         if old.closed is not None:
-            closing = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
+            fields = ("closed", "closed_said", "superseded_by", "valid_to", "open_valid_to")
+            closing = {name: getattr(old, name) for name in fields}
             new = replace(new, **closing)
         if old.namespace != SUMMARY_NAMESPACE:
             state.older.append(old)
@@ -226,8 +224,9 @@ class PendingChanges:
             if successor is not None and successor != id and self.stored(successor):
                 state.record = replace(state.record, superseded_by=successor)
             else:
-                current: dict[str, Any] = {"closed": None, "closed_said": None, "superseded_by": None}
-                state.record, state.valid_to = replace(state.record, **current, valid_to=state.valid_to), None
+                current: dict[str, Any] = dict.fromkeys(("closed", "closed_said", "superseded_by", "open_valid_to"))
+                before = state.record.open_valid_to or state.valid_to
+                state.record, state.valid_to = replace(state.record, **current, valid_to=before), None
                 opened.add(id)
         return opened
 
