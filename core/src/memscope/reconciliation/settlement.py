@@ -163,6 +163,10 @@ class Settlement:
         for memory in outcome:
             stored = memory.id not in self.fresh
             if memory not in (new, old) and memory.id not in self._survivors and not (stored and self.propose):
+                if memory.id == old.id:
+                    news = self.latest(new)
+                    self._revise(replace(news, announces=tuple(dict.fromkeys((*news.announces, old.id)))))
+                    memory = replace(memory, announced_by=news.id)
                 self._revise(memory)
 
     def _take_over(self, gone: Observation, survivor: Observation, *, changed: bool) -> None:
@@ -254,6 +258,7 @@ def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
         return None
     id = blake2b(f"{old.id}/{old.version}/rest".encode(), digest_size=16).hexdigest()
     remaining = replace(old, id=id, text=text, recorded=now, version=1, closed=None, superseded_by=None, valid_to=None)
+    remaining = replace(remaining, announces=(), announced_by=None)
     dated = not mentions(old.text, old.said) or mentions(text, old.said)
     return remaining if dated else replace(remaining, happened=None, valid_from=None)
 

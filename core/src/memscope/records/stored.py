@@ -108,6 +108,8 @@ class Memory:
     closed: datetime | None = None
     closed_said: datetime | None = None
     superseded_by: str | None = None
+    announces: tuple[str, ...] = ()  # memories whose end it announced, as their ``valid_to``
+    announced_by: str | None = None  # the memory that announced ``valid_to``
     version: int = 1
     origin: str = "consolidate"  # of a fact: the speaker's role, or how it was made (CORRECTED: by hand)
     proposed: bool = False

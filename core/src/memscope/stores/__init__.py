@@ -208,10 +208,11 @@ class Store(Protocol):
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         """Remove the selected records and everything derived from them: records, units, vectors, saved replies.
 
-        Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, makes the remaining
-        sources of removed memories pending again, and ends leases of work on removed records. Removes blocks that are
-        selected by label, or by their whole user or agent; from other blocks and their history it removes the lines
-        that were written from removed records (``block_rules.without_sources``).
+        Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, takes back the ends that
+        removed ones announced, makes the remaining sources of removed memories pending again, and ends leases of work
+        on removed records. Removes blocks that are selected by label, or by their whole user or agent; from other
+        blocks and their history it removes the lines that were written from removed records
+        (``block_rules.without_sources``).
 
         Args:
             select: Conditions; a record must meet all of them.

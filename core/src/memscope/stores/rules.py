@@ -37,6 +37,7 @@ from memscope.stores import MAX_ATTEMPTS, RecordKey
 
 Memory: TypeAlias = Observation | Insight
 CLOCKS_APART_S = 60.0  # tolerated difference between the clocks of two hosts
+CLOSING_FIELDS = ("closed", "closed_said", "superseded_by", "valid_to", "open_valid_to")
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
 # ---- ownership of records
@@ -187,10 +188,8 @@ class PendingChanges:
 
     def close(self, closing: Supersession) -> bool:
         """Close an open memory; do nothing if the superseding memory is not stored."""
-        state = self.states.get(closing.id)
-        if state is None or state.record.closed is not None or closing.by == closing.id:
-            return False
-        if closing.by is not None and not self.stored(closing.by):
+        state, missing = self.states.get(closing.id), closing.by is not None and not self.stored(closing.by)
+        if state is None or state.record.closed is not None or missing or closing.by == closing.id:
             return False
         old = state.record
         closed = replace(old, closed=closing.at, closed_said=closing.said, superseded_by=closing.by)
@@ -203,9 +202,7 @@ class PendingChanges:
         old = state.record
         new = replace(memory, version=max(memory.version, old.version + 1))  # an import skips a summary's old versions
         if old.closed is not None:
-            fields = ("closed", "closed_said", "superseded_by", "valid_to", "open_valid_to")
-            closing = {name: getattr(old, name) for name in fields}
-            new = replace(new, **closing)
+            new = replace(new, **{name: getattr(old, name) for name in CLOSING_FIELDS})
         if old.namespace != SUMMARY_NAMESPACE:
             state.older.append(old)
         state.record = new
@@ -214,19 +211,23 @@ class PendingChanges:
     def reopen(self, removed: Mapping[str, str | None]) -> set[str]:
         """Relink memories that a removed one superseded to its surviving successor; return those current again.
 
-        ``removed``: the ``superseded_by`` of each removed memory.
+        Memories whose end it announced have none. ``removed``: the ``superseded_by`` of each removed memory.
         """
         opened = set()
         for id, state in self.states.items():
+            old = state.record
+            if id not in removed and old.announced_by in removed:
+                valid_to = None if old.open_valid_to in (None, old.valid_to) else old.valid_to
+                state.record = replace(old, valid_to=valid_to, open_valid_to=None, announced_by=None)
             if id in removed or state.record.superseded_by not in removed:
                 continue
             successor = surviving_successor(state.record.superseded_by, removed)
             if successor is not None and successor != id and self.stored(successor):
                 state.record = replace(state.record, superseded_by=successor)
             else:
-                current: dict[str, Any] = dict.fromkeys(("closed", "closed_said", "superseded_by", "open_valid_to"))
-                before = state.record.open_valid_to or state.valid_to
-                state.record, state.valid_to = replace(state.record, **current, valid_to=before), None
+                current: dict[str, Any] = dict.fromkeys(CLOSING_FIELDS)
+                current["valid_to"] = state.record.open_valid_to or state.valid_to
+                state.record, state.valid_to = replace(state.record, **current), None
                 opened.add(id)
         return opened
 

@@ -29,7 +29,9 @@ StoredType = TypeVar("StoredType", bound=Record | Block | Receipt)
 SEQ_RANGE = range(1 << 63)
 NOT_TEXT_REMEDY = "remove control characters and lone surrogates"
 FIELD_RANGES = {"level": range(4), "version": range(1, 1 << 31), "order": BLOCK_ORDERS}
-NAME_FIELDS = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
+NAME_FIELDS = frozenset(
+    {"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by", "announced_by"}
+)
 _CHECKED_COLUMNS: Mapping[type, Sequence[str]] = {
     stored: [column.name for column in fields(stored) if column.name != "scope"]
     for stored in (Turn, Observation, Insight, Block, Receipt)

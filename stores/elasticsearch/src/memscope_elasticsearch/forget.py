@@ -79,11 +79,12 @@ def _slices(removal: Removal[Stored, str], select: Select) -> list[dict[str, Any
     slices: list[dict[str, Any]] = []
     for start in range(0, max(1, len(gone)), RECORDS_PER_INTENT):
         part = gone[start : start + RECORDS_PER_INTENT]
-        memories = {record_id: None for record_id, entry in part if not isinstance(entry.record, Turn)}
+        memories = {record_id: entry.record for record_id, entry in part if not isinstance(entry.record, Turn)}
         about = {
             "gone": [[record_id, entry.parts, entry.number] for record_id, entry in part],
             "again": removal.again if start == 0 else [],
-            "heirs": {**memories, **linked},
+            "heirs": {**dict.fromkeys(memories), **linked},
+            "announced": sorted({id for memory in memories.values() for id in memory.announces}),
             "blocks": whose,
             "label": select.block,
         }
@@ -177,7 +178,7 @@ async def _remove(session: Session, user: str, intent: WriteIntent) -> None:
     session.wrote()
     await session.refresh()
     again: dict[str, Stage | None] = dict.fromkeys(about["again"])
-    again |= await _reopen(session, user, ids, about["heirs"], intent.token)
+    again |= await _reopen(session, user, ids, about, intent.token)
     entries = await session.load(user, again)
     await set_waiting(session, user, {record_id: next_stage(entry.record) for record_id, entry in entries.items()})
     await session.refresh()
@@ -191,14 +192,18 @@ def _burials(session: Session, scope: str, gone: Iterable[Sequence[Any]]) -> Ite
 
 
 async def _reopen(
-    session: Session, user: str, ids: Sequence[str], heirs: Mapping[str, str | None], token: str
+    session: Session, user: str, ids: Sequence[str], about: Mapping[str, Any], token: str
 ) -> dict[str, Stage | None]:
-    """Relink memories that a removed one superseded to its surviving successor, or make them current again."""
-    superseded = await session.find_any(user, "superseded_by", ids)
-    if not superseded:
+    """Relink memories that a removed one superseded to its surviving successor, or make them current again.
+
+    Take back the ends that removed ones announced.
+    """
+    superseded, announced = await session.find_any(user, "superseded_by", ids), about.get("announced", ())
+    if not superseded and not announced:
         return {}
+    heirs: Mapping[str, str | None] = about["heirs"]
     pending = PendingWrites(session, user)
-    await pending.load({id_of(entry.record) for entry in superseded})
+    await pending.load({id_of(entry.record) for entry in superseded}.union(announced))
     await pending.load({next_one for id in ids if (next_one := surviving_successor(id, heirs)) is not None})
     opened = pending.changes.reopen(heirs)
     await pending.flush(token)

@@ -152,6 +152,29 @@ class Memories(Chapter):
             await store.apply("alice", ChangeSet(new=(observation("r", "a"),), expected={"p": 1}))
         assert await ids(store, current=True) == ["a", "q"]
 
+    async def test_an_announced_end_goes_with_the_memory_that_announced_it(self, store: Store) -> None:
+        await store.append("alice", inserts("a", "b", "c"))
+        home = observation("home", "a")
+        news, later = (observation(id, key, announces=("home",)) for id, key in (("news", "b"), ("later", "c")))
+        await remember(store, home, news, later)
+        for version, (id, day) in enumerate((("news", 50), ("later", 77)), 1):
+            ending = replace(home, valid_to=at(day), announced_by=id)
+            await store.apply("alice", ChangeSet(revised=(Revision(ending, version),)))
+        await store.forget(Select("alice", ids=frozenset({"b"})))
+        assert (await get(store, "home")).valid_to == at(77), "announced by another"
+        await store.apply("alice", ChangeSet(closed=(Supersession("home", None, at(5), at(4), at(3)),)))
+        await store.forget(Select("alice", ids=frozenset({"c"})))
+        stored = await get(store, "home")
+        assert (stored.valid_to, stored.open_valid_to, stored.announced_by) == (at(3), None, None)
+
+    async def test_an_end_is_open_again_without_its_announcement(self, store: Store) -> None:
+        await store.append("alice", inserts("a", "b"))
+        home = observation("home", "a")
+        await remember(store, replace(home, valid_to=at(77), announced_by="news"))
+        await remember(store, observation("news", "b", announces=("home", "unknown")))
+        await store.forget(Select("alice", ids=frozenset({"news"})))
+        assert await get(store, "home") == home
+
     async def test_an_insight_of_the_back_end_expects_the_current_one(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"), insight("old", "o"), insight("stated", "o", origin="statement"))

@@ -311,7 +311,10 @@ def _reopen(tx: UserTransaction, removal: LocalRemoval) -> None:
     if not removed:
         return
     successors = {id for removed_id in removed if (id := rules.surviving_successor(removed_id, removed)) is not None}
-    rows = _rows(tx, successors) | {record_id(row.record): row for row in tx.superseded(removed)}
+    announced: set[str] = set()
+    for _, memory in memories:
+        announced.update(memory.announces)
+    rows = _rows(tx, successors | announced) | {record_id(row.record): row for row in tx.superseded(removed)}
     loaded = _loaded({id: row for id, row in rows.items() if id not in removed})
     loaded.changes.reopen(removed)
     _write(tx, loaded)
