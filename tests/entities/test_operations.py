@@ -339,6 +339,10 @@ async def test_a_merge_of_one_agent_is_its_own(memory):
     await memory.entities("u", agent="a").merge("Anna Schmidt", "Nanne")
     assert await counts(memory, agent="a") == {"Anna Schmidt": 1}
     assert await counts(memory, agent="b") == {"Anna Schmidt": 1, "Nanne": 1}
+    await memory.entities("u", agent="b").merge("Anna Schmidt", "Nanne")
+    await memory.entities("u", agent="b").split("Anna Schmidt", "Nanne")
+    assert await counts(memory, agent="a") == {"Anna Schmidt": 1}
+    assert await counts(memory, agent="b") == {"Anna Schmidt": 1, "Nanne": 1}
 
 
 async def test_chinese_without_wo_and_at_the_beginning_of_a_sentence(memory):

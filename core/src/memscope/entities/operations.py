@@ -259,9 +259,11 @@ class AsyncEntities:
             text = f"{second} {sign} {first}" if second != first else f"{first} {sign}"
             message = {"role": "user", "content": text, "metadata": {INJECTED: True}}
             turn, timed = await self._runtime.check_statement(message, where)
+            of_agent = [f"@{where.agent}"] if where.agent is not None else []  # names of documents are the user's
             draft, memory = statement(
                 await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
-                name=" | ".join(sorted({*map(name_form, names)})), namespace=CORRECTIONS, level=0,  # not for profiles
+                name=" | ".join([*sorted({*map(name_form, names)}), *of_agent]), namespace=CORRECTIONS,
+                level=0,  # not for profiles
             )  # fmt: skip
             await self._services.store.append(where.user, [draft], ChangeSet(new=(memory,)))
             return view, first
