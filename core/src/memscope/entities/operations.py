@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
@@ -259,11 +260,11 @@ class AsyncEntities:
             text = f"{second} {sign} {first}" if second != first else f"{first} {sign}"
             message = {"role": "user", "content": text, "metadata": {INJECTED: True}}
             turn, timed = await self._runtime.check_statement(message, where)
-            of_agent = [f"@{where.agent}"] if where.agent is not None else []  # names of documents are the user's
+            document = repr((where.agent, sorted({*map(name_form, names)})))  # one per agent, of any length
             draft, memory = statement(
                 await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
-                name=" | ".join([*sorted({*map(name_form, names)}), *of_agent]), namespace=CORRECTIONS,
-                level=0,  # not for profiles
+                name=blake2b(document.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
+                namespace=CORRECTIONS, level=0,  # not for profiles
             )  # fmt: skip
             await self._services.store.append(where.user, [draft], ChangeSet(new=(memory,)))
             return view, first
