@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from traceback import format_tb
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -20,11 +18,10 @@ from memscope.text.surrogates import joined
 from memscope_server import schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
-from memscope_server.problems import BUG_DETAIL, BUG_HINT
+from memscope_server.problems import BUG_DETAIL, BUG_HINT, log_unexpected
 from memscope_server.schemas import record_of, retrieval_of
 
 MAX_RECORDS_PER_CALL = 1000
-log = logging.getLogger("memscope")
 Limit = Annotated[int, Query(ge=1, le=MAX_RECORDS_PER_CALL)]
 
 router = APIRouter(prefix="/api/v1")
@@ -253,8 +250,8 @@ async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> Asyn
             yield _event("done", done())
         except MemscopeError as error:
             yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
-        except Exception as error:  # its message may contain conversation text: log the type and traceback only
-            log.error("memscope serve: %s in a chat\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
+        except Exception as error:
+            log_unexpected(error, "a chat")
             detail = BUG_DETAIL.format(type(error).__name__)
             yield _event("error", {"code": "internal", "detail": detail, "hint": BUG_HINT})
 

@@ -8,14 +8,14 @@ from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memscope.errors import LimitError, MemscopeError
 from memscope_server.access import SAFE_METHODS, SIGN_IN_PATH, Caller, Sessions
 from memscope_server.bodies import Bodies, Disconnected, replay
 from memscope_server.limits import HttpLimits
-from memscope_server.problems import Forbidden, Misdirected, TokensUnreadable, problem_of
+from memscope_server.problems import Forbidden, Misdirected, TokensUnreadable, log_unexpected, problem_of
 
 FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 SECURITY_HEADERS = {
@@ -30,6 +30,10 @@ SECURITY_HEADERS = {
 }
 Form: TypeAlias = Mapping[str, str]
 log = logging.getLogger("memscope")
+
+
+class Broken(Exception):
+    """A response cannot be completed, since an unexpected error came after its beginning."""
 
 
 class Guard:
@@ -63,6 +67,12 @@ class Guard:
             if reply.started:
                 raise
             await problem_of(error)(scope, receive, reply)
+        except Exception as error:  # uvicorn would log its message
+            log_unexpected(error, "a request")
+            if reply.started:
+                raise Broken("a response broke off") from None
+            handler = scope["app"].exception_handlers[Exception]
+            await (await handler(Request(scope, receive), error))(scope, receive, reply)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse oversized paths or headers, unknown hosts, and changes from other sites."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Mapping
+from traceback import format_tb
 from typing import Any
 
 from fastapi import Request
@@ -18,6 +20,7 @@ from memscope.text.surrogates import joined
 from memscope_server.schemas import Problem
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
+log = logging.getLogger("memscope")
 BUG_DETAIL, BUG_HINT = "{}, which is a bug of memscope or of a plugin", "see the log"
 
 
@@ -143,6 +146,11 @@ async def http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = {400: "input", 404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http")
     return problem(error.status_code, code, str(error.detail), "see /api/v1/openapi.json")
+
+
+def log_unexpected(error: Exception, where: str) -> None:
+    """Log the type and place of an error; its message may contain conversation text."""
+    log.error("memscope serve: %s in %s\n%s", type(error).__name__, where, "".join(format_tb(error.__traceback__)))
 
 
 async def unexpected(request: Request, error: Exception) -> JSONResponse:
