@@ -301,15 +301,16 @@ def span(operation: str) -> Iterator[None]:
 
     The span contains the operation's name and the error's code, never text.
     """
-    trace = sys.modules.get("opentelemetry.trace")
-    name = SPAN_NAMES.get(operation)
+    trace, name = sys.modules.get("opentelemetry.trace"), SPAN_NAMES.get(operation)
     if trace is None or name is None:
         yield
         return
-    with trace.get_tracer("memscope").start_as_current_span(name, record_exception=False) as current:
+    unmarked = {"record_exception": False, "set_status_on_exception": False}  # both copy the message of an error
+    with trace.get_tracer("memscope").start_as_current_span(name, **unmarked) as current:
         current.set_attribute("gen_ai.operation.name", name)
         try:
             yield
         except Exception as error:
             current.set_attribute("error.type", getattr(error, "code", type(error).__name__))
+            current.set_status(trace.Status(trace.StatusCode.ERROR))
             raise

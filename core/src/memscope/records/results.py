@@ -19,8 +19,7 @@ FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "insta
 WhyNothing = Literal["not_needed", "not_searched", "see_profile", "nothing_stored", "gone", "repeated_questions",
                      "nothing_lasting", "nothing_then", "too_few_words", "no_words"]  # fmt: skip
 
-#: Return hits only when the message needs them, or always.
-Speak = Literal["when_needed", "always"]
+Speak = Literal["when_needed", "always"]  # return hits only when the message needs them, or always
 
 
 class FeatureValue(NamedTuple):
