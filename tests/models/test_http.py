@@ -62,9 +62,10 @@ def completion(text: str) -> str:
 async def test_a_status_has_its_error(
     connect: Connect, status: str, kind: type[ModelError], hint: str, streamed: bool
 ) -> None:
-    said = json.dumps({"error": {"message": f"about {SAID} with {KEY}"}})
+    gateway = "Basic Z2F0ZXdheQ=="
+    said = json.dumps({"error": {"message": f"about {SAID} with {KEY} by {gateway}"}})
     async with saying(said, status, Location="http://127.0.0.1:1/v1") as (url, _):
-        model = connect("chat", url, key=KEY, attempts=1)
+        model = connect("chat", url, key=KEY, headers={"X-Gateway": gateway, "X-Tier": "a"}, attempts=1)
         with pytest.raises(kind) as caught:
             if streamed:
                 await anext(model.stream(HELLO))
@@ -73,7 +74,8 @@ async def test_a_status_has_its_error(
     assert hint in str(caught.value)
     assert SAID in caught.value.detail
     assert SAID not in str(caught.value)
-    assert KEY not in f"{caught.value!r} {vars(caught.value)}"
+    shown = f"{caught.value!r} {vars(caught.value)}"
+    assert KEY not in shown and gateway.split()[1] not in shown and "about" in shown
 
 
 async def test_a_redirect_sends_nothing_to_where_it_points(connect: Connect) -> None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 QUOTA_S = 300.0  # retry_after for a used-up quota, where an early retry cannot succeed
 MAX_DETAIL_CHARS = 2000  # an error's excerpt of the server's message
+MIN_SECRET_CHARS = 8  # of a header that may be a secret
 WRONG_URL = "check base_url: it is what /chat/completions, /embeddings or /rerank is added to"
 
 
@@ -160,8 +161,12 @@ class Http:
 
     def _status_error(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
         """Map an error status to an exception. Only ``detail`` has the server's text, which may quote the prompt."""
-        secret = self.endpoint.secret
-        detail = (text.replace(secret, "***") if secret else text)[:MAX_DETAIL_CHARS]
+        secret, detail = self.endpoint.secret, text
+        words = [word for value in self.endpoint.headers.values() for word in value.split()]
+        secrets = [word for word in words if len(word) >= MIN_SECRET_CHARS] + [secret] * bool(secret)
+        for word in sorted(secrets, key=len, reverse=True):
+            detail = detail.replace(word, "***")
+        detail = detail[:MAX_DETAIL_CHARS]
         message = f"the endpoint of {self.endpoint.model!r} answered {status}"
         if status in (401, 403):
             hint = "check key, and whether it may use this model" if secret else "no key was sent: set key"
