@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 
 from memscope import AsyncMemoryScope
 from memscope.errors import InputError, NotFound, nearest
-from memscope.records import Insight, Observation
+from memscope.records import ForgetReport, Insight, Observation
 from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
 
@@ -149,3 +149,12 @@ async def decide(memory: AsyncMemoryScope, scope: Mapping[str, Any], ids: Sequen
     for id in ids:
         await memory.get(id, **scope)
     return await (memory.admin.accept if accept else memory.admin.reject)(ids, user=scope["user"])
+
+
+async def forget(memory: AsyncMemoryScope, caller: Caller, scope: Mapping[str, Any], **selected: Any) -> ForgetReport:
+    """Forget within a scope of the caller. An agent's token does not learn the labels of other agents' blocks."""
+    report = await memory.forget(**scope, **selected)
+    if caller.token.agent is None or not report.may_hold:
+        return report
+    seen = {block.label for block in await memory.blocks(**scope).list()}
+    return replace(report, may_hold=tuple(label for label in report.may_hold if label in seen))

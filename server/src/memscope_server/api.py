@@ -15,7 +15,7 @@ from memscope.errors import MemscopeError
 from memscope.reconciliation.audit import AuditFinding, AuditReport
 from memscope.records import AddReport, ForgetReport, Kind, WorkReport
 from memscope.text.surrogates import joined
-from memscope_server import schemas
+from memscope_server import access, schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
 from memscope_server.problems import BUG_DETAIL, BUG_HINT, log_unexpected
@@ -95,7 +95,7 @@ async def forget(request: Request, caller: Anyone, user: str, body: schemas.Forg
     """Permanently delete the selected records and all that is derived from them; respond with a receipt."""
     values = body.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
     period = (body.since, body.until)
-    return await memory_of(request).forget(**caller.scope(user, body.agent), period=period, **values)
+    return await access.forget(memory_of(request), caller, caller.scope(user, body.agent), period=period, **values)
 
 
 @router.post("/users/{user:path}/sweep", tags=["writing"])

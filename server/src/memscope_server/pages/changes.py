@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from memscope.errors import InputError
 from memscope.reconciliation.approval import superseded_by
+from memscope_server import access
 from memscope_server.access import decide, proposals_for
 from memscope_server.api import memory_of
 from memscope_server.listing import fetch
@@ -60,7 +61,7 @@ async def forget_page(request: Request, here: Here) -> Response:
     if not selected:
         return show(request, "forget.html", here)
     memory = memory_of(request)
-    report = await memory.forget(**here.scope, **selected, dry_run=True)
+    report = await access.forget(memory, here.caller, here.scope, **selected, dry_run=True)
     goes = await fetch(memory, here.user, report.ids[:MAX_LIST_ITEMS])
     return show(request, "forget_preview.html", here, asked=asked, report=report, goes=goes)
 
@@ -72,8 +73,9 @@ async def forget(request: Request, here: Here) -> Response:
     selected = {"everything": True} if form.get("everything") == here.user else selection(request, form)
     if not selected:
         raise InputError("nothing was selected", hint="give an id, words, days or a session")
-    report = await memory_of(request).forget(**here.scope, **selected)
-    return show(request, "receipt.html", here, report=report, now=memory_of(request).admin.runtime.services.now())
+    memory = memory_of(request)
+    report = await access.forget(memory, here.caller, here.scope, **selected)
+    return show(request, "receipt.html", here, report=report, now=memory.admin.runtime.services.now())
 
 
 def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:
