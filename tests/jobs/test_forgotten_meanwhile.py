@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.errors import MemscopeError
+from memscope.errors import MemscopeError, NotFound
 from memscope.records import VectorSpace
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
@@ -94,6 +94,20 @@ async def test_while_a_plugin_reads_its_correction(store):
         fact = await memory.add_memory(TEXTS[0], user="alice")
         with pytest.raises(MemscopeError):
             await memory.update(fact.id, text="The user likes green tea from Kobe.", user="alice")
+        assert await memory.list(user="alice", superseded=True) == []
+
+
+async def test_while_a_plugin_reads_a_correction_of_its_names(store):
+    class Slow:
+        async def memscope_before_add_turns(self, turns):
+            if "Nanne =" in turns[0].text or "= Nanne" in turns[0].text:
+                await chat.memory.forget(user="alice", everything=True)
+
+    chat = Busy(bool)
+    async with await opened(store, chat, plugins=[Slow()]) as memory:
+        await add(memory, "I met Anna Schmidt and Nanne.")
+        with pytest.raises(NotFound):
+            await memory.entities("alice").merge("Anna Schmidt", "Nanne")
         assert await memory.list(user="alice", superseded=True) == []
 
 

@@ -260,6 +260,7 @@ class AsyncEntities:
             text = f"{second} {sign} {first}" if second != first else f"{first} {sign}"
             message = {"role": "user", "content": text, "metadata": {INJECTED: True}}
             turn, timed = await self._runtime.check_statement(message, where)
+            await self._ask(view, lambda index: _ordered(index, step, names))  # again: a plugin may take its time
             document = repr((where.agent, sorted({*map(name_form, names)})))  # one per agent, of any length
             draft, memory = statement(
                 await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
