@@ -1,4 +1,4 @@
-"""What is forgotten while a model or a plugin is busy with it does not come back: its turns may stay."""
+"""A fact that is forgotten while a model or a plugin is busy with it does not come back: its turns may stay."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ async def test_the_day_is_forgotten_with_the_fact_that_named_it(by_turn, today):
 
 
 async def test_the_day_goes_from_a_fact_that_ended_in_between():
-    """It ended by another, which is forgotten too."""
+    """Another fact ended it, and is forgotten too."""
     moved = ("2026-11-16", "I live in Bonn.", "The user lives in Bonn.")
     async with Story(HOME, NEWS, moved, relations=[(0, 1, "ends"), (0, 2, "ends")]) as story:
         berlin, rome, bonn = await story.all()

@@ -1,4 +1,4 @@
-"""What a token for one agent is not told of the other agents of its user."""
+"""An agent's token learns nothing of the other agents of its user."""
 
 from __future__ import annotations
 
