@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from memscope.errors import MemscopeError
 from memscope.jobs.embedding import embed_all
 from memscope.jobs.pace import FEW_TURNS_WAIT_FACTOR, Poller, are_few, due_in_s, leftover_due_in_s
-from memscope.jobs.runner import Delay, JobResult, StageJob, process_is_ending, results_of
+from memscope.jobs.runner import Delay, JobResult, StageJob, place_of, process_is_ending, results_of
 from memscope.services import Services
 
 log = logging.getLogger("memscope")
@@ -258,9 +258,9 @@ class Background:
 
 
 async def _unless_ending(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run the work; ignore errors while the process is shutting down."""
+    """Run the work; log an unexpected error, without its message, unless the process is shutting down."""
     try:
         await work()
-    except RuntimeError:
+    except Exception as error:
         if not process_is_ending():
-            raise
+            log.error("the background failed: %s", place_of(error))

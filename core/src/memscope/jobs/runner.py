@@ -276,7 +276,7 @@ async def _keep(ctx: Services, claim: Claim) -> ChangeSet:
 async def _fail(ctx: Services, claim: Claim, error: Exception, seconds: float) -> str:
     code = error.code if isinstance(error, MemscopeError) else WorkerError.code
     if code == WorkerError.code:
-        log.error("a worker of %s failed: %s", claim.stage, _where(error))
+        log.error("a worker of %s failed: %s", claim.stage, place_of(error))
     now = claim.until + timedelta(seconds=seconds - ctx.settings.lease_s)  # by the store's clock
     when = now + timedelta(seconds=pause(ctx, claim, error))
     with suppress(StoreError):  # otherwise the lease expires by itself
@@ -292,7 +292,7 @@ def pause(ctx: Services, claim: Claim, error: Exception) -> float:
     return min(max(requested or 0.0, usual), MAX_WAIT_S)
 
 
-def _where(error: Exception) -> str:
+def place_of(error: Exception) -> str:
     """Describe an error by type and line, without its message, which may quote a conversation."""
     cause = error.__cause__ or error
     frame = extract_tb(cause.__traceback__)[-1]
