@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from adapters.background import ModelScript, facts, wait_until
-from memscope import MemoryScope, __version__
+from memscope import AsyncMemoryScope, MemoryScope, __version__
+from memscope.adapters.session import MemorySession
 from memscope.errors import ConfigError
 from memscope_cli.app import cli
 from memscope_mcp import clients
@@ -329,3 +330,22 @@ def test_a_file_that_cannot_be_changed_safely_stays(home, text):
 def test_install_needs_a_user(home):
     done = run_mcp("install", "cursor")
     assert done.exit_code == 2 and "--user" in done.stderr and not (home / ".cursor").exists()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("search_memory", {"query": "boat"}), ("list_memories", {}), ("add_memory", {"text": "tea"})],
+)
+async def test_an_unexpected_error_is_named_by_its_type(caplog, monkeypatch, tool, arguments):
+    async def careless(*args, **kwargs):
+        raise KeyError("the boat is green")
+
+    caplog.set_level("DEBUG")
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        for name in ("retrieve", "list", "add_memory"):
+            monkeypatch.setattr(memory, name, careless)
+        served = await asyncio.to_thread(mcp_server.server, MemorySession(user="alice", memory=memory))
+        with pytest.raises(Exception, match="KeyError") as caught:
+            await served.call_tool(tool, arguments)
+    assert "boat" not in str(caught.value) and type(caught.value).__name__ == "ToolError"
+    assert "the boat" not in caplog.text

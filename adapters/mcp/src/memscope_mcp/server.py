@@ -116,6 +116,8 @@ def _with_errors(tool: Tool, tool_error: type[Exception]) -> Tool:
             return await tool(*args, **arguments)
         except MemscopeError as error:
             raise tool_error(str(error)) from None
+        except Exception as error:  # its message may quote a conversation
+            raise tool_error(f"{type(error).__name__}, which is a bug of memscope or of a plugin") from None
 
     return call
 
