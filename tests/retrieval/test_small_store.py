@@ -34,7 +34,7 @@ ZH = (
         (EN, "Fix my car or buy another?", "brake discs", 5),
         (EN, "Where did we leave our bicycles?", "bikes", 3),
         (EN, "What may I bring as a snack for Olga's friends?", "sesame", 5),
-        (ZH, "\u6211\u8fd8\u6709\u51e0\u95e8\u6ca1\u8003\u5b8c\uff1f", "\u4e24\u95e8", 2),
+        (ZH, "\u6211\u8fd8\u6709\u51e0\u95e8\u6ca1\u8003\u5b8c\uff1f", "\u4e24\u95e8", 3),
         (ZH, "\u6211\u7684\u5305\u88f9\u4e00\u822c\u53bb\u54ea\u513f\u62ff\uff1f", "\u8001\u9648", 5),
         (ZH, "\u751c\u54c1\u5e97\u70b9\u4ec0\u4e48\u597d\uff1f", "\u8292\u679c", 4),
     ],

@@ -51,7 +51,7 @@ MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words; if it
 # has them. For a question about the user whose words were not found: if no statement has all of them; if one has.
 CHOICE_SHARES, STATEMENT_SHARES = (0.7, 0.4), (0.4, 0.2)
-MAX_SHARE_OF_STORE = 0.2  # in a small store, they are shares of this part of its lines
+MAX_SHARE_OF_STORE = 0.2  # in a small store, they are shares of this part of its lines, or ``MAX_LINES``
 MIN_CHOICE_DURABILITY, MIN_DURABILITY = 2, 3  # of such a statement; health and tastes need none
 # weights of durability and of health or a taste, next to topic and meaning (at most about 1 each); factor of topic
 # and meaning for a statement about health or a taste
@@ -233,8 +233,8 @@ def _with_wishes_and_statements(
     wishes = _standing_wishes(candidates)
     reserved: tuple[int, ...] = ()
     chooses = {*TASTE_TERMS} <= {*candidates.terms}
-    share, least = (choice_share, MAX_LINES) if chooses else (statement_share, 1)
-    most = min(round(share * query.k), max(least, round(share * MAX_SHARE_OF_STORE * candidates.units)))
+    share = choice_share if chooses else statement_share
+    most = min(round(share * query.k), max(MAX_LINES, round(share * MAX_SHARE_OF_STORE * candidates.units)))
     if chooses:
         reserved = _likeliest_statements(candidates, most, MIN_CHOICE_DURABILITY, TASTE_TERMS)
     elif query.asks_personally and not query.asks_period:
