@@ -74,8 +74,8 @@ def in_part(now: Now, item: Clock | int | str, part: Clock) -> Clock | None:
         return None
     if time.sure and not 3600 <= time.start < 13 * 3600:
         return time
-    if part.start <= sure(time, False).start < part.end:  # 11 at lunchtime
-        return sure(time, False)
+    if part.start <= (as_told := sure(time, False)).start < part.end:  # 11 at lunchtime
+        return as_told
     if part.start == 16 * 3600 and time.start >= HALF_DAY:  # 12 in the evening
         return replace(time, start=time.start + HALF_DAY, end=time.end + HALF_DAY, sure=True)
     small = part.start >= 20 * 3600 and (time.start < 5 * 3600 or time.start >= HALF_DAY)  # 3 at night

@@ -36,21 +36,7 @@ from memscope.transfer.checks import StoredType
 if TYPE_CHECKING:
     from memscope.stores import Store
 
-IDS = frozenset(
-    {
-        "key",
-        "id",
-        "ids",
-        "name",
-        "namespace",
-        "label",
-        "origin",
-        "superseded_by",
-        "sources",
-        "announces",
-        "announced_by",
-    }
-)
+IDS = frozenset("key id ids name namespace label origin superseded_by sources announces announced_by".split())
 PLAIN = frozenset({"role", "author", "kind", "scope", "speaker"})  # neither ids nor free text
 #: Parts of ids that are not secrets: UUIDs, and long numbers such as messengers use for users and threads.
 NOT_SECRET = re.compile(rf"{UUID}|(?<!\d)\d{{13,}}(?!\d)")
