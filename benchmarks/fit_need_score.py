@@ -7,9 +7,9 @@ MESSAGES are lines "Y<TAB>message" or "N<TAB>message" (``unseen/needs_*.tsv``), 
 (``unseen/pairs_*.jsonl``: ``person``, ``line``, ``questions``). The questions of scenarios and pairs all need memory.
 Penalised logistic regression over the words, the pairs of words and the vector of a message; both classes weigh the
 same. Prints, of the messages with a judged label, how many each class has and which percentage gets its label from the
-score alone (``score_yes``, ``score_no``) and from ``requests.need`` with the weights in the package (``yes``: "user";
-``no``: anything else). Without ``--judge`` the score is cross-validated. ``--write`` saves the weights fitted on all
-MESSAGES in ``data/need_score.json``.
+score alone (``score_yes``, ``score_no``) and from ``requests.need`` with the weights in the package (``yes``: "user" or
+"perhaps"; ``no``: anything else). Without ``--judge`` the score is cross-validated. ``--write`` saves the weights
+fitted on all MESSAGES in ``data/need_score.json``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from measuring.datasets import read
 from memscope import languages
 from memscope.builtin import memscope_register_languages
 from memscope.languages.need_score import words_and_pairs
-from memscope.languages.requests import instruction, need
+from memscope.languages.requests import NEEDS_USER, instruction, need
 from memscope.text.tokens import usual_spelling
 from memscope.text.vectors import DIMENSIONS, sentence_vector
 
@@ -163,7 +163,7 @@ def main(language: str, paths: tuple[Path, ...], judge: tuple[Path, ...], write:
         keep(language, names, weights)
     scores = Values(judged, names).times(weights) if judge else cross_validated(every)
     wanted = np.array([one.needs for one in judged])
-    by_rules = np.array([need(one.text) == "user" for one in judged])
+    by_rules = np.array([need(one.text) in NEEDS_USER for one in judged])
     counts = {"messages": len(every), "judged_yes": int(wanted.sum()), "judged_no": int((~wanted).sum())}
     shares = {"score_yes": share(scores[wanted] >= 0), "score_no": share(scores[~wanted] < 0)}
     print(json.dumps(counts | shares | {"yes": share(by_rules[wanted]), "no": share(~by_rules[~wanted])}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.languages.requests import need
+from memscope.languages.requests import NEEDS_USER, need
 
 PREAMBLE = (
     "My wife and I walked along the canal with Otto this morning, and my brother rang about his new flat. "
@@ -33,5 +33,5 @@ def test_the_end_of_a_story_decides(story: str, asked: str, expected: bool) -> N
 
 def test_a_story_without_full_stops_is_read_from_its_last_words() -> None:
     told = PREAMBLE.replace(".", " and").lower()
-    assert need(f"{told} {told} {told} anyway what is the difference between a frog and a toad") != "user"
+    assert need(f"{told} {told} {told} anyway what is the difference between a frog and a toad") not in NEEDS_USER
     assert need(f"{told} {told} {told} anyway when is my next appointment with the dentist") == "user"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.languages.requests import need
+from memscope.languages.requests import NEEDS_USER, need
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from memscope.languages.requests import need
 )
 def test_an_opinion_is_no_question_about_oneself(others, own):
     assert need(others) in {"world", "kind", "task"}
-    assert need(own) == "user"
+    assert need(own) in NEEDS_USER
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_an_opinion_is_no_question_about_oneself(others, own):
     ],
 )
 def test_what_is_fine_for_the_user_is_a_question_about_them(own, others):
-    assert need(own) == "user"
-    assert need(others) != "user"
+    assert need(own) in NEEDS_USER
+    assert need(others) not in NEEDS_USER
 
 
 def test_a_text_to_be_read_is_a_task_without_a_colon():
@@ -57,4 +57,4 @@ def test_a_text_to_be_read_is_a_task_without_a_colon():
 )  # fmt: skip
 def test_the_reason_for_a_question_of_general_knowledge_does_not_make_it_personal(others, own):
     assert need(others) in {"world", "kind"}
-    assert need(own) == "user"
+    assert need(own) in NEEDS_USER

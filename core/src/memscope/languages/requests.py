@@ -11,7 +11,8 @@ from memscope.languages.request_rules import Requests
 from memscope.languages.statements import is_question, requests
 from memscope.text.tokens import fold, is_unspaced, pieces
 
-Need = Literal["user", "world", "kind", "task", "nothing"]
+Need = Literal["user", "perhaps", "world", "kind", "task", "nothing"]
+NEEDS_USER = ("user", "perhaps")
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
 MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
 MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
@@ -23,6 +24,7 @@ MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's 
 # remark, an order or a question in words of a task is, whose wording says less; and below which a question surely does
 # not.
 MIN_NEED, MIN_ADVICE_NEED, MIN_UNASKED_NEED, MIN_DOUBT = 0.2, -0.3, -1.0, -3.0
+MIN_SURE_NEED = 0.6  # below it, a message only perhaps needs memory
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
@@ -46,10 +48,10 @@ _ARITHMETIC = pattern(r"\d\s*(?:[+*x×÷^=]|\*\*)\s*[\d(x]|\d\s+[-/]\s+\d|\b\d*[
 def need(message: str) -> Need:
     """Classify what a message needs from memory.
 
-    "user": facts about the user; the default, also in a language without rules. "world": a message that is hardly
-    about the user, which needs little. "kind": one that surely is not ("How does a boiler work?"), which needs less
-    still: facts about one boiler do not answer it. "task": standing wishes at most ("Translate this"). "nothing": small
-    talk.
+    "user": facts about the user; the default, also in a language without rules. "perhaps": such facts, but its wording
+    leaves that open. "world": a message that is hardly about the user, which needs little. "kind": one that surely is
+    not ("How does a boiler work?"), which needs less still: facts about one boiler do not answer it. "task": standing
+    wishes at most ("Translate this"). "nothing": small talk.
     """
     rules = of_sentence(message).requests
     folded = _STRETCHED.sub(r"\1", fold(message)).strip()
@@ -70,7 +72,9 @@ def need(message: str) -> Need:
     asks = rules.explains.search(asked) or rules.explains.search(bare) or requests(message.strip())
     if score is not None:
         least = (MIN_ADVICE_NEED if rules.advice.search(bare) else MIN_NEED) if asks else MIN_UNASKED_NEED
-        return "user" if score >= least else "kind" if asks and score < MIN_DOUBT else "world"
+        if score >= least:
+            return "user" if score >= MIN_SURE_NEED else "perhaps"
+        return "kind" if asks and score < MIN_DOUBT else "world"
     if rules.own.search(bare) or rules.advice.search(bare):
         return "user"
     return "world" if asks or remarks(message) else "user"
@@ -94,7 +98,7 @@ def remarks(message: str) -> bool:
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     """List the kinds of standing wishes that apply to a message; all kinds if it asks for a recommendation."""
     rules, folded = of_sentence(message).requests, instruction(message)
-    chooses = wanted == "user" and rules.advice.search(rules.addressing.sub(" ", folded))
+    chooses = wanted in NEEDS_USER and rules.advice.search(rules.addressing.sub(" ", folded))
     if chooses and not rules.looks_up.search(folded):
         return ("content", "manner", "measure")
     if rules.material.search(folded) or _CODE_SNIPPET.search(message):

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from memscope import languages
+from memscope.languages.requests import NEEDS_USER
 from memscope.records import FoundBy, Hit, Retrieval
 from memscope.records.results import WhyNothing
 from memscope.retrieval.query import Query
@@ -50,7 +51,7 @@ def explanation(query: Query, ctx: Services) -> str:
 def why_nothing(query: Query) -> WhyNothing:
     """Return the code that tells why there is no hit."""
     candidates = query.candidates
-    if query.need == "nothing" or (query.limited and not query.asks_period):
+    if query.need == "nothing" or (query.limited and query.need not in NEEDS_USER):
         return "not_needed"
     if candidates is None:
         return "not_searched"

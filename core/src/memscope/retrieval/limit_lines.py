@@ -1,7 +1,7 @@
 """Show only as many lines as a message needs: few about the world, wishes for a task, none for small talk.
 
-The wording decides (``languages.requests``), but memory may overrule it: a question about the world becomes one about
-the user if it names a person memory knows, or a day.
+The wording decides (``languages.requests``), but memory may overrule it: a message becomes one about the user if it
+names a person memory knows, or a day.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memscope import languages
 from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_TERMS
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.names import names
+from memscope.languages.requests import NEEDS_USER
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
 from memscope.retrieval.capitals import CAPITALISED
@@ -32,6 +33,7 @@ from memscope.text.terms import terms
 from memscope.text.tokens import pieces
 
 MAX_LINES = 3
+MAX_PERHAPS_LINES = 6  # beside wishes and tastes, for a message that perhaps needs facts about the user
 MAX_NAMING_LINES, MAX_NAMING_CHARS = 6, 1000  # of the best lines, and of each, read for the names of people
 # A line may score this many spreads less than the best; the spread is the distance from the best score to the quantile
 # SPREAD_QUANTILE. If the question's words were found; if its only word was (later statements may lack it); else.
@@ -70,9 +72,9 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.speak == "always" or candidates is None or query.about_user:
         return query
     inputs = FeatureInputs(query, candidates)
-    if query.need in ("world", "kind") and await _is_about_the_user(inputs, ctx):
+    if query.need in ("perhaps", "world", "kind") and await _is_about_the_user(inputs, ctx):
         query = altered(query, need="user")
-    if query.need == "user":
+    if query.need in NEEDS_USER:
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)
         met = _is_matched(inputs, answered)
         if (met or answered) and query.asks_when and not query.asks_period:
@@ -81,7 +83,9 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # of the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
         rows = await _with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)
-        shares = CHOICE_SHARES[matched], 0.0 if met else STATEMENT_SHARES[answered]
+        unsure = query.need == "perhaps"
+        rows = rows[:MAX_PERHAPS_LINES] if unsure else rows
+        shares = CHOICE_SHARES[matched], 0.0 if met or unsure else STATEMENT_SHARES[answered]
         order = _with_wishes_and_statements(query, rows, candidates, *shares)
         return altered(query, order=order, limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)

@@ -22,7 +22,7 @@ from memscope.languages.durable_facts import (
 )
 from memscope.languages.questions import asks_for_list, in_first_person, max_list_hits
 from memscope.languages.repetitions import days_asked, repeated_days
-from memscope.languages.requests import Need, need, remarks, wishes_heeded
+from memscope.languages.requests import NEEDS_USER, Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import altered, worker
 from memscope.records import Interval
@@ -139,7 +139,7 @@ def _wordless_terms(
     """
     facts = (DURABLE_TERM, *sorted(kinds)) if durable else ()
     heeds = wishes_heeded(query.text, wanted) if query.speak == "when_needed" else ()
-    tastes = TASTE_TERMS if wanted == "user" and "content" in heeds and not asks_period else ()
+    tastes = TASTE_TERMS if wanted in NEEDS_USER and "content" in heeds and not asks_period else ()
     return tuple(dict.fromkeys((*facts, *(WISH_TERMS[one] for one in heeds), *tastes)))
 
 
@@ -154,7 +154,7 @@ def profile_question(query: Query) -> Query:
 
 def _is_personal(query: Request, wanted: Need, wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:
     """Return whether a query is about the user or their people or things, unlike "How does yeast fix carbon?"."""
-    if (query.speak == "when_needed" and wanted == "user") or _has("personal", wording, signs):
+    if (query.speak == "when_needed" and wanted in NEEDS_USER) or _has("personal", wording, signs):
         return True
     theirs = about & topic_numbers(*_OWN_TOPICS)
     return bool(theirs) and (theirs != topic_numbers("home") or _has("definite", wording, signs))
