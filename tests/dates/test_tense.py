@@ -197,3 +197,10 @@ def test_of_an_open_time_its_next_edge_dates_the_event(text: str, days: str) -> 
 def test_in_a_few_days_is_ahead_of_a_booking_and_the_length_of_a_past() -> None:
     assert printed("I got an appointment in 3 days.") == "2026-11-22"
     assert printed("I finished the puzzle in 3 days.") == ""
+    assert printed("We lost two hens in a month.") == ""
+    assert printed("I'm gone in a month.") == "2026-12-19"
+
+
+def test_how_often_is_no_day_ahead():
+    assert printed("Weevils twice in a month!") == ""
+    assert printed("three times in a week, that dog") == ""
