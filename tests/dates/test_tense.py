@@ -204,3 +204,23 @@ def test_in_a_few_days_is_ahead_of_a_booking_and_the_length_of_a_past() -> None:
 def test_how_often_is_no_day_ahead():
     assert printed("Weevils twice in a month!") == ""
     assert printed("three times in a week, that dog") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("We close for a fortnight from Monday.", "2026-11-23 to 2026-12-06"),
+        ("We were closed for a week from Monday.", "2026-11-16 to 2026-11-22"),
+        ("My hen party is the last weekend in May.", "2027-05-29 to 2027-05-30"),
+        ("The last week in June is no good.", "2027-06-21 to 2027-06-27"),
+    ],
+)
+def test_a_stretch_ahead_begins_ahead(text: str, days: str) -> None:
+    assert printed(text) == days
+
+
+def test_at_ten_to_six_is_a_clock_and_nine_to_five_are_hours() -> None:
+    (arrival,) = named_periods("Her train gets in at ten to six tomorrow.", SAID)
+    (hours,) = named_periods("The shop is open at 9 to 5 tomorrow.", SAID)
+    assert (arrival.start.hour, arrival.start.minute) == (17, 50)
+    assert (hours.start.hour, hours.end.hour) == (9, 17)

@@ -57,6 +57,11 @@ def twenty_to(now: Now, minutes: int, hour: int) -> Clock | None:
     return before_hour(now, minutes, hour) if minutes in (20, 25) else None
 
 
+def minutes_to(now: Now, minutes: int, hour: int) -> Clock | None:
+    """At ten to six; "at 9 to 5" gives two hours."""
+    return before_hour(now, minutes, hour) if minutes in (5, 10, 20, 25) else None
+
+
 def spoken_clock(now: Now, hour: int, minute: int) -> Clock | None:
     """Seven thirty."""
     return o_clock(now, hour, minute) if minute >= 10 else None

@@ -229,7 +229,7 @@ def more_than(now: Now, than: int, period: Period) -> Period | None:
 
 def for_length(now: Now, *values: Any) -> Period | None:
     """Read "for 3 days from today", "from today for 3 days"."""
-    period = next(item for item in values if isinstance(item, Period))
+    period = coming(now, next(item for item in values if isinstance(item, Period)))
     length = next(item for item in values if isinstance(item, Length))
     return then(period, lambda span: Span(span.start, far(span.start, length, 1), "day"))
 

@@ -54,7 +54,8 @@ class Tenses:
     @cached_property
     def past(self) -> bool:
         """The sentence has a verb in the past tense that is not a booking: "done in 3 days"."""
-        verbs = {token.start for token in self._tokens if token.kind == "pasttense" and token.value in (None, "get", "verb")}
+        past = (token for token in self._tokens if token.kind == "pasttense" and token.value in (None, "get", "verb"))
+        verbs = {token.start for token in past}
         cues = (cue for clause in self.clauses for cue in clause.cues) if verbs else ()
         return any(cue.sign == "past" and cue.start in verbs for cue in cues)
 
