@@ -224,3 +224,10 @@ def test_at_ten_to_six_is_a_clock_and_nine_to_five_are_hours() -> None:
     (hours,) = named_periods("The shop is open at 9 to 5 tomorrow.", SAID)
     assert (arrival.start.hour, arrival.start.minute) == (17, 50)
     assert (hours.start.hour, hours.end.hour) == (9, 17)
+
+
+def test_spelled_days_of_the_month_and_valentines_are_dates() -> None:
+    assert printed("I have to pay by the fifteenth.") == "2026-12-15"
+    assert printed("I live on the seventh floor.") == ""
+    assert printed("He proposed on Valentine's.") == "2026-02-14"
+    assert printed("I fed the neighbours' cat in March.") == "2026-03"
