@@ -23,7 +23,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from itertools import count, cycle, groupby
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import Any
 
@@ -134,14 +134,14 @@ def spent() -> float:
 
 
 async def imported(folder: Path, number: int, data: Path) -> dict[str, float]:
-    path, waits = folder / "export.jsonl", list[float]()
+    path, waits, ended = folder / "export.jsonl", list[float](), asyncio.Event()
     exported(path, number, data)
     async with AsyncMemoryScope(folder / "memory.db", settings={}) as memory:
 
         async def other() -> None:
-            for turn in count():
+            while not ended.is_set():
                 begin = time.perf_counter()
-                await memory.add_turns(said(0, turn), user="another", session="s")
+                await memory.add_turns(said(0, len(waits)), user="another", session="s")
                 waits.append(1000 * (time.perf_counter() - begin))
                 await asyncio.sleep(0.02)
 
@@ -153,8 +153,8 @@ async def imported(folder: Path, number: int, data: Path) -> dict[str, float]:
         await asyncio.wait([first])
         counts = await memory.admin.import_(path, strict=False)
         took, cpu = time.perf_counter() - begin, spent() - cpu
-        adding.cancel()
-        await asyncio.wait([adding])
+        ended.set()
+        await adding
         stored = (await memory.admin.runtime.services.store.stats()).turns - len(waits)
     await asyncio.sleep(2 * IDLE_S)  # until idle processes have ended
     makers = resource.getrusage(resource.RUSAGE_CHILDREN)
