@@ -74,25 +74,21 @@ class Runtime:
     async def open(self) -> None:
         """Open the store unless it is open. ``ClosedError`` after ``close``."""
         check_loop()
-        if self.is_closed:
-            raise ClosedError("this memory is closed", hint="make a new one")
-        if not self.is_open:
+        if not (self.is_open or self.is_closed):
             await self.services.import_operations()
             await self.services.store.open()
             self.is_open = True
+            if self.work.ended:  # closed meanwhile
+                await self.close(0)
+        if self.is_closed:
+            raise ClosedError("this memory is closed", hint="make a new one")
 
     async def close(self, drain_s: float) -> None:
         """Finish work under way within ``drain_s`` seconds; the rest stays pending in the store."""
-        if self.is_closed:
-            return
-        self.is_closed = True
+        self.is_closed = self.work.ended = True
         if self.is_open:
-            await self.work.stop(drain_s)
-            await self.work.filler.stop(drain_s)
-            await self.services.store.close()
-            for model in (self.services.chat, self.services.embedder, self.services.reranker):
-                if close := getattr(model, "close", None):
-                    await close()
+            self.is_open = False
+            await self.work.close(drain_s)
 
     @asynccontextmanager
     async def operation(self, name: str) -> AsyncIterator[Services]:

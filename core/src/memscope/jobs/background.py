@@ -162,11 +162,13 @@ class Background:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
             self._loop = None
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=drain_s)
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=drain_s)
+        finally:  # also when the caller is cancelled
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self) -> None:
         sweep = time.monotonic()

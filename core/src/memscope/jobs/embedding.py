@@ -122,7 +122,9 @@ class Filler:
         return True
 
     async def stop(self, drain_s: float) -> None:
-        await self.drain(drain_s)
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        try:
+            await self.drain(drain_s)
+        finally:  # also when the caller is cancelled
+            if self._task is not None and not self._task.done():
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, AsyncExitStack
 from contextvars import Context
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,14 @@ class InProcessWork:
         self.filler = Filler()
         self.background: Background | None = None
         self.automatic = False
+        self.ended = False  # the memory is closed: start nothing for an operation that is still under way
         self._announced = False
         self._pid = os.getpid()
 
     def wake(self, user: str = "", turns: int = 0) -> None:
         """Schedule embedding, and consolidation if ``turns`` of ``user`` were added."""
+        if self.ended:
+            return
         self._leave_parent()
         self.filler.wake(self._ctx)
         if turns and self.automatic:
@@ -73,13 +76,13 @@ class InProcessWork:
 
     def user_seen(self, user: str) -> None:
         """Note that a user was read, so that the background finishes work left by earlier runs."""
-        if self.automatic:
+        if self.automatic and not self.ended:
             (self._usable() or self._make()).user_seen(user)
 
     def work_for(self, user: str, turns: int = 0) -> None:
         """Work in the background for ``user``, who has ``turns`` new turns, unless the settings forbid it."""
         background, ctx = self._usable(), self._ctx
-        if background is None and not (ctx.settings.background and ctx.chat is not None):
+        if self.ended or (background is None and not (ctx.settings.background and ctx.chat is not None)):
             return
         background = background or self._make()
         if not background.is_started:
@@ -90,6 +93,18 @@ class InProcessWork:
         background, self.background = self._usable(), None
         if background is not None:
             await background.stop(drain_s)
+
+    async def close(self, drain_s: float) -> None:
+        """Stop, then close the store and the models; an error or a cancellation of one step skips none of the next."""
+        self._leave_parent()
+        ctx = self._ctx
+        async with AsyncExitStack() as stack:  # called in reverse order
+            for model in (ctx.chat, ctx.embedder, ctx.reranker):
+                if close := getattr(model, "close", None):
+                    stack.push_async_callback(close)
+            stack.push_async_callback(ctx.store.close)
+            stack.push_async_callback(self.filler.stop, drain_s)
+            await self.stop(drain_s)
 
     def _begin(self, background: Background) -> None:
         with self._counting("background"):

@@ -78,7 +78,7 @@ class SQLiteStore(LocalStore):
         self._closed = True
         engine, self._engine = self._engine, None
         if engine is not None and engine.pid == os.getpid():
-            await asyncio.to_thread(engine.close)
+            await asyncio.shield(asyncio.to_thread(engine.close))  # a cancelled call still closes it
 
     # ---- the store
 
