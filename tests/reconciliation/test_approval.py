@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.errors import NotFound
+from memscope.errors import Conflict, NotFound
 from memscope.reconciliation.approval import (
     REFUSAL_FIELD,
     SUPERSESSIONS,
@@ -94,6 +94,24 @@ async def test_the_same_proposal_never_waits_twice(world):
     await world.say("I live in Berlin!")
     report = await world.consolidate(noted(fact(BERLIN["text"], "I live in Berlin")))
     assert (report.new, dict(report.rejected), report.pending) == (0, {"proposed_before": 1}, 0)
+
+
+@pytest.mark.parametrize(("first", "second"), [(accept, reject), (reject, accept)])
+async def test_of_two_decisions_at_once_the_first_holds(world, monkeypatch, first, second):
+    (berlin,) = await proposed(world, BERLIN)
+    await accept(world.store, "alice", [berlin], clock=world.clock)
+    (munich,) = await proposed(world, MUNICH)
+    apply = world.store.apply
+
+    async def late(user, changes):
+        monkeypatch.undo()
+        await first(world.store, "alice", [munich], clock=world.clock)
+        return await apply(user, changes)
+
+    monkeypatch.setattr(world.store, "apply", late)
+    with pytest.raises(Conflict):
+        await second(world.store, "alice", [munich], clock=world.clock)
+    assert await world.texts() == [MUNICH["text"] if first is accept else BERLIN["text"]]
 
 
 async def test_what_was_rejected_is_not_proposed_again(world):

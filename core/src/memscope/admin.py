@@ -204,6 +204,7 @@ class AsyncAdmin:
 
         Raises:
             NotFound: an id is no proposal of this user.
+            Conflict: one was accepted, rejected or corrected meanwhile.
         """
         from memscope.blocks.corrections import remove_outdated_lines
         from memscope.reconciliation import approval
@@ -226,6 +227,7 @@ class AsyncAdmin:
 
         Raises:
             NotFound: an id is no proposal of this user.
+            Conflict: one was accepted, rejected or corrected meanwhile.
         """
         from memscope.reconciliation import approval
 

@@ -45,7 +45,7 @@ def superseded_by(memory: Observation | Insight) -> list[str]:
 
 
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """Turn proposals into memories. Raise ``NotFound`` and accept none if an id is not that of an open proposal."""
+    """Turn proposals into memories. Raise as ``reject``, and accept none then."""
     waiting, now = await _open_proposals(store, user, ids), clock()
     revised: list[Revision] = []
     closed: dict[Supersession, None] = {}
@@ -59,10 +59,14 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
 
 
 async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """Close proposals but keep them in the history: if they were forgotten, their turns would be read again."""
-    waiting = await _open_proposals(store, user, ids)
-    now = clock()
-    return await store.apply(user, ChangeSet(closed=tuple(Supersession(id, None, now, now) for id in waiting)))
+    """Close proposals but keep them in the history: if they were forgotten, their turns would be read again.
+
+    Raise ``NotFound`` and reject none if an id is not that of an open proposal; ``Conflict`` if one is decided on
+    meanwhile.
+    """
+    waiting, now = await _open_proposals(store, user, ids), clock()
+    rejected = [Revision(replace(one, closed=now, closed_said=now), one.version) for one in waiting.values()]
+    return await store.apply(user, ChangeSet(revised=tuple(rejected)))
 
 
 async def _open_proposals(store: Store, user: str, ids: Sequence[str]) -> dict[str, Observation | Insight]:
