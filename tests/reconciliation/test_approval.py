@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from memscope.blocks.corrections import apply_correction
 from memscope.errors import Conflict, NotFound
 from memscope.reconciliation.approval import (
     REFUSAL_FIELD,
@@ -14,7 +17,7 @@ from memscope.reconciliation.approval import (
     reject,
     superseded_by,
 )
-from memscope.records import Search
+from memscope.records import Revision, Search
 from memscope.text.terms import terms
 
 from workbench import NOW, answering, clock, fact, noted, world
@@ -63,6 +66,17 @@ async def test_what_a_proposal_would_supersede_stays_until_then(world):
     assert records[berlin].superseded_by == munich
     assert records[berlin].valid_to == records[munich].said
     assert SUPERSESSIONS not in records[munich].data
+
+
+async def test_a_proposal_whose_data_is_corrected_still_supersedes(world):
+    (berlin,) = await proposed(world, BERLIN)
+    await accept(world.store, "alice", [berlin], clock=world.clock)
+    (munich,) = await proposed(world, MUNICH)
+    (old,) = await proposals(world.store, "alice")
+    await apply_correction(world.ctx(), old, Revision(replace(old, data={"checked": True}), old.version))
+    await accept(world.store, "alice", [munich], clock=world.clock)
+    assert await world.texts() == [MUNICH["text"]]
+    assert (await world.store.fetch("alice", [munich])).records[munich].data == {"checked": True}
 
 
 async def test_what_is_rejected_stays_away_and_its_turn_is_not_read_again(world):

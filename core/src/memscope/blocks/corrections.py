@@ -16,6 +16,7 @@ from memscope.errors import Conflict
 from memscope.languages.insight_text import past_plan, told_as_ahead
 from memscope.languages.similarity import form
 from memscope.languages.wording import worded
+from memscope.reconciliation.approval import SUPERSESSIONS
 from memscope.reconciliation.insight_sentences import covers_text, details, with_corrections
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
 from memscope.records.stored import CORRECTED
@@ -48,6 +49,8 @@ async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> No
     user, new = old.scope.user, replace(revision.memory, origin=CORRECTED)
     if isinstance(new, Insight) and new.text != old.text:
         new = replace(new, sentences=())
+    if SUPERSESSIONS in old.data:  # of a proposal, for when it is accepted
+        new = replace(new, data={**new.data, SUPERSESSIONS: old.data[SUPERSESSIONS]})
     changes = ChangeSet(revised=(replace(revision, memory=new),))
     await ctx.store.apply(user, await with_corrections(ctx.store, user, changes, ctx.clock()))
     await remove_outdated_lines(ctx, user)
