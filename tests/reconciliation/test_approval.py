@@ -68,6 +68,28 @@ async def test_what_a_proposal_would_supersede_stays_until_then(world):
     assert SUPERSESSIONS not in records[munich].data
 
 
+@pytest.mark.parametrize(
+    ("decisions", "left"),
+    [
+        ([(accept, 0)], BERLIN),
+        ([(accept, 0), (reject, 1)], BERLIN),
+        ([(reject, 1), (accept, 0)], BERLIN),
+        ([(accept, 1)], MUNICH),
+        ([(accept, 0), (accept, 1)], MUNICH),
+        ([(accept, 1), (accept, 0)], MUNICH),
+    ],
+)
+async def test_one_proposal_supersedes_another_when_both_are_accepted(world, decisions, left):
+    world.settings["approve"] = True
+    await world.say("I live in Berlin", "I moved to Munich")
+    both = noted(BERLIN, {**MUNICH, "quotes": [{"turn": 2, "words": "I moved to Munich"}]}, levels=(3, 3))
+    await world.consolidate(chat=answering(both, relations={MUNICH["text"]: "contradicts"}))
+    ids = [memory.id for memory in await proposals(world.store, "alice")]
+    for decide, number in decisions:
+        await decide(world.store, "alice", [ids[number]], clock=world.clock)
+    assert await world.texts() == [left["text"]]
+
+
 async def test_a_proposal_whose_data_is_corrected_still_supersedes(world):
     (berlin,) = await proposed(world, BERLIN)
     await accept(world.store, "alice", [berlin], clock=world.clock)

@@ -45,7 +45,10 @@ def superseded_by(memory: Observation | Insight) -> list[str]:
 
 
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """Turn proposals into memories. Raise as ``reject``, and accept none then."""
+    """Turn proposals into memories. Raise as ``reject``, and accept none then.
+
+    Of two proposals one supersedes the other when both are accepted: each carries that supersession.
+    """
     waiting, now = await _open_proposals(store, user, ids), clock()
     revised: list[Revision] = []
     closed: dict[Supersession, None] = {}
@@ -53,7 +56,11 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
         data = {name: value for name, value in memory.data.items() if name != SUPERSESSIONS}
         revised.append(Revision(replace(memory, proposed=False, data=data), memory.version))
         closed |= dict.fromkeys(_from_row(row, now) for row in memory.data.get(SUPERSESSIONS, ()))
-    changes = ChangeSet(revised=tuple(revised), closed=tuple(closed))
+    ends = {id for closing in closed for id in (closing.id, closing.by) if id is not None} - waiting.keys()
+    others = (await store.fetch(user, sorted(ends))).records.values()
+    undecided = {one.id for one in others if not isinstance(one, Turn) and one.proposed}  # or rejected
+    settled = tuple(closing for closing in closed if undecided.isdisjoint((closing.id, closing.by)))
+    changes = ChangeSet(revised=tuple(revised), closed=settled)
     await store.apply(user, await with_corrections(store, user, changes, now))
     return len(revised)
 
