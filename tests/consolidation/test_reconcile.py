@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from memscope.consolidation.reconcile import merge_known
 from memscope.languages.similarity import MIN_SIMILARITY, closeness, same
 from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.settlement import Settlement
-from memscope.records import ChangeSet, Quote, Search
+from memscope.records import ChangeSet, Quote, Revision, Search
 from memscope.text.terms import terms
 from memscope_testing.models import data
 from memscope_testing.records import observation
@@ -54,6 +55,15 @@ async def test_the_same_words_are_one_fact_with_two_sources_and_no_call(world):
     assert memory.said == JANUARY
     history = await world.store.history("alice", memory.id)
     assert [version.sources for version in history] == [("t1",), ("t1", "t2")]
+
+
+async def test_what_is_said_again_after_it_expired_is_a_fact_of_its_own(world):
+    await learn(world, "I like green tea", "The user likes green tea.", at=JANUARY)
+    (old,) = await world.memories()
+    changes = ChangeSet(revised=(Revision(replace(old, expires=NOW), old.version),))
+    await world.store.apply("alice", changes)
+    report = await learn(world, "I like green tea, really", "The user likes green tea.")
+    assert (report.new, report.merged) == (1, 0)
 
 
 async def test_t20_the_whole_batch_is_looked_at(world):

@@ -41,6 +41,15 @@ from workbench import NOW, answering, fact, noted
 # ---- making and changing
 
 
+async def test_a_fact_that_has_expired_is_in_no_insight_and_waits_no_longer(world):
+    *_, id = await know(world, BERLIN, "The user's cat is grey.", FLAT)
+    flat = (await world.store.fetch("alice", [id])).records[id]
+    await world.store.apply("alice", ChangeSet(revised=(Revision(replace(flat, expires=NOW), flat.version),)))
+    await reflected(world, Placing({**HOME, "pets": ["cat"]}))
+    assert not any(FLAT in one.text for one in await insights(world))
+    assert await unseen(world) == 0
+
+
 async def test_facts_about_one_subject_become_an_insight_that_names_them(world):
     ids = await know(world, BERLIN, FLAT, "The user is tired today.")
     report = await reflected(world, Placing(HOME))

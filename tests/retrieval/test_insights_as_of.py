@@ -79,6 +79,23 @@ async def test_what_has_ended_on_its_day_is_told_nowhere(
     assert name in await memory.context(question, user="u", kinds=["insight"], as_of=DAY - timedelta(days=1))
 
 
+async def test_what_has_expired_is_told_nowhere_nor_of_the_past(memory: AsyncMemoryScope) -> None:
+    code, cat, question = "The user's locker code is 4711.", "The user has a cat.", "What is the user's locker code?"
+    stated = await memory.add_memory(code, user="u", expires=DAY)
+    await note(memory, "cat", cat, await say(memory, cat))
+    await insight(memory, "life", Sentence(code, (stated.id,)), Sentence(cat, ("cat",)))
+    block = Block(scope=Scope("u"), label="human", recorded=START, value=f"Locker code 4711\n{cat}", version=1,
+                  author="backend", sources=("i",))  # fmt: skip
+    await memory.admin.runtime.services.store.put_blocks("u", [block])
+    assert all("4711" in text for text in (await surfaces(memory, question)).values())
+    memory.days.now = LATER  # type: ignore[attr-defined]
+    after = await surfaces(memory, question)
+    assert not [text for text in after.values() if "4711" in text]
+    assert cat in after["context"]
+    past = await memory.context(question, user="u", kinds=["insight"], as_of=DAY - timedelta(days=1))
+    assert "4711" not in past
+
+
 @pytest.mark.parametrize(("plan", "holds", "question"), PLANS)
 async def test_a_plan_whose_day_is_past_is_marked_or_left_out(
     memory: AsyncMemoryScope, plan: str, holds: str, question: str

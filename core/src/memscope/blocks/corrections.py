@@ -32,7 +32,7 @@ MIN_OLD_WORDS_SHARE = 0.5  # share of the words only in the old fact that makes 
 
 @dataclass(frozen=True, slots=True)
 class OutdatedFact:
-    """Text of a fact that has ended or was corrected, and the text that replaces it ("" if unknown).
+    """Text of a fact that has ended, expired or was corrected, and the text that replaces it ("" if unknown).
 
     ``by_name``: its end was announced, so lines about the news share most words, such as "lives". ``ahead``: a plan
     whose day has passed; a line about its outcome stays.
@@ -119,6 +119,8 @@ async def _outdated_facts(
     fact = records.get(id)
     if not isinstance(fact, Observation):
         return []
+    if fact.expires is not None and fact.expires <= ctx.clock():
+        return [OutdatedFact(fact.text, "", by_name=True)]
     if fact.closed is not None and fact.valid_to is not None:
         new = records.get(fact.superseded_by or "")
         instead = new.text if isinstance(new, Observation) else ""

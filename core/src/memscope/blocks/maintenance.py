@@ -73,7 +73,8 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
     select = Select(user, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
     current = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
     stated = [one for one in current if one.namespace != SUMMARY_NAMESPACE]
-    insights = [one for one in await insights_as_read(ctx.store, user, stated, ctx.clock()) if one]
+    now = ctx.clock()
+    insights = [one for one in await insights_as_read(ctx.store, user, stated, now, now) if one]
     histories = by_key(await ctx.store.blocks(user, versions=True))
     actions: list[Mapping[str, Json]] = []
     counters = await user_counters(ctx, user)

@@ -126,7 +126,8 @@ class PairAudit:
     async def find(self) -> None:
         """Collect the pairs of all current facts."""
         by_agent: dict[str | None, list[Observation]] = {}
-        async for page in self.ctx.store.scan(Select(self.user, kinds=frozenset({"observation"}), current=True)):
+        select = Select(self.user, kinds=frozenset({"observation"}), current=True, live_at=self.ctx.clock())
+        async for page in self.ctx.store.scan(select):
             for one in page:
                 if isinstance(one, Observation) and one.current:
                     by_agent.setdefault(one.scope.agent, []).append(one)

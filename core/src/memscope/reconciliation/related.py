@@ -23,7 +23,8 @@ MAX_TURNS_BY_WORDS, MAX_TURNS_BY_VECTOR = 40, 20  # per text
 async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequence[str] = ()) -> list[Observation]:
     """Return current observations near the texts; all of a small memory, as a contradiction may share no word.
 
-    ``ids``: further observations to include. Only those of this user and exactly this agent; no documents or proposals.
+    ``ids``: further observations to include. Only those of this user and exactly this agent; no documents, proposals
+    or expired ones.
     Falls back to words alone if the embedder fails.
     """
     if not texts:
@@ -38,7 +39,9 @@ async def related(ctx: Services, scope: Scope, texts: Sequence[str], ids: Sequen
     if others := set(ids) - {memory.id for memory in facts}:
         records = (await ctx.store.fetch(scope.user, sorted(others))).records.values()
         facts += [record for record in records if isinstance(record, Observation)]
-    return [fact for fact in facts if fact.current and fact.name is None and fact.scope.agent == scope.agent]
+    now = ctx.clock()
+    held = [fact for fact in facts if fact.expires is None or fact.expires > now]  # nothing merges into a hidden one
+    return [fact for fact in held if fact.current and fact.name is None and fact.scope.agent == scope.agent]
 
 
 async def _nearest_facts(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:

@@ -49,7 +49,8 @@ def job(ctx: Services, steps: Sequence[Worker[TopicBatch]], hooks: Hooks, finish
 async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[TopicBatch]], hooks: Hooks) -> ChangeSet:
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     present = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
-    current = [one for one in present if ctx.may_state(one)]
+    now = ctx.clock()
+    current = [one for one in present if ctx.may_state(one) and not (one.expires and one.expires <= now)]
     chosen = [memory for memory in current if memory.scope.agent == current[0].scope.agent]
     gone = frozenset(claim.items) - {memory.id for memory in current}
     facts = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))

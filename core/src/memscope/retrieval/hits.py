@@ -83,8 +83,9 @@ async def fetch(query: Query, candidates: Candidates, rows: Sequence[int], ctx: 
     if not insights:
         return fetched
     when = query.as_of or query.now
-    read = zip(insights, await insights_as_read(ctx.store, query.scope.user, insights.values(), when), strict=True)
-    others: dict[Handle, Record | None] = {handle: new for handle, new in read if new is not insights[handle]}
+    read = await insights_as_read(ctx.store, query.scope.user, insights.values(), when, query.now)
+    pairs = zip(insights, read, strict=True)
+    others: dict[Handle, Record | None] = {handle: new for handle, new in pairs if new is not insights[handle]}
     return FetchResult(ChainMap(others, fetched.records), fetched.derived) if others else fetched  # type: ignore[arg-type]  # only read
 
 
