@@ -36,6 +36,16 @@ async def test_a_stated_insight_rests_on_its_statement_and_supersedes_the_one_th
     assert "eats fish again" in await memory.context("What does she eat?", user="alice")
 
 
+async def test_an_insight_stated_late_does_not_stand_beside_the_one_said_after_it(memory):
+    given = {"user": "alice", "kind": "insight", "subject": "diet"}
+    june = await memory.add_memory("Eats fish again.", time="2026-06-01T12:00Z", **given)
+    march = await memory.add_memory("Eats no fish.", time="2026-03-01T12:00Z", **given)
+    assert march.superseded_by == june.id
+    assert await memory.list(user="alice", kinds=["insight"]) == [june]
+    (hit,) = await memory.retrieve("What about fish?", user="alice", kinds=["insight"], as_of="2026-04-01T00:00Z")
+    assert hit.insight.id == march.id
+
+
 async def test_another_agents_or_users_insight_stays(memory):
     for scope in ({"user": "alice", "agent": "a"}, {"user": "alice", "agent": "b"}, {"user": "bob"}):
         await memory.add_memory("Eats no fish.", kind="insight", subject="diet", **scope)

@@ -108,15 +108,19 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
-    """Make a person's statement about a subject an insight that supersedes the present one."""
+    """Make a person's statement about a subject an insight that supersedes the present one.
+
+    The one said later holds: an insight stated late is superseded by those said after it.
+    """
     select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
     insights = [record async for page in store.scan(select) for record in page if isinstance(record, Insight)]
-    same = (one for one in insights if one.scope == fact.scope and fold(one.subject) == fold(subject))
-    old = [one for one in same if one.said <= fact.said]
+    same = [one for one in insights if one.scope == fact.scope and fold(one.subject) == fold(subject)]
     insight = Insight(
         id=memory_id(fact.id, 0), scope=fact.scope, text=headed(subject, fact.text), sources=(fact.id,),
         said=fact.said, recorded=fact.recorded, origin=fact.origin, subject=subject, name=fact.name,
         namespace=fact.namespace, data=fact.data, expires=fact.expires,
     )  # fmt: skip
-    closed = [replace(supersede(one, insight, fact.recorded), valid_to=fact.said) for one in old]
+    pairs = [(one, insight) for one in same if one.said <= fact.said]
+    pairs += [(insight, one) for one in sorted(same, key=lambda one: one.said) if one.said > fact.said][:1]
+    closed = [replace(supersede(old, new, fact.recorded), valid_to=new.said) for old, new in pairs]
     return ChangeSet((replace(fact, name=None, namespace=None, data={}), insight), tuple(closed))

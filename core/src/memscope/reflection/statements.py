@@ -87,8 +87,7 @@ async def _store_new(store: Store, statement: TurnInsert, new: Observation, subj
     (outcome,) = (await store.append(user, [statement], changes)).outcomes
     if outcome == "forgotten":
         raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it again")
-    memory = changes.new[-1]
-    return (memory, True) if outcome == "stored" else (await _stored(store, user, memory.id), False)
+    return await _stored(store, user, changes.new[-1].id), outcome == "stored"
 
 
 async def _stored(store: Store, user: str, id: str) -> Memory:
