@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from memscope import AsyncMemoryScope
 from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Receipt, Revision, Scope, Select, Supersession
 from memscope.stores.memory import InMemoryStore
 from memscope.transfer.copy import check, copy
@@ -98,6 +99,28 @@ async def test_receipts_are_copied_where_all_else_is_there_already() -> None:
     await source.add_tombstones("alice", (), [made])
     check(await copy(source, target))
     assert await target.receipts("alice") == [made]
+
+
+@pytest.mark.parametrize("first", [{}, {"kind": "insight", "subject": "plan"}], ids=["observation", "insight"])
+async def test_a_document_that_was_corrected_and_then_replaced_is_copied_as_it_is(first) -> None:
+    memory, target = AsyncMemoryScope(":memory:"), InMemoryStore()
+    old = await memory.add_memory("Paint the hall.", user="alice", name="plan", **first)
+    await memory.update(old.id, user="alice", text="Paint the hall white.")
+    new = await memory.add_memory("Paint nothing.", user="alice", name="plan")
+    check(await memory.admin.copy(target))
+    moved = AsyncMemoryScope(target)
+    assert [one.id for one in await moved.list(user="alice", name="plan")] == [new.id]
+    texts = ["Paint the hall.", "Paint the hall white.", "Paint nothing."]
+    assert [one.text.removeprefix("plan: ") for one in await moved.history(old.id, user="alice")] == texts
+
+
+async def test_a_fact_that_was_closed_while_its_batch_waits_to_be_tried_again_is_copied() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    (claim,) = await source.claim("reflect", 10, 60)
+    await source.fail(claim, "model_timeout", at(60))
+    await source.apply("alice", ChangeSet(closed=(Supersession("o", "p", START, START),)))
+    check(await copy(source, target))
+    assert await ids(target, pending="reflect") == ["p"]
 
 
 async def test_a_user_who_is_not_there_is_not_counted() -> None:

@@ -16,6 +16,7 @@ from io import BytesIO
 from memscope.errors import StoreError
 from memscope.records import Json, Select
 from memscope.stores import Store
+from memscope.stores.rules import CLOSING_FIELDS
 from memscope.transfer import LINES_PER_PART, Progress, in_parts
 from memscope.transfer.export_lines import as_object, parsed
 from memscope.transfer.jsonl import LINES_PER_WRITE, MAX_WRITE_ATTEMPTS, UNLIMITED, ImportWriter, user_lines, write_user
@@ -55,6 +56,9 @@ async def digest(store: Store, user: str) -> Digest:
         content = as_object(line)
         if line.kind == "turn":
             del content["turn"]["seq"]  # differs between stores
+        for old in content.get("versions", ()):  # whether a memory is closed, its last version says
+            for name in CLOSING_FIELDS:
+                old.pop(name, None)
         total.add(line.kind, content)
     return total
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +18,7 @@ from memscope.errors import Conflict, MemscopeError, StoreBusy
 from memscope.records import ChangeSet, Record, Revision, Select, Supersession, Turn, TurnInsert
 from memscope.stores import Preparing, Store, erased_blocks
 from memscope.stores.block_rules import by_key, without_sources
-from memscope.stores.rules import Memory, record_id
+from memscope.stores.rules import CLOSING_FIELDS, Memory, next_stage, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, file_errors, in_parts, refuse_open_store
 from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing
 from memscope.transfer.export_lines import LINE_KINDS, STAGE_OF_KIND, ExportLine, Redact, encoded, parsed, redacted
@@ -86,7 +87,8 @@ async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
             # read after the page: records done by now have their memories in later pages
             pending = await waiting(store, name, kind, frozenset(map(record_id, page)))
             for record in page:
-                yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
+                waits = record_id(record) in pending and next_stage(record) is not None  # a closed one need not be done
+                yield ExportLine(kind, name, record, await _versions(store, record), waits)
     for id in await store.tombstones(name):
         yield ExportLine("forgotten", name, id)
     for receipt in await store.receipts(name):
@@ -249,7 +251,7 @@ class ImportWriter:
         """Write the first version of new memories, then the later ones, also after an interrupted import."""
         here = (await self._store.fetch(self._user, [line.id for line in written])).records
         done = {line.id for line in written if line.done}
-        first = tuple((*line.versions, line.record)[0] for line in written)
+        first = tuple(map(_first_version, written))
         fresh = ChangeSet(new=first, done=tuple(done - here.keys()))
         self._counts[self._kind] += await self._store.apply(self._user, fresh)
         for line in written:
@@ -292,6 +294,15 @@ class ImportWriter:
                 await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + LINES_PER_WRITE])))
         self._done_before.clear()
         self._forgotten = set()
+
+
+def _first_version(line: ExportLine) -> Memory:
+    """Return the first version, closed if the last one is: it must not take a name that has passed on since."""
+    last: Memory = line.record
+    if not line.versions:
+        return last
+    first: Memory = line.versions[0]
+    return first if last.closed is None else replace(first, **{name: getattr(last, name) for name in CLOSING_FIELDS})
 
 
 def is_open(stored: Record | None, version: int) -> bool:
