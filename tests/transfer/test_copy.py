@@ -114,6 +114,19 @@ async def test_a_document_that_was_corrected_and_then_replaced_is_copied_as_it_i
     assert [one.text.removeprefix("plan: ") for one in await moved.history(old.id, user="alice")] == texts
 
 
+@pytest.mark.parametrize("corrected", [False, True])
+async def test_a_document_that_was_replaced_twice_between_two_copies_has_the_same_history(corrected) -> None:
+    memory, target = AsyncMemoryScope(":memory:"), InMemoryStore()
+    first = await memory.add_memory("Paint the hall.", user="alice", name="plan")
+    check(await memory.admin.copy(target))
+    if corrected:
+        await memory.update(first.id, user="alice", text="Paint the hall white.")
+    second = await memory.add_memory("Paint the roof.", user="alice", name="plan")
+    await memory.add_memory("Paint nothing.", user="alice", name="plan")
+    check(await memory.admin.copy(target))
+    assert (await AsyncMemoryScope(target).get(first.id, user="alice")).superseded_by == second.id
+
+
 async def test_a_fact_that_was_closed_while_its_batch_waits_to_be_tried_again_is_copied() -> None:
     source, target = await consolidated(), InMemoryStore()
     (claim,) = await source.claim("reflect", 10, 60)

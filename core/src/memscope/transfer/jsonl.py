@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from memscope.errors import Conflict, MemscopeError, StoreBusy
-from memscope.records import ChangeSet, Record, Revision, Select, Supersession, Turn, TurnInsert
+from memscope.records import ChangeSet, Handle, Record, Revision, Select, Supersession, Turn, TurnInsert
 from memscope.stores import Preparing, Store, erased_blocks
 from memscope.stores.block_rules import by_key, without_sources
 from memscope.stores.rules import CLOSING_FIELDS, Memory, next_stage, record_id
@@ -248,8 +248,19 @@ class ImportWriter:
                 self._counts["block"] += 1
 
     async def _write_memories(self, written: list[ExportLine]) -> None:
-        """Write the first version of new memories, then the later ones, also after an interrupted import."""
+        """Write memories; where some here were closed since, current documents only after that: each takes its name."""
         here = (await self._store.fetch(self._user, [line.id for line in written])).records
+        closed_since = any(line.record.closed and getattr(here.get(line.id), "current", False) for line in written)
+        if closed_since or self._closed:
+            documents = [line for line in written if line.record.name is not None and line.record.current]
+            await self._write_versions([line for line in written if line not in documents], here)
+            await self._close()
+            await self._write_versions(documents, here)
+        else:
+            await self._write_versions(written, here)
+
+    async def _write_versions(self, written: Sequence[ExportLine], here: Mapping[Handle, Record]) -> None:
+        """Write the first version of new memories, then the later ones, also after an interrupted import."""
         done = {line.id for line in written if line.done}
         first = tuple(map(_first_version, written))
         fresh = ChangeSet(new=first, done=tuple(done - here.keys()))
@@ -277,11 +288,15 @@ class ImportWriter:
         """Remember which of these ids still wait here."""
         self._done_before[self._kind].update(await waiting(self._store, self._user, self._kind, frozenset(ids)))
 
-    async def _settle(self) -> None:
-        """Finish a user: close what is closed in the export, and mark what is done there as done here."""
+    async def _close(self) -> None:
+        """Close what is closed in the export, as far as what superseded it is here."""
         for start in range(0, len(self._closed), LINES_PER_WRITE):
             closed = tuple(map(supersession_of, self._closed[start : start + LINES_PER_WRITE]))
             await self._store.apply(self._user, ChangeSet(closed=closed))
+
+    async def _settle(self) -> None:
+        """Finish a user: close what is closed in the export, and mark what is done there as done here."""
+        await self._close()
         self._closed = []
         done = [
             id
