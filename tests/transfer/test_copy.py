@@ -8,6 +8,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import SUMMARY_NAMESPACE, ChangeSet, Receipt, Revision, Scope, Select, Supersession
+from memscope.stores.block_rules import edits
 from memscope.stores.memory import InMemoryStore
 from memscope.transfer.copy import check, copy
 from memscope_testing.records import START, at, get, ids, inserts, insight, observation
@@ -125,6 +126,26 @@ async def test_a_document_that_was_replaced_twice_between_two_copies_has_the_sam
     await memory.add_memory("Paint nothing.", user="alice", name="plan")
     check(await memory.admin.copy(target))
     assert (await AsyncMemoryScope(target).get(first.id, user="alice")).superseded_by == second.id
+
+
+@pytest.mark.parametrize("between", [False, True])
+async def test_a_block_goes_on_in_the_copy_after_a_source_of_it_was_forgotten(between) -> None:
+    memory, target = AsyncMemoryScope(":memory:"), InMemoryStore()
+    keys = (await memory.add_turns([{"role": "user", "content": "I paint."}], user="alice")).keys
+    block, copied = memory.blocks("alice"), AsyncMemoryScope(target).blocks("alice")
+    await block.rethink("human", "Paints.", sources=keys)
+    check(await memory.admin.copy(target))
+    if between:
+        await block.append("human", "Reads.")
+    await memory.forget(user="alice", ids=keys)
+    check(await memory.admin.copy(target))
+    for line in ("Sings.", "Sails."):
+        await block.append("human", line)
+        check(await memory.admin.copy(target))
+        assert (await copied.get("human")).value == (await block.get("human")).value
+    assert [one.value for one in edits(await copied.history("human"))] == [
+        one.value for one in edits(await block.history("human"))
+    ]
 
 
 async def test_a_fact_that_was_closed_while_its_batch_waits_to_be_tried_again_is_copied() -> None:

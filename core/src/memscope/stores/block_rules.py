@@ -61,6 +61,11 @@ def by_key(versions: Iterable[Block]) -> dict[BlockKey, list[Block]]:
     return dict(histories)
 
 
+def edits(history: Iterable[Block]) -> list[Block]:
+    """Leave out the versions that record only that a source was forgotten: each store makes its own."""
+    return [block for block in history if (block.author, block.reason) != ("backend", FORGOTTEN_REASON)]
+
+
 # ---- forgetting
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from io import BytesIO
 
 from memscope.errors import StoreError
 from memscope.records import Json, Select
+from memscope.records.serialization import to_json
 from memscope.stores import Store
+from memscope.stores.block_rules import edits
 from memscope.stores.rules import CLOSING_FIELDS
 from memscope.transfer import LINES_PER_PART, Progress, in_parts
 from memscope.transfer.export_lines import as_object, parsed
@@ -52,6 +54,9 @@ async def digest(store: Store, user: str) -> Digest:
     total = Digest()
     async for line in user_lines(store, user):
         if line.kind == "receipt":  # forgetting again in the target leaves its own receipts
+            continue
+        if line.kind == "block":
+            total.add(line.kind, [to_json(replace(one, version=0)) for one in edits((*line.versions, line.record))])
             continue
         content = as_object(line)
         if line.kind == "turn":

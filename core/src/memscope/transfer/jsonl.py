@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memscope.errors import Conflict, MemscopeError, StoreBusy
-from memscope.records import ChangeSet, Handle, Record, Revision, Select, Supersession, Turn, TurnInsert
+from memscope.records import Block, ChangeSet, Handle, Record, Revision, Select, Supersession, Turn, TurnInsert
 from memscope.stores import Preparing, Store, erased_blocks
-from memscope.stores.block_rules import by_key, without_sources
+from memscope.stores.block_rules import by_key, edits, without_sources
 from memscope.stores.rules import CLOSING_FIELDS, Memory, next_stage, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, file_errors, in_parts, refuse_open_store
 from memscope.transfer.export_file import UNLIMITED_LINE_BYTES, checked, count_lines, replacing
@@ -234,17 +234,15 @@ class ImportWriter:
         self._counts["forgotten"] += len(ids)
 
     async def _write_blocks(self, written: list[ExportLine]) -> None:
-        """Append versions newer than the stored one; skip a block that was erased or whose stored version differs."""
-        here = {block.key: block for block in await self._store.blocks(self._user)}
+        """Append the edits after the stored ones; skip a block that was erased or edited otherwise here."""
+        here = by_key(await self._store.blocks(self._user, versions=True))
         forgotten = frozenset(await self._store.tombstones(self._user))
         for line in written:
             history = without_sources([*line.versions, line.record], forgotten, line.record.recorded)
             if erased_blocks.tombstone(history[0]) in forgotten:
                 continue
-            present = here.get(line.record.key)
-            start = present.version if present is not None else 0
-            if history[start:] and (present is None or present in history[start - 1 : start]):
-                await self._store.put_blocks(self._user, history[start:])
+            if versions := later_edits(here.get(line.record.key, ()), history):
+                await self._store.put_blocks(self._user, versions)
                 self._counts["block"] += 1
 
     async def _write_memories(self, written: list[ExportLine]) -> None:
@@ -318,6 +316,16 @@ def _first_version(line: ExportLine) -> Memory:
         return last
     first: Memory = line.versions[0]
     return first if last.closed is None else replace(first, **{name: getattr(last, name) for name in CLOSING_FIELDS})
+
+
+def later_edits(here: Sequence[Block], there: Sequence[Block]) -> list[Block]:
+    """Return the versions to append to a block: all if there is none here, none if the edits here are others."""
+    ours, theirs = edits(here), edits(there)
+    if not here:
+        return [*there]
+    if ours and [replace(ours[-1], version=0)] != [replace(one, version=0) for one in theirs[len(ours) - 1 :][:1]]:
+        return []
+    return [replace(one, version=len(here) + number) for number, one in enumerate(theirs[len(ours) :], 1)]
 
 
 def is_open(stored: Record | None, version: int) -> bool:
