@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
-from memscope.errors import MemscopeError
+from memscope.errors import ClosedError, MemscopeError
 
 if TYPE_CHECKING:
     from memscope.records import Hit
@@ -30,6 +30,7 @@ class Answer:
         self.memories: tuple[Hit, ...] = ()
         self.notes: list[str] = []
         self._received: list[str] = []
+        self._failure: MemscopeError | None = None
         self._pieces = begin(self)
         self._counting = counting
 
@@ -42,8 +43,17 @@ class Answer:
         return self
 
     async def __anext__(self) -> str:
-        with self._counting():
-            piece = await anext(self._pieces)
+        if self._failure is not None:  # else what was received would pass for the whole answer
+            raise self._failure
+        try:
+            with self._counting():
+                piece = await anext(self._pieces)
+        except MemscopeError as error:
+            self._failure = error
+            raise
+        except asyncio.CancelledError:
+            self._failure = ClosedError("the answer was stopped", hint="its beginning is in text; ask again")
+            raise
         self._received.append(piece)
         return piece
 
