@@ -46,6 +46,25 @@ async def test_an_insight_stated_late_does_not_stand_beside_the_one_said_after_i
     assert hit.insight.id == march.id
 
 
+@pytest.mark.parametrize("given", [{}, {"name": "gate"}], ids=["id", "name"])
+async def test_a_stated_insight_that_is_forgotten_leaves_no_statement(memory, given):
+    before = await memory.add_memory("The gate is green.", user="alice", kind="insight", subject="gate", **given)
+    code = await memory.add_memory("The gate code is 4711.", user="alice", kind="insight", subject="gate", **given)
+    receipt = await memory.forget(user="alice", **(given or {"ids": [code.id]}))
+    assert (receipt.turns, receipt.observations, receipt.insights) == ((2, 2, 2) if given else (1, 1, 1))
+    assert not any("4711" in one.text for one in await memory.list(user="alice", superseded=True))
+    assert [one.id for one in await memory.list(user="alice", kinds=["insight"])] == ([] if given else [before.id])
+
+
+async def test_a_stated_insight_that_expires_hides_its_statement(memory):
+    code = await memory.add_memory("The gate code is 4711.", user="alice", kind="insight", subject="gate")
+    await memory.update(code.id, user="alice", expires="2026-01-01T00:00Z")
+    assert await memory.list(user="alice", superseded=True) == []
+    assert list(await memory.retrieve("gate code", user="alice")) == []
+    await memory.admin.sweep(user="alice")
+    assert (await memory.admin.status(user="alice"))["turns"] == 0
+
+
 async def test_another_agents_or_users_insight_stays(memory):
     for scope in ({"user": "alice", "agent": "a"}, {"user": "alice", "agent": "b"}, {"user": "bob"}):
         await memory.add_memory("Eats no fish.", kind="insight", subject="diet", **scope)

@@ -19,6 +19,7 @@ from memscope.languages.wording import worded
 from memscope.reconciliation.approval import SUPERSESSIONS
 from memscope.reconciliation.insight_sentences import covers_text, details, with_corrections
 from memscope.records import Block, ChangeSet, Handle, Insight, Json, Memory, Observation, Record, Revision
+from memscope.records.identity import stated_fact
 from memscope.records.stored import CORRECTED
 from memscope.stores.block_rules import by_key, next_version
 from memscope.text.tokens import fold
@@ -51,7 +52,12 @@ async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> No
         new = replace(new, sentences=())
     if SUPERSESSIONS in old.data:  # of a proposal, for when it is accepted
         new = replace(new, data={**new.data, SUPERSESSIONS: old.data[SUPERSESSIONS]})
-    changes = ChangeSet(revised=(replace(revision, memory=new),))
+    revised = [replace(revision, memory=new)]
+    if isinstance(new, Insight) and new.expires != old.expires and (id := stated_fact(new)) is not None:
+        fact = (await ctx.store.fetch(user, [id])).records.get(id)
+        if isinstance(fact, Observation):  # what was stated expires with it
+            revised.append(Revision(replace(fact, expires=new.expires, recorded=new.recorded), fact.version))
+    changes = ChangeSet(revised=tuple(revised))
     await ctx.store.apply(user, await with_corrections(ctx.store, user, changes, ctx.clock()))
     await remove_outdated_lines(ctx, user)
 

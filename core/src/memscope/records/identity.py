@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memscope.records import MACHINE_ROLES, Observation, Quote, Turn, TurnInsert
+from memscope.records import MACHINE_ROLES, Insight, Observation, Quote, Turn, TurnInsert
 from memscope.records.serialization import turn_key
 
 
@@ -76,6 +76,12 @@ def inserts(
 def memory_id(batch: str, ordinal: int) -> str:
     """Derive an id from the batch, so that a repeated batch gets the same ids."""
     return hashlib.blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
+
+
+def stated_fact(insight: Insight) -> str | None:
+    """Return the id of the fact of a stated insight; None for one that was derived."""
+    fact = insight.sources[0]
+    return fact if insight.id == memory_id(fact, 0) else None
 
 
 def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[TurnInsert, Observation]:

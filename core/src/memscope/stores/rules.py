@@ -31,6 +31,7 @@ from memscope.records import (
     TurnInsert,
 )
 from memscope.records.filters import record_matches
+from memscope.records.identity import stated_fact
 from memscope.records.serialization import turn_key
 from memscope.search.units import microseconds
 from memscope.stores import MAX_ATTEMPTS, RecordKey
@@ -259,10 +260,10 @@ class HasRecord(Protocol):
 SomeRecord = TypeVar("SomeRecord", bound=HasRecord)
 
 
-def cascade(derived: Iterable[SomeRecord], sources: Iterable[SomeRecord]) -> list[SomeRecord]:
-    """List the records to remove with others: memories derived from them, and statements among ``sources``."""
-    statements = [row for row in sources if isinstance(row.record, Turn) and row.record.statement]
-    return [*derived, *statements]
+def cascade(derived: Iterable[SomeRecord], sources: Iterable[SomeRecord], *fallen: SomeRecord) -> list[SomeRecord]:
+    """List what to remove with ``fallen``: memories derived from it, and statements and stated insights' facts."""
+    facts = {stated_fact(row.record) for row in fallen if isinstance(row.record, Insight)}
+    return [*derived, *(row for row in sources if getattr(row.record, "statement", record_id(row.record) in facts))]
 
 
 def sources_to_rederive(removed: Mapping[str, Record]) -> set[str]:
@@ -403,9 +404,8 @@ def unfinished(batches: Iterable[SomeBatch], stage: Stage) -> SomeBatch | None:
 def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
     """True if the stage's lane has no live lease and its oldest batch is not paused."""
     first = unfinished(batches, stage)
-    return not any(batch.leased(now) for batch in batches if batch.stage in lane(stage)) and (
-        first is None or not first.paused(now)
-    )
+    held = any(batch.leased(now) for batch in batches if batch.stage in lane(stage))
+    return not held and (first is None or not first.paused(now))
 
 
 def due(batches: Collection[Batch], stage: Stage, now: int, *, waiting: bool) -> int | None:

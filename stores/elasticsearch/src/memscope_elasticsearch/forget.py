@@ -99,7 +99,7 @@ async def _plan(session: Session, select: Select) -> Removal[Stored, str]:
         gone |= fresh
         fallen = await session.find_any(select.user, "sources", fresh)
         made_for = await session.load(select.user, statements_of(fresh.values(), gone))
-        fallen = cascade(fallen, made_for.values())
+        fallen = cascade(fallen, made_for.values(), *fresh.values())
         fresh = {id_of(entry.record): entry for entry in fallen if id_of(entry.record) not in gone}
     ordered = dict(sorted(gone.items(), key=lambda item: item[1].number))
     return Removal(

@@ -255,7 +255,8 @@ def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | Non
     while fresh:
         gone |= fresh
         derived = [row for _, row in tx.derived([row.number for row in fresh.values()])]
-        falling = rules.cascade(derived, tx.find(statements_of(fresh.values(), gone)).values())
+        sources = tx.find(statements_of(fresh.values(), gone)).values()
+        falling = rules.cascade(derived, sources, *fresh.values())
         fresh = {record_id(row.record): row for row in falling if record_id(row.record) not in gone}
     rows = dict(sorted(gone.items(), key=lambda pair: pair[1].number))
     left = tx.find(rules.sources_to_rederive({id: row.record for id, row in rows.items()}))
