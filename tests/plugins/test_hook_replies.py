@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import datetime
 
@@ -264,3 +265,26 @@ async def test_keys_stand_at_the_places_of_their_turns_when_a_plugin_drops_some(
         stored = {turn.key: turn.text for turn in await memory.list(user="alice")}
         assert (report.stored, len(stored)) == (3, 3)
         assert [stored.get(key, "") for key in report.keys] == ["", "fine", "", "", "fine"]
+
+
+class AwaitsWhatWasCancelled:
+    """Awaits a task of its own that somebody cancelled."""
+
+    async def wait(self):
+        task = asyncio.create_task(asyncio.sleep(60))
+        task.cancel()
+        await task
+
+    async def memscope_after_add_turns(self, report, scope):
+        await self.wait()
+
+    async def memscope_before_retrieve(self, query, scope):
+        await self.wait()
+
+
+async def test_a_hook_that_awaits_what_was_cancelled_cancels_no_call():
+    memory = AsyncMemoryScope(":memory:", plugins=[AwaitsWhatWasCancelled()])
+    report = await memory.add_turns([{"role": "user", "content": "hello there"}], user="alice")
+    assert report.stored == 1
+    with pytest.raises(PluginError, match="AwaitsWhatWasCancelled"):
+        await memory.retrieve("hello", user="alice")

@@ -317,9 +317,14 @@ class Plugins:
         arguments = {names[0]: value, **context}
         if arguments.keys() != set(names):
             raise TypeError(f"the hook takes {', '.join(names)}, got {', '.join(arguments)}")
-        async with asyncio.timeout(self._choice.deadline_s):
-            reply = _call(impl, arguments)
-            return await reply if inspect.isawaitable(reply) else reply
+        try:
+            async with asyncio.timeout(self._choice.deadline_s):
+                reply = _call(impl, arguments)
+                return await reply if inspect.isawaitable(reply) else reply
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            raise PluginError("the hook awaited what was cancelled") from None  # the caller was not
 
     def _hook_calls(self, hook: str) -> list[tuple[pluggy.HookImpl, tuple[str, ...]]]:
         caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
