@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -67,11 +68,20 @@ async def test_what_is_being_written_stays_until_it_is_old(path: Path) -> None:
     assert strangers.exists()
 
 
+@pytest.mark.parametrize("verb", ["backup", "export"])
+async def test_two_copies_to_one_path_are_each_whole(path: Path, verb: str) -> None:
+    async with AsyncMemoryScope(path, settings={}) as memory:
+        copies = [getattr(memory.admin, verb)(path.with_name("memory.db-copy")) for _ in range(2)]
+        await asyncio.gather(*copies)
+    assert not list(path.parent.glob(f"*{PART_SUFFIX}*"))
+
+
 async def test_an_earlier_process_with_this_id_writes_no_more(path: Path) -> None:
     """The case of a container, where the first process has the id 1 each time."""
-    part_of(path).touch()
-    os.utime(part_of(path), times=(0, time.time() - 3600))
-    assert part_files.abandoned(path.parent) == [part_of(path)]
+    part = part_of(path)
+    part.touch()
+    os.utime(part, times=(0, time.time() - 3600))
+    assert part_files.abandoned(path.parent) == [part]
 
 
 async def test_a_part_that_cannot_be_removed_is_pending(path: Path) -> None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import count
 from pathlib import Path
 
 PART_SUFFIX = ".memscope-part"
 STALE_AFTER_S = 24 * 3600.0
+_numbers = count()  # two copies of one process to one path must not share a part
 _started = time.time() - 2  # 2 s: the coarsest resolution of file times
 
 
 def part_of(path: Path) -> Path:
-    """Return the temporary path for the content of ``path``, with the id of this process."""
-    return path.with_name(f"{path.name}.{os.getpid()}{PART_SUFFIX}")
+    """Return a new temporary path for the content of ``path``, with the id of this process."""
+    return path.with_name(f"{path.name}.{next(_numbers)}.{os.getpid()}{PART_SUFFIX}")
 
 
 def old(folder: Path) -> list[Path]:
