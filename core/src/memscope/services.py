@@ -22,6 +22,7 @@ from memscope.errors import (
     ModelTimeout,
 )
 from memscope.imports import importing
+from memscope.models import caller_is_cancelled
 from memscope.records import Json
 from memscope.validation import Limits
 
@@ -154,7 +155,9 @@ class Services:
                 scores = [float(score) for score in await self.reranker.rerank(query, texts)]
             if len(scores) != len(texts) or not all(map(isfinite, scores)):
                 raise ModelReplyError("not one finite score per text")
-        except Exception as error:  # also of a model of one's own
+        except (Exception, asyncio.CancelledError) as error:  # also of a model of one's own
+            if isinstance(error, asyncio.CancelledError) and caller_is_cancelled():
+                raise
             code = error.code if isinstance(error, MemscopeError) else type(error).__name__
             self.notes.append(f"not reranked: {code}")
             return None
@@ -180,7 +183,9 @@ async def _trusted(vectors: Awaitable[Any], count: int, embedder: Embedder) -> N
         rows = np.atleast_2d(np.asarray(await vectors, np.float32))
     except MemscopeError:
         raise
-    except Exception as error:  # its message may quote a conversation
+    except (Exception, asyncio.CancelledError) as error:  # its message may quote a conversation
+        if isinstance(error, asyncio.CancelledError) and caller_is_cancelled():
+            raise
         raise EmbeddingError(f"the embedder failed: {type(error).__name__}") from None
     if rows.ndim != 2 or len(rows) != count or not rows.size:
         raise EmbeddingError(f"{count} texts were to be embedded, and an array of shape {rows.shape} came back")

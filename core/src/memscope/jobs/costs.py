@@ -6,6 +6,7 @@ current hour and day of the budget and the facts per model. If the store has no 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from memscope.errors import BudgetSpent, LeaseLost, ModelError, ModelReplyError, StoreError
-from memscope.models import Message, Reply, Usage
+from memscope.models import Message, Reply, Usage, caller_is_cancelled
 from memscope.records import Json, weaknesses
 from memscope.text.tokens import estimate_tokens
 
@@ -96,6 +97,11 @@ class MeteredChat:
             if schema is None or isinstance(reply.parsed, schema):
                 return reply
             return replace(reply, parsed=parse(text, schema))
+        except asyncio.CancelledError:
+            replies = {}
+            if caller_is_cancelled():
+                raise
+            raise ModelError(f"the chat model {self.name!r} awaited what was cancelled") from None
         except ModelReplyError:
             replies["unusable_replies"] = 1
             raise

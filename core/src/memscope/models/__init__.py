@@ -6,6 +6,7 @@ protocol. pydantic, numpy and the HTTP library are imported when a model is firs
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -71,6 +72,15 @@ def count(spent: Usage) -> None:
         usage.add(spent)
 
 
+def caller_is_cancelled() -> bool:
+    """Return whether the current task is being cancelled.
+
+    If not, a ``CancelledError`` is a failure of the plugin or model that raised it: it awaited what was cancelled.
+    """
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
 @contextmanager
 def typed_errors(model: ChatModel) -> Iterator[None]:
     """Raise ``ModelError`` for an exception of a model of one's own, whose message may quote the conversation."""
@@ -78,7 +88,9 @@ def typed_errors(model: ChatModel) -> Iterator[None]:
         yield
     except MemscopeError:
         raise
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and caller_is_cancelled():
+            raise
         message = f"the chat model {model.name!r} failed: {type(error).__name__}"
         hint = "see __cause__; docs/models.md says which errors a model raises"
         raise ModelError(message, hint=hint) from error

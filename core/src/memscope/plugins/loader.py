@@ -25,6 +25,7 @@ import pluggy
 from memscope import languages
 from memscope.errors import ConfigError, InputError, MemscopeError, PluginError, install_hint, nearest
 from memscope.languages import names as recognisers
+from memscope.models import caller_is_cancelled
 from memscope.plugins import hook_replies, hookspecs
 from memscope.plugins.registry import Register, Registry, one_line, register_tool
 from memscope.validation import Limits
@@ -322,9 +323,9 @@ class Plugins:
                 reply = _call(impl, arguments)
                 return await reply if inspect.isawaitable(reply) else reply
         except asyncio.CancelledError:
-            if (task := asyncio.current_task()) is None or task.cancelling():
+            if caller_is_cancelled():
                 raise
-            raise PluginError("the hook awaited what was cancelled") from None  # the caller was not
+            raise PluginError("the hook awaited what was cancelled") from None
 
     def _hook_calls(self, hook: str) -> list[tuple[pluggy.HookImpl, tuple[str, ...]]]:
         caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
