@@ -75,6 +75,7 @@ class EntityIndex:
         self._groups: dict[NameGroup, Node] = {}
         self._numbers: dict[str, int] = {}
         self._expires: datetime | None = None
+        self._hidden: set[str] = set()  # keys of statements whose memory has expired
 
     # ---- reading
 
@@ -156,6 +157,11 @@ class EntityIndex:
             changed.update(id for id, one in self.memories.items() if one.expires and one.expires <= now)
         if not changed:
             return
+        dated = [one for id in changed if (one := records.memories.get(id)) is not None and one.expires]
+        hidden = {key: one.expires for one in dated for key in one.sources
+                  if key in records.turns and records.turns[key].statement}  # fmt: skip
+        self._hidden = (self._hidden - hidden.keys()) | {key for key, until in hidden.items() if until and until <= now}
+        changed.update(hidden)
         turns = {id for id in changed if id in records.turns or id in self._places}
         for key in sorted(turns, key=lambda key: records.turns[key].time if key in records.turns else self._view.now):
             self._update_turn(key, records.turns.get(key))
@@ -219,7 +225,7 @@ class EntityIndex:
     def _sees_turn(self, turn: ReadTurn) -> bool:
         view = self._view
         asked = (view.agent in (None, turn.agent)) and (view.session in (None, turn.session))
-        return asked and (view.as_of is None or turn.time <= view.as_of)
+        return asked and turn.key not in self._hidden and (view.as_of is None or turn.time <= view.as_of)
 
     def _sees_memory(self, memory: ReadMemory) -> bool:
         view, at = self._view, self._view.as_of or self._view.now

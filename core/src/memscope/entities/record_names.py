@@ -36,6 +36,7 @@ class ReadTurn(NamedTuple):
     session: str | None
     names: tuple[NameMention, ...]
     topics: frozenset[int]
+    statement: bool = False
 
 
 class ReadMemory(NamedTuple):
@@ -103,8 +104,9 @@ def _read_turn(turn: Turn) -> ReadTurn:
         mentioned = [one._replace(role="") for one in mentioned if one.weight or not one.role]
     mentions = tuple(one for one in mentioned if one.form)
     return ReadTurn(
-        turn.key, turn.time, turn.scope.agent, turn.scope.session, _shared(mentions), _shared(topics(turn.text))
-    )
+        turn.key, turn.time, turn.scope.agent, turn.scope.session, _shared(mentions), _shared(topics(turn.text)),
+        turn.statement,
+    )  # fmt: skip
 
 
 def _read_memory(memory: Observation | Insight, mentions: tuple[NameMention, ...], order: int) -> ReadMemory:
