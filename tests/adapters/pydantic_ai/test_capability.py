@@ -6,8 +6,14 @@ import asyncio
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent
-from pydantic_ai.messages import ImageUrl, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai import Agent, BinaryImage, DeferredToolRequests, DeferredToolResults, RunContext, ToolReturn
+from pydantic_ai.messages import (
+    ImageUrl,
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+)
 from pydantic_ai.models.function import FunctionModel
 
 from memscope.errors import ConfigError, MemscopeError, ScopeError
@@ -109,6 +115,68 @@ async def test_a_structured_answer_is_recorded(core):
     result = await agent_with(core, model, output_type=Boat).run(QUESTION)
     assert result.output == Boat(name="Aurora")
     assert await texts(core) == [QUESTION, '{"name":"Aurora"}']
+
+
+async def test_a_request_for_approval_is_no_answer_and_the_prompt_beside_its_results_is_the_users(core):
+    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
+    model = Model(ToolCallPart("sell", {"what": "anchor"}, tool_call_id="1"))
+    agent = agent_with(core, model, session="two", output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain(requires_approval=True)
+    def sell(what: str) -> str:
+        return "Sold."
+
+    asked = await agent.run("Sell the anchor.")
+    assert isinstance(asked.output, DeferredToolRequests)
+    assert await texts(core, session="two") == ["Sell the anchor."]
+    approved = DeferredToolResults(approvals={"1": True})
+    result = await agent.run(QUESTION, message_history=asked.all_messages(), deferred_tool_results=approved)
+    assert f"{FACT}\n</memory>\n\n{QUESTION}" in model.shown[-1][-1].parts[-1].content
+    await agent.run("And in which harbour?", message_history=result.all_messages())
+    turns = await core.list(user="alice", session="two", kinds=["turn"])
+    replies = "Understood, number 2.", "Understood, number 3."
+    said = ["Sell the anchor.", QUESTION, replies[0], "And in which harbour?", replies[1]]
+    assert [turn.text for turn in turns] == said
+    assert {turn.role for turn in turns if turn.text not in replies} == {"user"}
+    assert QUESTION not in model.shown[-1][-1].parts[-1].content
+
+
+async def test_memory_stays_beside_the_prompt_when_a_tool_returns_content_and_that_is_not_recorded(core):
+    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
+    model = Model(ToolCallPart("look", {}, tool_call_id="1"))
+    agent = agent_with(core, model, session="two")
+
+    @agent.tool_plain
+    def look() -> ToolReturn:
+        return ToolReturn(return_value="Done.", content=["The screen says: Gale."])
+
+    result = await agent.run(QUESTION)
+    first, second = model.shown
+    assert "Aurora" in str(first[0]) and second[0].parts == first[0].parts
+    assert second[-1].parts[-1].content == ["The screen says: Gale."]
+    await agent.run("Thanks.", message_history=result.all_messages())
+    assert await texts(core, session="two") == [QUESTION, "Understood, number 2.", "Thanks.", "Understood, number 3."]
+
+
+async def test_what_the_user_adds_during_a_run_is_recorded(core):
+    agent = agent_with(core, Model(ToolCallPart("look", {}, tool_call_id="1")))
+
+    @agent.tool
+    def look(ctx: RunContext) -> str:
+        ctx.enqueue("I am vegetarian.", priority="when_idle")
+        return "An egg."
+
+    await agent.run("Cook something.")
+    said = ["Cook something.", "Understood, number 2.", "I am vegetarian.", "Understood, number 3."]
+    assert await texts(core) == said
+
+
+async def test_an_image_as_answer_is_not_recorded(core):
+    capability = MemoryScopeCapability(user="alice", memory=core)
+    made = await capability.for_run(type("Context", (), {"deps": None, "conversation_id": "one"})())
+    result = type("Result", (), {"output": BinaryImage(data=b"png", media_type="image/png")})()
+    await made.after_run(None, result=result)
+    assert await texts(core) == []
 
 
 async def test_a_message_of_several_parts_keeps_them(core):

@@ -14,20 +14,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import FunctionToolset, RunContext, Tool
+from pydantic_ai import BinaryContent, DeferredToolRequests, FunctionToolset, RunContext, Tool
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_core import SchemaValidator, core_schema, to_json
 
 from memscope.adapters import kit
-from memscope_pydantic_ai.messages import turns_of, with_memory, words_of
+from memscope_pydantic_ai.messages import newest_prompt, newest_turns, turns_of, with_memory, words_of
 
 if TYPE_CHECKING:
     from pydantic_ai.capabilities import WrapModelRequestHandler
-    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.messages import ModelResponse, UserPromptPart
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
 
 
+NO_ANSWERS = (DeferredToolRequests, BinaryContent, type(None))  # outputs without words: calls to approve, images
 ARGUMENTS = SchemaValidator(core_schema.dict_schema())
 
 
@@ -106,6 +107,8 @@ class _RunCapability(AbstractCapability[Any]):
         super().__init__()
         self._session, self._tools, self._strict = session, tools, strict
         self._memory: kit.RunMemory | None = None
+        self._beside: UserPromptPart | None = None  # the prompt that memory is prefixed to
+        self._newest: UserPromptPart | None = None  # the newest prompt of the last request
         self._answered = False
 
     def get_toolset(self) -> FunctionToolset[Any]:
@@ -114,10 +117,15 @@ class _RunCapability(AbstractCapability[Any]):
     async def wrap_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
     ) -> ModelResponse:
+        messages = request_context.messages
+        newest = newest_prompt(messages)
         if self._memory is None:
-            self._memory = await kit.begin_run(self._session, turns_of(request_context.messages))
+            self._memory, self._beside = await self._begin(turns_of(messages, ctx.prompt)), newest
+        elif newest != self._newest:  # added during the run
+            await self._session.record(newest_turns(messages))
+        self._newest = newest
         if self._memory.text:
-            shown = with_memory(request_context.messages, self._memory.text)
+            shown = with_memory(messages, self._memory.text, self._beside)
             request_context = replace(request_context, messages=shown)
         response = await handler(request_context)
         words = words_of(response)
@@ -125,8 +133,15 @@ class _RunCapability(AbstractCapability[Any]):
         await self._session.record([kit.to_turn("assistant", words)])
         return response
 
+    async def _begin(self, turns: Sequence[kit.TurnInput]) -> kit.RunMemory:
+        """Record and recall. What a tool may have said is not recorded, and not recalled either."""
+        spoken, unsure = ([turn for turn in turns if (turn["role"] == "tool") is tool] for tool in (False, True))
+        run = await kit.record_run(self._session, spoken)
+        run = replace(run, turns=(*run.turns, *unsure), keys=(*run.keys, *("" for _ in unsure)))
+        return await kit.recall_run(self._session, run)
+
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        if not self._answered and result.output is not None:
+        if not self._answered and not isinstance(result.output, NO_ANSWERS):
             answer = result.output if isinstance(result.output, str) else _json(result.output)
             await self._session.record([kit.to_turn("assistant", answer)])
         return result
