@@ -123,6 +123,17 @@ async def test_of_a_reasoning_agent_the_answer_alone_is_recorded(core):
     assert await texts(core) == ["Which boats have I?", "Two:\nA and B."]
 
 
+async def test_a_history_passed_in_again_is_recorded_once(core):
+    block = MemoryScopeBlock(user="alice", memory=core)
+    earlier = [ChatMessage(role="user", content=FACT), ChatMessage(role="assistant", content="Noted.")]
+    memory = block.memory_for("one")
+    engine = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=memory)
+    for question in (QUESTION, "Where is it?"):
+        await engine.achat(question, chat_history=earlier)
+    assert await texts(core) == [FACT, "Noted.", QUESTION, "Where is it?"]
+    await memory.sql_store._async_engine.dispose()
+
+
 async def test_a_chat_engine_records_a_reply_when_memory_is_asked_next(core):
     memory = MemoryScopeBlock(user="alice", memory=core).memory_for("one")
     engine = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=memory)

@@ -191,10 +191,11 @@ def _words_of(role: kit.Role, message: ChatMessage) -> str:
     return answered["answer"] if is_reasoned and (answered := REASONING.fullmatch(text)) else text
 
 
-def _first_new(before: list[kit.TurnInput], turns: list[kit.TurnInput]) -> int:
-    """Return the index of the first new turn, given the turns ``before``, of which the oldest may be gone."""
-    return next(
-        length
-        for length in range(min(len(before), len(turns)), -1, -1)
-        if before[len(before) - length :] == turns[:length]
-    )
+def _first_new(before: list[kit.TurnInput], turns: list[kit.TurnInput]) -> int | None:
+    """Return the index of the first new turn, given the turns ``before``, of which the oldest may be gone.
+
+    None: the turns do not continue those, as when a program passes an earlier history again.
+    """
+    lengths = range(min(len(before), len(turns)), 0, -1)
+    continued = (length for length in lengths if before[len(before) - length :] == turns[:length])
+    return next(continued, None) if turns else 0
