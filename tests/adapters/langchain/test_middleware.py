@@ -353,7 +353,7 @@ async def test_where_the_new_begins(messages, heard, place):
         async def recall(self, query, **_):
             return Recalled()
 
-    await begin(Session(), {"messages": history(messages), "memscope_heard": heard}, ())
+    await begin(Session(), {"messages": history(messages), "memscope_heard": [heard] if heard else []}, ())
     assert len(said) == len(messages[place:].replace("s", ""))
 
 

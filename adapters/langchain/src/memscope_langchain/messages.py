@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memscope.adapters.kit import Turn, TurnInput, to_turn
 
 SUMMARY_OPENING = "Here is a summary of the conversation to date:"
+STRUCTURED_OPENING = "Returning structured response: "  # of the result of the call that is an agent's structured answer
 
 
-def turn_of(message: BaseMessage, agents: Collection[str] = ()) -> TurnInput | None:
+def turn_of(message: BaseMessage, agents: Collection[str] = (), answers: Collection[str] = ()) -> TurnInput | None:
     """Convert a message of a person or the model; None for instructions, tool calls, tool results and summaries.
 
-    ``agents``: names of other agents, whose messages may arrive as human messages.
+    ``agents``: names of other agents, whose messages may arrive as human messages. ``answers``: ids of tool calls that
+    are structured answers, whose turn is their JSON.
     """
     if _is_summary(message):
         return None
@@ -23,8 +26,11 @@ def turn_of(message: BaseMessage, agents: Collection[str] = ()) -> TurnInput | N
         return to_turn("assistant", text_of(message), speaker=message.name)
     if isinstance(message, HumanMessage):
         return to_turn("user", text_of(message), speaker=message.name)
-    if isinstance(message, AIMessage):
-        return to_turn("assistant", text_of(message))  # without name: resent history may lack it
+    if isinstance(message, AIMessage):  # without name: resent history may lack it
+        structured = [
+            json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls if call["id"] in answers
+        ]
+        return to_turn("assistant", "\n".join(filter(None, (text_of(message), *structured))))
     return None
 
 
@@ -33,8 +39,13 @@ def _is_summary(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY_OPENING)
 
 
-def turns_of(messages: Iterable[BaseMessage], agents: Collection[str] = ()) -> list[TurnInput]:
-    return [turn for message in messages if (turn := turn_of(message, agents)) is not None]
+def turns_of(messages: Sequence[BaseMessage], agents: Collection[str] = ()) -> list[TurnInput]:
+    answers = {
+        message.tool_call_id
+        for message in messages
+        if isinstance(message, ToolMessage) and text_of(message).startswith(STRUCTURED_OPENING)
+    }
+    return [turn for message in messages if (turn := turn_of(message, agents, answers)) is not None]
 
 
 def agents_in(messages: Iterable[BaseMessage], named: Iterable[str] = ()) -> set[str]:

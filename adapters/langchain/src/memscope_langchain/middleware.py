@@ -1,6 +1,6 @@
 """``create_agent(..., middleware=[MemoryScopeMiddleware()])``: recall once per run, record both sides immediately.
 
-    before_agent     record new messages; recall memories into private state
+    before_model     first call of a run: record new messages; recall memories into private state
     wrap_model_call  insert the memories before the text of the user's newest message
     after_model      record the reply
 
@@ -49,9 +49,12 @@ class ShownMemory(TypedDict):
 
 
 class MiddlewareState(AgentState[Any]):
-    """The agent's state, extended by the id of the last processed message and the memories shown in the run."""
+    """The agent's state, extended by ids of processed messages and the memories shown in the run.
 
-    memscope_heard: NotRequired[Annotated[str | None, PrivateStateAttr]]
+    The ids are those of the user's newest message and of the last one, which a program removes to have it made again.
+    """
+
+    memscope_heard: NotRequired[Annotated[list[str], PrivateStateAttr]]
     memscope_shown: NotRequired[Annotated[ShownMemory, UntrackedValue, PrivateStateAttr]]
 
 
@@ -98,11 +101,11 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
 
     # ---- hooks
 
-    def before_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return wait_for(begin(self._session(runtime), state, self.agents))
+    def before_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update | None:
+        return wait_for(begin(self._session(runtime), state, self.agents)) if shown_in(state) is None else None
 
-    async def abefore_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return await begin(self._session(runtime), state, self.agents)
+    async def abefore_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update | None:
+        return await begin(self._session(runtime), state, self.agents) if shown_in(state) is None else None
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -149,13 +152,13 @@ async def begin(session: MemorySession, state: MiddlewareState, agents: Collecti
     new = None if arrived is None else len(turns_of(messages[:arrived], agents))
     memory = await begin_run(session, turns_of(messages, agents), new=new)
     shown = ShownMemory(text=memory.text, keys=[*memory.keys], beside=users_newest(messages))
-    return {"memscope_heard": latest(messages), "memscope_shown": shown}
+    return {"memscope_heard": heard_ids(messages), "memscope_shown": shown}
 
 
 async def record_since(session: MemorySession, state: MiddlewareState, agents: Collection[str]) -> Update:
     """Record the messages since the last call, including the model's reply."""
     messages = state["messages"]
-    update: Update = {"memscope_heard": latest(messages)}
+    update: Update = {"memscope_heard": heard_ids(messages)}
     if shown_in(state) is None:  # save the memories that this call showed for the run's next calls
         update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
     start = index_after(messages, state.get("memscope_heard"))
@@ -178,11 +181,9 @@ async def recall(session: MemorySession, messages: Sequence[BaseMessage], agents
 # -------------------------------------------------------------------------------------------------------- messages
 
 
-def index_after(messages: Sequence[BaseMessage], last_id: str | None) -> int | None:
-    """Return the index after the message with this id, None if there is no such message."""
-    if last_id is None:
-        return None
-    return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == last_id), None)
+def index_after(messages: Sequence[BaseMessage], heard: Collection[str] | None) -> int | None:
+    """Return the index after the last of the messages with these ids, None if there are none."""
+    return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id in (heard or ())), None)
 
 
 def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:
@@ -191,5 +192,6 @@ def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:
     return next((at for at in places if isinstance(messages[at], kind)), len(messages))
 
 
-def latest(messages: Sequence[BaseMessage]) -> str | None:
-    return messages[-1].id if messages else None
+def heard_ids(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return the ids of the user's newest message and of the last message."""
+    return [id for id in (users_newest(messages), messages[-1].id if messages else None) if id is not None]
