@@ -10,6 +10,7 @@ from autogen_agentchat.base import Handoff
 from autogen_agentchat.conditions import MaxMessageTermination, SourceMatchTermination
 from autogen_agentchat.messages import TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
+from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import CancellationToken, FunctionCall
 
 from memscope_autogen import MemoryScopeMemory
@@ -113,6 +114,20 @@ async def test_hand_offs_of_a_swarm(core):
     said = await texts(core)
     assert said.count(FACT) == 1
     assert said[-1] == "Understood by critic, number 1."
+
+
+@pytest.mark.parametrize("kind", [AgentTool, TeamTool])
+async def test_the_task_of_an_agent_that_is_a_tool_is_the_callers_words(core, kind):
+    memory = MemoryScopeMemory(user="alice", session="one", memory=core)
+    rhymer = agent_with(memory, ScriptedModel(name="rhymer"), name="rhymer")
+    group = RoundRobinGroupChat([rhymer], termination_condition=MaxMessageTermination(2))
+    tool = AgentTool(rhymer) if kind is AgentTool else TeamTool(group, "rhymer", "Rhymes.")
+    task = "Rhyme on the user's boat."
+    script = calls([FunctionCall(id="1", name="rhymer", arguments=json.dumps({"task": task}))])
+    boss = agent_with(memory, script, name="boss", tools=[tool], max_tool_iterations=2)
+    await boss.run(task=FACT)
+    turns = [(turn.role, turn.speaker) for turn in await core.list(user="alice")]
+    assert turns == [("user", "user"), ("assistant", "boss"), ("assistant", "rhymer"), ("assistant", "boss")]
 
 
 async def test_the_user_of_a_team_is_told_from_its_agents(core):

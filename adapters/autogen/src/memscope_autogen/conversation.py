@@ -13,6 +13,7 @@ the transcript: a message that another recorder entered is not recorded again, b
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -207,9 +208,15 @@ class ContextRecorder:
         await self.observe([*arrived[start:end], *arrived[max(sure, end) :]])
 
     async def _record(self, entries: Sequence[TranscriptEntry], *, replay: bool = False) -> None:
-        keys = await self.session.record([entry.turn for entry in entries], replay=replay)
+        keys = await self.session.record([self._as_said(entry.turn) for entry in entries], replay=replay)
         for entry, key in zip(entries, keys, strict=True):
             entry.key = key
+
+    def _as_said(self, turn: TurnInput) -> TurnInput:
+        """Return the turn by the agent that said it. ``AgentTool`` and ``TeamTool`` pass its words on as the user's."""
+        callers = {text: agent for agent, texts in map(_calling, [*self.transcript.recorders]) for text in texts}
+        agent = callers.get(turn["content"]) if turn["role"] == "user" else None
+        return to_turn("assistant", turn["content"], speaker=agent) if agent else turn
 
     # ---- messages shown to the model
 
@@ -254,6 +261,23 @@ def stored(context: ChatCompletionContext) -> list[LLMMessage]:
 def _is_memory(saved: Any) -> bool:
     content = saved.get("content") if isinstance(saved, Mapping) else None
     return isinstance(content, str) and is_injected(content)
+
+
+def _calling(recorder: ContextRecorder) -> tuple[str, list[str]]:
+    """Return the agent of a context and the texts in the arguments of its tool calls that have no results yet."""
+    messages = stored(recorder.context)
+    newest = messages[-1] if messages else None
+    if not isinstance(newest, AssistantMessage) or isinstance(newest.content, str):
+        return "", []
+    return newest.source, [text for call in newest.content for text in _texts(call.arguments)]
+
+
+def _texts(arguments: str) -> list[str]:
+    try:
+        values = json.loads(arguments).values()
+    except (ValueError, AttributeError):
+        return []
+    return [value for value in values if isinstance(value, str)]
 
 
 def words_of(message: LLMMessage) -> str:
