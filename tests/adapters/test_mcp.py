@@ -241,6 +241,7 @@ def test_a_client_gets_the_server_once_and_loses_it_again(home, client):
     path.write_text(before, encoding="utf-8")
     done = run_mcp("install", client, "--user", "alice", "--store", "m.db", "--tools", "core")
     assert done.exit_code == 0 and f"+{'[' if path.suffix == '.toml' else ''}" in done.stdout
+    assert "there is no store at 'm.db'; memscope add creates it" in done.stderr
     server = servers_of(client, path)["memscope"]
     words = server["args"][server["args"].index("mcp") :]
     assert words == ["mcp", "--user", "alice", "--tools", "core", "--store", str(home / "m.db")]

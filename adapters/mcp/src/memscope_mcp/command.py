@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memscope import AsyncMemoryScope
+from memscope.errors import ConfigError
 from memscope_cli.commands.language import say
 from memscope_cli.commands.options import (
     SHARED_OPTIONS_EPILOG,
@@ -95,6 +96,10 @@ def install_(call: Call, client: str, tools: str | None, file: str | None, dry_r
     options = {"--user": call.scope["user"], "--agent": call.agent, "--zone": call.zone, "--tools": tools}
     change = install(client, config_file(client, file), entry(options, call.store, call.config))
     _apply(call, change, dry_run=dry_run, yes=yes)
+    try:
+        require_store(call.store or ":memory:")
+    except ConfigError as error:  # the client would only say that its server ended
+        print_error(f"memscope: {error}")
 
 
 @command("uninstall", group=mcp, short_help="Take memory out of the settings of an MCP client.")
