@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import logging
 import pickle
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
+from memscope.adapters import session as adapter_session
 from memscope.adapters.session import MemorySession, SessionPool, to_turn
 from memscope.errors import ConfigError, LimitError, NotFound
 from memscope.prompts.memory_block import (
@@ -178,7 +180,25 @@ async def test_a_memory_that_never_answers_is_given_up(caplog):
         gate = store.hold()
         assert await session.record([to_turn("user", "hello")]) == ("",)
         gate.set()
-    assert "TimeoutError" in caplog.text
+    assert "TimeoutError: no answer within 0.05 s" in caplog.text
+
+
+async def test_in_an_outage_no_turn_waits_for_the_whole_deadline_but_one_a_minute(monkeypatch):
+    monkeypatch.setattr(adapter_session, "OUTAGE_DEADLINE_S", 0.01)
+    store, turn = FickleStore(), to_turn("user", "hello")
+    async with AsyncMemoryScope(store, settings={}) as memory, asyncio.timeout(30):
+        session = MemorySession("alice", memory=memory, deadline_s=1000)
+        store.broken = True
+        assert await session.record([turn]) == ("",)
+        gate = store.hold()
+        assert await session.record([turn]) == ("",)  # given up soon
+        session.handle.full_deadline_at = 0.0
+        patient = asyncio.create_task(session.record([turn]))  # waits until the store is back
+        await asyncio.sleep(0.1)
+        store.broken, store.gate = False, None
+        gate.set()
+        assert all(await patient)
+        assert session._deadline() == 1000
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ MISTAKES = [
     {"stor": "memory.db"},
     {"store": "nowhere://host"},
     {"store": "no/such/folder/memory.db"},
+    {"store": "/"},
     {"store": "memory.db", "lease_s": float("inf")},
     {"chat": {"model": "m", "provider": "nobody"}},
     {"chat": {"preset": "openai"}},

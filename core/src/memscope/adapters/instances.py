@@ -92,6 +92,8 @@ def check_settings(source: MemoryLike) -> MemoryLike:
         path = getattr(memory.admin.runtime.services.store, "path", None)
         if isinstance(path, Path) and not path.parent.is_dir():
             raise ConfigError(f"the folder of the store {str(path)!r} does not exist", hint="make it, or mend the path")
+        if isinstance(path, Path) and path.is_dir():
+            raise ConfigError(f"{str(path)!r} is a folder", hint="give the path of a file")
     return settings
 
 
@@ -107,10 +109,15 @@ async def release(shared: SharedMemory) -> None:
 
 @dataclass(eq=False)
 class MemoryHandle:
-    """A memory shared by several sessions, opened on first use. ``failing``: operations whose last call failed."""
+    """A memory shared by several sessions, opened on first use.
+
+    ``failing``: operations whose last call failed. ``full_deadline_at``: during an outage, the monotonic time from
+    which an operation gets its full deadline again.
+    """
 
     memory: MemoryLike = None
     failing: set[str] = field(default_factory=set)
+    full_deadline_at: float = 0.0
     _settings_source: MemoryLike = None
     _shared: SharedMemory | None = None
 

@@ -16,6 +16,7 @@ from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from itertools import compress
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from unicodedata import category
 
@@ -23,7 +24,7 @@ from memscope import validation
 from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, check_early, to_config
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
-from memscope.errors import ConfigError, InputError, LimitError, MemscopeError, NotFound
+from memscope.errors import ConfigError, InputError, LimitError, MemscopeError, NotFound, StoreUnavailable
 from memscope.prompts.memory_block import TurnInput, block, strip_memory
 from memscope.records import Json, Role, Scope, Speak, Turn
 from memscope.retrieval.window import first_shown
@@ -41,6 +42,8 @@ R = TypeVar("R")
 RecordWho = Literal["both", "user", "assistant", "none"]
 RecallFrom = Literal["user", "session"]
 MEMORY_DEADLINE_S = 20.0
+OUTAGE_DEADLINE_S = 2.0  # of each operation during an outage, so that every turn of the agent need not wait for long,
+FULL_DEADLINE_PAUSE_S = 60.0  # but of one in so many seconds, since a slow memory needs more to end the outage
 NOTHING_FOUND = "Nothing is remembered about this."
 
 
@@ -215,21 +218,30 @@ class MemorySession:
         return tuple(turns[first:])
 
     async def _fail_open(self, what: str, work: Coroutine[Any, Any, R], otherwise: R) -> R:
+        deadline = self._deadline()
         try:
-            async with asyncio.timeout(self.deadline_s):
+            async with asyncio.timeout(deadline):
                 result = await work
         except Exception as error:
             if self.strict or isinstance(error, ConfigError):
                 raise
+            if isinstance(error, TimeoutError | StoreUnavailable) and deadline == self.deadline_s:
+                self.handle.full_deadline_at = monotonic() + FULL_DEADLINE_PAUSE_S
             self._warn(what, error)
             return otherwise
         self.handle.failing.discard(what)
+        self.handle.full_deadline_at = 0.0
         return result
+
+    def _deadline(self) -> float:
+        is_outage = monotonic() < self.handle.full_deadline_at and not self.strict
+        return min(self.deadline_s, OUTAGE_DEADLINE_S) if is_outage else self.deadline_s
 
     def _warn(self, what: str, error: Exception) -> None:
         """Log the first failure only, until memory works again, so that an outage does not flood the log."""
         if not self.handle.failing:
             reason = f"{error.code}: {error}" if isinstance(error, MemscopeError) else type(error).__name__
+            reason += f": no answer within {self.deadline_s:g} s" if isinstance(error, TimeoutError) else ""
             log.warning("%s failed, and the agent goes on without memory (%s)", what, reason)
         self.handle.failing.add(what)
 
