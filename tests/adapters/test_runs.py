@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.runs import begin_run, first_unanswered
+from memscope.adapters.runs import begin_run, begin_tool_call, end_tool_call, first_unanswered
 from memscope.adapters.session import MemorySession, to_turn
 
 FACT, QUESTION = to_turn("user", "My boat is called Aurora."), to_turn("user", "What is my boat called?")
@@ -39,3 +39,13 @@ async def test_what_is_excluded_is_not_shown(session):
     (key,) = await session.record([FACT])
     assert (await begin_run(session, [QUESTION])).shown == (key,)
     assert (await begin_run(session, [QUESTION], exclude=[key])).text == ""
+
+
+async def test_what_a_tool_passes_on_to_another_agent_is_the_callers_words(session):
+    begin_tool_call("boss", {"task": FACT["content"], "count": 3})
+    await begin_run(session, [FACT])
+    await begin_run(session, [QUESTION])
+    end_tool_call()
+    await begin_run(session, [FACT])
+    turns = [(turn.role, turn.speaker) for turn in await session.list_turns()]
+    assert turns == [("assistant", "boss"), ("user", "user"), ("user", "user")]

@@ -158,6 +158,8 @@ async def test_an_agent_that_is_a_tool_of_another_has_memory_of_its_own(core, se
     outer = served(script, MemoryScopeContextProvider(user="alice", agent="outer", memory=core), tools=[tool])
     await outer.say(FACT)
     assert await texts(core, agent="inner") == ["Count the boats.", "Understood by inner, number 1."]
+    task = (await core.list(user="alice", agent="inner"))[0]
+    assert (task.role, task.speaker) == ("assistant", "outer")  # its caller's words, not the user's
     assert (await texts(core, agent="outer"))[0] == FACT
 
 

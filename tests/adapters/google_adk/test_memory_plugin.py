@@ -205,6 +205,8 @@ async def test_an_agent_that_is_a_tool_talks_in_a_session_of_its_own_or_unrecord
     await talk_over(core, outer, agent_options={"tools": tools}).say(FACT)
     assert await texts(core, session="one") == [FACT, "Understood, number 2."]
     assert [text for text in await texts(core) if text not in (FACT, "Understood, number 2.")] == inner
+    users = [turn.text for turn in await core.list(user="alice", kinds=["turn"]) if turn.role == "user"]
+    assert users == [FACT]  # the task of the inner agent is the outer one's words
 
 
 @pytest.mark.parametrize(("agent", "known"), [("{app_name}", False), ("fleet", True), (None, True)])

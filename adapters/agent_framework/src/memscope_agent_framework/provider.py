@@ -19,6 +19,8 @@ from agent_framework import (
     ChatContext,
     ChatMiddleware,
     ContextProvider,
+    FunctionInvocationContext,
+    FunctionMiddleware,
     FunctionTool,
     HistoryProvider,
     Message,
@@ -102,7 +104,7 @@ class MemoryScopeContextProvider(ContextProvider):
             _non_history_sources(agent),
         )
         context.metadata[self.source_id] = run
-        context.extend_middleware(self.source_id, run)
+        context.extend_middleware(self.source_id, [run, _ToolCalls(run.session.agent)])
         context.extend_tools(self.source_id, [_function_tool(tool, run, self._strict) for tool in self._tools])
 
     async def after_run(
@@ -151,6 +153,20 @@ class _RunMiddleware(ChatMiddleware):
         if memory.text:
             context.messages = with_memory(context.messages, memory.text, self._beside)
         await call_next()
+
+
+class _ToolCalls(FunctionMiddleware):
+    """Lets an agent that is a tool of this one know whose words its task is."""
+
+    def __init__(self, agent: str | None) -> None:
+        self._agent = agent
+
+    async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        kit.begin_tool_call(self._agent, dict(context.arguments))
+        try:
+            await call_next()
+        finally:
+            kit.end_tool_call()
 
 
 def _non_history_sources(agent: Any) -> frozenset[str]:

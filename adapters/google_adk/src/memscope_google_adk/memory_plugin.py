@@ -19,6 +19,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -100,6 +101,18 @@ class MemoryScopePlugin(BasePlugin):
             llm_request.contents = with_memory(llm_request.contents, memory.text, callback_context.user_content)
         if llm_request.config.response_schema is None:  # models reject tools combined with a response schema
             llm_request.append_tools(list(self.tools))
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> None:
+        if isinstance(tool, AgentTool):
+            kit.begin_tool_call(tool_context.agent_name, tool_args)
+
+    async def after_tool_callback(self, *, tool: BaseTool, **_: Any) -> None:
+        kit.end_tool_call()
+
+    async def on_tool_error_callback(self, *, tool: BaseTool, **_: Any) -> None:
+        kit.end_tool_call()
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
         await self.memory_session(invocation_context).record(turns_of([event]))

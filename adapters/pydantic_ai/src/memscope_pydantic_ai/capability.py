@@ -23,7 +23,7 @@ from memscope_pydantic_ai.messages import newest_prompt, newest_turns, turns_of,
 
 if TYPE_CHECKING:
     from pydantic_ai.capabilities import WrapModelRequestHandler
-    from pydantic_ai.messages import ModelResponse, UserPromptPart
+    from pydantic_ai.messages import ModelResponse, ToolCallPart, UserPromptPart
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
 
@@ -139,6 +139,15 @@ class _RunCapability(AbstractCapability[Any]):
         run = await kit.record_run(self._session, spoken)
         run = replace(run, turns=(*run.turns, *unsure), keys=(*run.keys, *("" for _ in unsure)))
         return await kit.recall_run(self._session, run)
+
+    async def wrap_tool_execute(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Mapping[str, Any], handler: Any
+    ) -> Any:
+        kit.begin_tool_call(self._session.agent, args)
+        try:
+            return await handler(args)
+        finally:
+            kit.end_tool_call()
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         if not self._answered and not isinstance(result.output, NO_ANSWERS):

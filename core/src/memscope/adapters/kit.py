@@ -13,7 +13,15 @@ from memscope.adapters.memory_tools import (
     tool_answer,
     tool_set,
 )
-from memscope.adapters.runs import RecordedRun, RunMemory, begin_run, recall_run, record_run
+from memscope.adapters.runs import (
+    RecordedRun,
+    RunMemory,
+    begin_run,
+    begin_tool_call,
+    end_tool_call,
+    recall_run,
+    record_run,
+)
 from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.prompts.memory_block import TurnInput, choose_query
@@ -40,9 +48,11 @@ __all__ = [
     "Zone",
     "arguments",
     "begin_run",
+    "begin_tool_call",
     "choose_query",
     "choose_tools",
     "described",
+    "end_tool_call",
     "recall_run",
     "record_run",
     "schema",

@@ -5,10 +5,12 @@ messages ──▶ turns ──▶ begin_run ──▶ replayed history, recorde
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
-from memscope.adapters.session import MemorySession
+from memscope.adapters.session import MemorySession, to_turn
 from memscope.prompts.memory_block import TurnInput, choose_query
 
 MAX_REPLAYED_TURNS = 500  # newest turns of the history that are checked against the store
@@ -30,6 +32,34 @@ class RecordedRun:
     turns: tuple[TurnInput, ...]
     keys: tuple[str, ...]
     query: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolCall:
+    agent: str | None
+    texts: frozenset[str]
+
+
+_tool_call: ContextVar[_ToolCall | None] = ContextVar("memscope_tool_call", default=None)
+
+
+def begin_tool_call(agent: str | None, arguments: Mapping[str, Any]) -> None:
+    """Note what an agent passes to a tool, until ``end_tool_call``.
+
+    An agent that the tool runs gets it as the user's message; ``record_run`` records it as the words of ``agent``.
+    """
+    _tool_call.set(_ToolCall(agent, frozenset(value for value in arguments.values() if isinstance(value, str))))
+
+
+def end_tool_call() -> None:
+    _tool_call.set(None)
+
+
+def _as_said(turn: TurnInput) -> TurnInput:
+    call = _tool_call.get()
+    if call is None or turn["role"] != "user" or turn["content"] not in call.texts:
+        return turn
+    return {**turn, **to_turn("assistant", turn["content"], speaker=call.agent)}
 
 
 async def begin_run(
@@ -59,7 +89,7 @@ async def record_run(session: MemorySession, turns: Sequence[TurnInput], *, new:
     The arguments are those of ``begin_run``; ``recall_run`` takes the result.
     """
     start = first_unanswered(turns) if new is None else new
-    history, fresh = turns[:start][-MAX_REPLAYED_TURNS:], turns[start:]
+    history, fresh = turns[:start][-MAX_REPLAYED_TURNS:], [_as_said(turn) for turn in turns[start:]]
     keys = (*await session.record(history, replay=True), *await session.record(fresh))
     return RecordedRun((*history, *fresh), keys, choose_query(fresh or history))
 
