@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from memscope.blocks.corrections import OUTDATED, remove_outdated_lines
-from memscope.blocks.visible import View, visible
+from memscope.blocks.visible import visible
 from memscope.errors import Conflict
 from memscope.jobs.costs import change_counters, read_counters, user_counters
 from memscope.languages.similarity import same, translated
 from memscope.prompts import visible as visible_text
-from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Select
+from memscope.records import SUMMARY_NAMESPACE, Block, Insight, Json, Scope, Select
+from memscope.records.identity import fingerprint
 from memscope.retrieval.insights_as_of import insights_as_read
 from memscope.stores.block_rules import by_key, next_version
 
@@ -94,7 +94,7 @@ def _maintained(
     agents = {insight.scope.agent for insight in insights} | {block.scope.agent for block in stored} | {None}
     groups: dict[tuple[str | None, str], tuple[Block, list[Insight]]] = {}
     for agent in sorted(agents, key=lambda agent: agent or ""):
-        for block in visible(View(user, agent, ctx.clock()), stored, ctx.settings.blocks.shared):
+        for block in visible(Scope(user, agent), ctx.clock(), stored, ctx.settings.blocks.shared):
             if block.label in ctx.settings.blocks.maintain and not block.read_only:
                 _, of_block = groups.setdefault(block.key, (block, []))
                 of_block += [insight for insight in insights if insight.scope.agent == agent]
@@ -199,9 +199,8 @@ def _note_digest(key: str, digest: str, counters: dict[str, Json]) -> None:
 
 
 def _key(block: Block) -> str:
-    return blake2b(f"{block.scope.agent or ''}\n{block.label}".encode(), digest_size=8).hexdigest()
+    return fingerprint(f"{block.scope.agent or ''}\n{block.label}", 8)
 
 
 def _digest(insights: Iterable[Insight]) -> str:
-    lines = sorted(f"{insight.id} {insight.text}" for insight in insights)
-    return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return fingerprint("\n".join(sorted(f"{insight.id} {insight.text}" for insight in insights)), 8)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memscope import validation
 from memscope.blocks import edits
-from memscope.blocks.visible import View, labelled, render, same_content, visible
+from memscope.blocks.visible import labelled, render, same_content, visible
 from memscope.errors import Conflict, InputError, LimitError, NotFound
 from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, ForgetReport, Select
 from memscope.stores.block_rules import check_limit, current
@@ -329,12 +329,11 @@ class AsyncBlocks:
     # ---- inside
 
     async def _seen(self, when: datetime | None = None) -> builtins.list[Block]:
-        services, user = self._services, self._where.user
-        stored = await services.store.blocks(user, versions=when is not None)
-        view = View(user, self._where.agent, services.clock())
+        services = self._services
+        stored = await services.store.blocks(self._where.user, versions=when is not None)
         if when is not None:
             stored = current(block for block in stored if block.recorded <= when)
-        return visible(view, stored, services.settings.blocks.shared)
+        return visible(self._where, services.clock(), stored, services.settings.blocks.shared)
 
     async def _rewrite(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from memscope.errors import NotFound
@@ -17,34 +17,23 @@ DESCRIPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """Point of view: a user, optionally one agent, a time."""
-
-    user: str
-    agent: str | None
-    now: datetime
-
-
-def visible(view: View, stored: Iterable[Block], texts: Mapping[str, str]) -> list[Block]:
-    """Return the blocks in the order of the context.
+def visible(where: Scope, now: datetime, stored: Iterable[Block], texts: Mapping[str, str]) -> list[Block]:
+    """Return the blocks of a user that all agents see and, in a scope with an agent, its own; in the context's order.
 
     A text of the settings hides other blocks of its label, and an agent's own block hides the user's. ``persona`` and
     ``human`` exist even before anything was written.
     """
-    agents = {PERSONA: view.agent, HUMAN: None}  # by default a persona per agent, and one human for all agents
+    agents = {PERSONA: where.agent, HUMAN: None}  # by default a persona per agent, and one human for all agents
     blocks = {
-        label: Block(
-            scope=Scope(view.user, agents[label]), label=label, recorded=view.now, order=order, description=about
-        )
+        label: Block(scope=Scope(where.user, agents[label]), label=label, recorded=now, order=order, description=about)
         for order, (label, about) in enumerate(DESCRIPTIONS.items(), -len(DESCRIPTIONS))
     }
-    mine = [block for block in stored if block.scope.agent in (None, view.agent)]
+    mine = [block for block in stored if block.scope.agent in (None, where.agent)]
     for block in sorted(mine, key=lambda block: block.scope.agent is not None):
         blocks[block.label] = block
     for order, (label, text) in enumerate(texts.items(), -SETTINGS_ORDER):
         blocks[label] = Block(
-            scope=Scope(view.user), label=label, recorded=view.now, value=text, limit=len(text), read_only=True,
+            scope=Scope(where.user), label=label, recorded=now, value=text, limit=len(text), read_only=True,
             order=order, author="operator",
         )  # fmt: skip
     return sorted(blocks.values(), key=lambda block: (block.order, block.label))

@@ -8,13 +8,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
-from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError, NotFound, hint_arguments
 from memscope.records import CORRECTIONS, INJECTED, ChangeSet, Insight, Observation, Turn
-from memscope.records.identity import statement
+from memscope.records.identity import fingerprint, statement
 
 if TYPE_CHECKING:
     from memscope.entities.graph import EntityGraph
@@ -264,8 +263,7 @@ class AsyncEntities:
             document = repr((where.agent, sorted({*map(name_form, names)})))  # one per agent, of any length
             draft, memory = statement(
                 await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
-                name=blake2b(document.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
-                namespace=CORRECTIONS, level=0,  # not for profiles
+                name=fingerprint(document, 16), namespace=CORRECTIONS, level=0,  # not for profiles
             )  # fmt: skip
             await self._services.store.append(where.user, [draft], ChangeSet(new=(memory,)))
             return view, first

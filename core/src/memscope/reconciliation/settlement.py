@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import blake2b
 from typing import Self
 
 from memscope.dates import mentions
@@ -19,6 +18,7 @@ from memscope.reconciliation.subjects import NOBODY, People
 from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, apply_ends, as_past, in_order, join, supersede
 from memscope.reconciliation.vetoes import allowed_verdict, has_more_details
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
+from memscope.records.identity import memory_id
 from memscope.text.language import has_cjk
 
 MAX_ENDED_FACTS = 3  # facts that the verdicts of one reply may end
@@ -256,7 +256,7 @@ def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
     text = " ".join(rest.split())
     if not is_part(text, old.text):
         return None
-    id = blake2b(f"{old.id}/{old.version}/rest".encode(), digest_size=16).hexdigest()
+    id = memory_id(f"{old.id}/{old.version}", "rest")
     remaining = replace(old, id=id, text=text, recorded=now, version=1, closed=None, superseded_by=None, valid_to=None)
     remaining = replace(remaining, announces=(), announced_by=None)
     dated = not mentions(old.text, old.said) or mentions(text, old.said)

@@ -73,9 +73,14 @@ def inserts(
     return result
 
 
-def memory_id(batch: str, ordinal: int) -> str:
+def memory_id(batch: str, part: int | str) -> str:
     """Derive an id from the batch, so that a repeated batch gets the same ids."""
-    return hashlib.blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
+    return fingerprint(f"{batch}/{part}", 16)
+
+
+def fingerprint(text: str, size: int) -> str:
+    """Hash a text to ``size`` bytes in hexadecimal. Without a key it may reveal a short text: see ``digest``."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
 def stated_fact(insight: Insight) -> str | None:

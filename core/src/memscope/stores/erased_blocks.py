@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import UTC
-from hashlib import blake2b
 
 from memscope.records import Block, Select
-from memscope.records.identity import digest
+from memscope.records.identity import digest, fingerprint
 from memscope.stores import Store
 from memscope.stores.block_rules import by_key, selected
 
@@ -20,7 +19,7 @@ TOMBSTONE_PREFIX = "block:"
 def tombstone(first: Block) -> str:
     """Return the tombstone of a history by its first version: a digest, without the label."""
     parts = (first.scope.agent or "", first.label, first.recorded.astimezone(UTC).isoformat())
-    return TOMBSTONE_PREFIX + blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    return TOMBSTONE_PREFIX + fingerprint("\0".join(parts), 16)
 
 
 def import_tombstone(secret: bytes, first: Block) -> str:
