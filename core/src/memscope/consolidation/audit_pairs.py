@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import blake2b
 
 from pydantic import BaseModel
 
@@ -24,12 +23,14 @@ from memscope.consolidation.known_names import known_aliases
 from memscope.consolidation.reply import Relation, checked
 from memscope.errors import Conflict, ModelError
 from memscope.jobs.costs import Counts, MeteredChat, change_counters, count_facts, read_counters, user_counters
+from memscope.jobs.runner import JobResult, summary, with_costs
 from memscope.models import Usage, typed_errors
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.near_pairs import NearPair, near_pairs
 from memscope.reconciliation.settlement import FactRelation, Settlement, action
 from memscope.reconciliation.subjects import People, user_names
 from memscope.records import ChangeSet, Json, Observation, Scope, Select, WorkReport, weaknesses
+from memscope.records.identity import fingerprint
 from memscope.services import Services
 
 MAX_PAIRS = 20  # per call
@@ -88,24 +89,9 @@ async def audit_pairs(ctx: Services, user: str, *, calls: int, preview: bool) ->
         except (ModelError, Conflict) as error:
             errors[error.code] += 1
             reason = str(error)
-    counts = Counter(one["action"] for one in run.actions)
-    return WorkReport(
-        "audit",
-        model=ctx.chat.name,
-        actions=tuple(run.actions),
-        new=counts["new"],
-        merged=counts["merged"],
-        superseded=counts["superseded"],
-        rejected=dict(run.rejected),
-        done=run.done,
-        pending=sum(len(one.pairs) for one in run.left),
-        errors=dict(errors),
-        preview=run.preview,
-        calls=usage.calls,
-        prompt_characters=usage.prompt_characters,
-        milliseconds=(time.perf_counter() - began) * 1000,
-        reason=reason,
-    )
+    changes = ChangeSet(report={"actions": run.actions, "rejected": run.rejected, "errors": errors})
+    report = with_costs(summary("audit", [JobResult(user, changes)], preview=run.preview), ctx.chat, usage, began)
+    return replace(report, done=run.done, pending=sum(len(one.pairs) for one in run.left), reason=reason)
 
 
 @dataclass
@@ -221,8 +207,7 @@ async def _answered(ctx: Services, user: str) -> set[str]:
 
 def _digest(pair: NearPair) -> str:
     """Hash the pair's ids and versions: revising a fact makes it a new pair."""
-    ids = "/".join(f"{one.id}/{one.version}" for one in (pair.old, pair.new))
-    return blake2b(ids.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return fingerprint("/".join(f"{one.id}/{one.version}" for one in (pair.old, pair.new)), 8)
 
 
 def pairs_data(pairs: Sequence[NearPair]) -> list[dict[str, Json]]:

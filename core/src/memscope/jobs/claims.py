@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from memscope.errors import StoreError
+from memscope.errors import LeaseLost, StoreError
 from memscope.records import ChangeSet, Claim, Stage
 from memscope.services import Services
 
+log = logging.getLogger("memscope")
 ANOTHER_WORKER = "another_worker"  # report code: another worker held the items longer than a call waits
 HELD_REASON = "another worker (a background, memscope worker, another program) has what is left; call again later"
 PAUSED_REASON = "what failed before was not tried now: there is a pause first; call again later"
@@ -104,6 +106,16 @@ async def put_back(ctx: Services, claim: Claim) -> None:
             await ctx.store.give_back(claim)
         else:
             await ctx.store.complete(claim, ChangeSet())
+
+
+async def extend(ctx: Services, claim: Claim) -> None:
+    """Extend the lease; ``LeaseLost`` if it is another worker's. Another failure of the store is only logged."""
+    try:
+        await ctx.store.extend(claim, ctx.settings.lease_s)
+    except LeaseLost:
+        raise
+    except StoreError as error:  # the next call extends it again
+        log.warning("a lease could not be extended: %s", error.code)
 
 
 async def give_back(ctx: Services, claim: Claim) -> None:

@@ -7,7 +7,6 @@ current hour and day of the budget and the facts per model. If the store has no 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +15,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from memscope.errors import BudgetSpent, LeaseLost, ModelError, ModelReplyError, StoreError
+from memscope.errors import BudgetSpent, ModelError, ModelReplyError, StoreError
+from memscope.jobs.claims import extend
 from memscope.models import Message, Reply, Usage, caller_is_cancelled
 from memscope.records import Json, weaknesses
 from memscope.text.tokens import estimate_tokens
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from memscope.records import Claim, Stats
     from memscope.services import Services
 
-log = logging.getLogger("memscope")
 WHOLE_STORE = "whole"
 KEEP_WINDOWS = timedelta(days=2)  # more than a day, since processes may use different time zones
 Counts = dict[str, Json]
@@ -83,12 +82,7 @@ class MeteredChat:
 
         await check_budget(self.ctx)
         if self.claim is not None:
-            try:
-                await self.ctx.store.extend(self.claim, self.ctx.settings.lease_s)
-            except LeaseLost:
-                raise
-            except StoreError as error:  # the runner extends it again
-                log.warning("a lease could not be extended: %s", error.code)
+            await extend(self.ctx, self.claim)
         spent, text, replies = Usage(), "", {"replies": 1}
         try:
             with spent.counting():

@@ -72,21 +72,17 @@ class Poller:
     async def work(self) -> list[JobResult]:
         results: list[JobResult] = []
         for job in self.jobs:
-            results += await self._reflect(job, results) if job.stage == "reflect" else await self._for_all(job)
+            users = self._due_for_facts(results) if job.stage == "reflect" else [None]
+            fresh = [one for user in users for one in await results_of(self.ctx, job, user, delay=due_in_s)]
+            if job.stage == "reflect":
+                self._failed = {result.user for result in fresh if result.code}
+            results += fresh
         return results
 
-    async def _for_all(self, job: StageJob) -> list[JobResult]:
-        return await results_of(self.ctx, job, None, delay=due_in_s)
-
-    async def _reflect(self, job: StageJob, before: Sequence[JobResult]) -> list[JobResult]:
-        now, wait_s = time.monotonic(), self.ctx.settings.reflection.wait_s
-        if now >= self._next_check:
-            self._next_check = now + max(wait_s / CHECKS_PER_WAIT, self.ctx.settings.poll_s)
-            results = await self._for_all(job)
-        else:
-            users = {result.user for result in before if result.moved} | self._failed
-            results = []
-            for user in sorted(users):
-                results += await results_of(self.ctx, job, user, delay=due_in_s)
-        self._failed = {result.user for result in results if result.code}
-        return results
+    def _due_for_facts(self, before: Sequence[JobResult]) -> Sequence[str | None]:
+        """Return None, which means all users, if it is time to check them; else those with new or failed work."""
+        now, settings = time.monotonic(), self.ctx.settings
+        if now < self._next_check:
+            return sorted({result.user for result in before if result.moved} | self._failed)
+        self._next_check = now + max(settings.reflection.wait_s / CHECKS_PER_WAIT, settings.poll_s)
+        return [None]

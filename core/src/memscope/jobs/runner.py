@@ -24,9 +24,9 @@ from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
 
 from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
-from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, PARKED_REASON, PAUSED_REASON, Claims, give_back
+from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, PARKED_REASON, PAUSED_REASON, Claims, extend, give_back
 from memscope.jobs.costs import MeteredChat, count_facts
-from memscope.models import Usage
+from memscope.models import ChatModel, Usage
 from memscope.pipeline import UNFINISHED
 from memscope.records import MAX_WAIT_S, ChangeSet, Claim, Json, Scope, Stage, WorkReport
 from memscope.records.serialization import sound
@@ -100,14 +100,16 @@ async def run_until_idle(ctx: Services, *jobs: StageJob, user: str | None = None
             if any(result.code == ANOTHER_WORKER for result in results):  # both stages share a lease
                 break
     report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))
+    reason = HELD_REASON if ANOTHER_WORKER in report.errors else report.reason
+    return replace(with_costs(report, ctx.chat, usage, began), reason=reason)
+
+
+def with_costs(report: WorkReport, chat: ChatModel, usage: Usage, began: float) -> WorkReport:
+    """Add the model and the cost of its calls to a report of work that began at ``began`` (``time.perf_counter``)."""
     return replace(
-        report,
-        reason=HELD_REASON if ANOTHER_WORKER in report.errors else report.reason,
-        model=ctx.chat.name,
-        calls=usage.calls,
-        prompt_characters=usage.prompt_characters,
+        report, model=chat.name, calls=usage.calls, prompt_characters=usage.prompt_characters,
         milliseconds=(time.perf_counter() - began) * 1000,
-    )
+    )  # fmt: skip
 
 
 async def results_of(
@@ -149,7 +151,7 @@ async def _finish(ctx: Services, finish: Finish, user: str) -> JobResult:
     return JobResult(user, ChangeSet(report={"actions": list(actions)}))
 
 
-def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
+def summary(operation: str, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
     """Merge the reports of change sets, in order."""
     reports = [result.change_set.report for result in results]
     actions = tuple(action for report in reports for action in report.get("actions", ()))
@@ -159,18 +161,10 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
         rejected.update(report.get("rejected", {}))
         errors.update(report.get("errors", {}))
     return WorkReport(
-        stage,
-        model="",
-        actions=actions,
-        new=counts["new"],
-        merged=counts["merged"],
-        superseded=counts["superseded"],
-        rejected=dict(rejected),
+        operation, model="", actions=actions, rejected=dict(rejected), errors=dict(errors), preview=preview,
         done=0 if preview else sum(len(result.change_set.done) for result in results),
-        errors=dict(errors),
-        preview=preview,
-        proposed=counts["proposed"],
-    )
+        new=counts["new"], merged=counts["merged"], superseded=counts["superseded"], proposed=counts["proposed"],
+    )  # fmt: skip
 
 
 async def _with_pending(ctx: Services, stages: Sequence[Stage], user: str | None, report: WorkReport) -> WorkReport:
@@ -265,12 +259,7 @@ async def _keep(ctx: Services, claim: Claim) -> ChangeSet:
     """Extend the lease after each third, so that one store failure is harmless; ends only with ``LeaseLost``."""
     while True:
         await asyncio.sleep(ctx.settings.lease_s / 3)
-        try:
-            await ctx.store.extend(claim, ctx.settings.lease_s)
-        except LeaseLost:
-            raise
-        except StoreError as error:
-            log.warning("a lease could not be extended: %s", error.code)
+        await extend(ctx, claim)
 
 
 async def _fail(ctx: Services, claim: Claim, error: Exception, seconds: float) -> str:
