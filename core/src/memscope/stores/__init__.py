@@ -40,14 +40,6 @@ BACKUP = "backup"  # backup() writes a copy of the whole store
 MAX_ATTEMPTS = 5  # failed attempts after which a batch is parked
 
 
-@runtime_checkable
-class Preparing(Protocol):
-    """A store that can prepare an ``append`` in advance."""
-
-    async def prepare(self, user: str, inserts: Sequence[TurnInsert]) -> None:
-        """Start work for an imminent ``append`` of the same sequence object."""
-
-
 class RecordKey(NamedTuple):
     """Key of a record, for lists.
 

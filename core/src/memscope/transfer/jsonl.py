@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from memscope.errors import Conflict, MemscopeError, StoreBusy
 from memscope.records import Block, ChangeSet, Handle, Record, Revision, Select, Supersession, Turn, TurnInsert
-from memscope.stores import Preparing, Store, erased_blocks
+from memscope.stores import Store, erased_blocks
 from memscope.stores.block_rules import by_key, edits, without_sources
 from memscope.stores.rules import CLOSING_FIELDS, Memory, next_stage, record_id
 from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, file_errors, in_parts, refuse_open_store
@@ -200,8 +200,8 @@ class ImportWriter:
             return
         if self._kind == "turn":
             inserts = [TurnInsert(line.record) for line in written]
-            if isinstance(self._store, Preparing):
-                await self._store.prepare(self._user, inserts)
+            if prepare := getattr(self._store, "prepare", None):
+                await prepare(self._user, inserts)
             self._ready.append((written, inserts))
             await self._write_ready(WRITES_PREPARED)
         elif self._kind == "forgotten":

@@ -79,8 +79,7 @@ def _texts(tx: UserTransaction, units: list[int]) -> tuple[str, ...]:
 def extend(tx: UserTransaction, claim: Claim, until: datetime, now: int) -> Claim:
     batch = rules.owned(tx.batches(), claim)
     batch.until = microseconds(until)
-    tx.save(batch)
-    refresh(tx, rules.lane(batch.stage), now)
+    _saved(tx, batch, now)
     return replace(claim, until=until)
 
 
