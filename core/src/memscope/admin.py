@@ -338,13 +338,9 @@ class AsyncAdmin:
             return counts
 
     async def import_from(
-        self,
-        name: str,
-        *sources: object,
-        user: str | None = None,
-        dry_run: bool = False,
+        self, name: str, *sources: object, user: str | None = None, dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> ImportReport:
+    ) -> ImportReport:  # fmt: skip
         """Import the memory of another system. Records that exist already or were forgotten here are skipped.
 
         Args:

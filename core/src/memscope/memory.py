@@ -75,16 +75,11 @@ class AsyncMemoryScope:
     """
 
     def __init__(
-        self,
-        store: Store | str | Path | None = None,
-        *,
-        settings: Settings | Mapping[str, Any] | str | Path | None = None,
-        chat: ChatModel | None = None,
-        embedder: Embedder | None = None,
-        reranker: Reranker | None = None,
-        plugins: Sequence[object] = (),
+        self, store: Store | str | Path | None = None, *,
+        settings: Settings | Mapping[str, Any] | str | Path | None = None, chat: ChatModel | None = None,
+        embedder: Embedder | None = None, reranker: Reranker | None = None, plugins: Sequence[object] = (),
         clock: Callable[[], datetime] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._runtime = assemble(store, settings, chat, embedder, reranker, plugins, clock)
 
     @property
@@ -163,16 +158,10 @@ class AsyncMemoryScope:
     # ---- writing
 
     async def add_turns(
-        self,
-        turns: Sequence[Mapping[str, Any] | Turn],
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        replay: bool = False,
-        wait: Literal["durable", "searchable"] = "durable",
+        self, turns: Sequence[Mapping[str, Any] | Turn], *, user: str, agent: str | None = None,
+        session: str | None = None, replay: bool = False, wait: Literal["durable", "searchable"] = "durable",
         zone: Zone = None,
-    ) -> AddReport:
+    ) -> AddReport:  # fmt: skip
         """Store turns. They are durable and searchable when this returns; no model is called.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
@@ -205,23 +194,11 @@ class AsyncMemoryScope:
             return report
 
     async def add_memory(
-        self,
-        text: str,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        kind: Literal["observation", "insight"] = "observation",
-        subject: str = "",
-        name: str | None = None,
-        namespace: str | None = None,
-        data: Mapping[str, Json] | None = None,
-        expires: datetime | str | None = None,
-        time: datetime | str | None = None,
-        speaker: str | None = None,
-        role: Role = "user",
-        zone: Zone = None,
-    ) -> Observation | Insight:
+        self, text: str, *, user: str, agent: str | None = None, session: str | None = None,
+        kind: Literal["observation", "insight"] = "observation", subject: str = "", name: str | None = None,
+        namespace: str | None = None, data: Mapping[str, Json] | None = None, expires: datetime | str | None = None,
+        time: datetime | str | None = None, speaker: str | None = None, role: Role = "user", zone: Zone = None,
+    ) -> Observation | Insight:  # fmt: skip
         """Store a statement verbatim as a memory; no model is called.
 
         If a current memory has the same words, agent and data, it gains a source instead. A repeated call with the
@@ -266,16 +243,9 @@ class AsyncMemoryScope:
             return memory
 
     async def update(
-        self,
-        id: str,
-        *,
-        user: str,
-        agent: str | None = None,
-        text: str | None = None,
-        data: Mapping[str, Json] | None = None,
-        expires: datetime | str | None = None,
-        version: int | None = None,
-    ) -> Observation | Insight:
+        self, id: str, *, user: str, agent: str | None = None, text: str | None = None,
+        data: Mapping[str, Json] | None = None, expires: datetime | str | None = None, version: int | None = None,
+    ) -> Observation | Insight:  # fmt: skip
         """Correct a memory under its id; ``history`` keeps the old version.
 
         Args:
@@ -355,22 +325,11 @@ class AsyncMemoryScope:
     # ---- reading
 
     async def retrieve(
-        self,
-        query: str,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        k: int = 10,
-        as_of: datetime | str | None = None,
-        exclude: Sequence[str] = (),
-        filter: Mapping[str, Json] | None = None,
-        kinds: Sequence[Kind] | None = None,
-        explain: bool = False,
-        zone: Zone = None,
-        expand_lists: bool = False,
+        self, query: str, *, user: str, agent: str | None = None, session: str | None = None, k: int = 10,
+        as_of: datetime | str | None = None, exclude: Sequence[str] = (), filter: Mapping[str, Json] | None = None,
+        kinds: Sequence[Kind] | None = None, explain: bool = False, zone: Zone = None, expand_lists: bool = False,
         speak: Speak | None = "always",
-    ) -> Retrieval:
+    ) -> Retrieval:  # fmt: skip
         """Find the best hits for a query. Calls the embedder at most once, and no chat model.
 
         Args:
@@ -401,23 +360,11 @@ class AsyncMemoryScope:
             return await self._runtime.retrieve(asked)
 
     async def context(
-        self,
-        query: str,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        k: int = 10,
-        tokens: int = 1000,
-        lines: Literal["memories", "turns"] = "memories",
-        as_of: datetime | str | None = None,
-        exclude: Sequence[str] = (),
-        filter: Mapping[str, Json] | None = None,
-        kinds: Sequence[Kind] | None = None,
-        zone: Zone = None,
-        assemble: bool = False,
-        speak: Speak | None = None,
-    ) -> str:
+        self, query: str, *, user: str, agent: str | None = None, session: str | None = None, k: int = 10,
+        tokens: int = 1000, lines: Literal["memories", "turns"] = "memories", as_of: datetime | str | None = None,
+        exclude: Sequence[str] = (), filter: Mapping[str, Json] | None = None, kinds: Sequence[Kind] | None = None,
+        zone: Zone = None, assemble: bool = False, speak: Speak | None = None,
+    ) -> str:  # fmt: skip
         """Render core memory, then the best hits as dated lines for a prompt, oldest first.
 
         The profile stands before the hits if the query is about the user, or if nothing was found. It takes at most 200
@@ -474,15 +421,9 @@ class AsyncMemoryScope:
         return retrieval.context(hits, tokens=room, lines=lines, core=core)
 
     async def profile(
-        self,
-        user: str,
-        *,
-        agent: str | None = None,
-        session: str | None = None,
-        tokens: int = 200,
-        as_of: datetime | str | None = None,
-        zone: Zone = None,
-    ) -> str:
+        self, user: str, *, agent: str | None = None, session: str | None = None, tokens: int = 200,
+        as_of: datetime | str | None = None, zone: Zone = None,
+    ) -> str:  # fmt: skip
         """Summarise the user as dated lines; no model is called.
 
         Insights first, then the best observations or, without a chat model, the user's own lasting statements.
@@ -534,20 +475,11 @@ class AsyncMemoryScope:
             return with_own_sentences(record)
 
     async def list(
-        self,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        kinds: Sequence[Kind] | None = None,
-        filter: Mapping[str, Json] | None = None,
-        period: Interval | tuple[Any, Any] | None = None,
-        text: str | None = None,
-        name: str | None = None,
-        namespace: str | None = None,
-        superseded: bool = False,
+        self, *, user: str, agent: str | None = None, session: str | None = None, kinds: Sequence[Kind] | None = None,
+        filter: Mapping[str, Json] | None = None, period: Interval | tuple[Any, Any] | None = None,
+        text: str | None = None, name: str | None = None, namespace: str | None = None, superseded: bool = False,
         limit: int | None = None,
-    ) -> builtins.list[Record]:
+    ) -> builtins.list[Record]:  # fmt: skip
         """List records in the order they were stored.
 
         Args:
@@ -601,17 +533,9 @@ class AsyncMemoryScope:
     # ---- an assistant
 
     def chat(
-        self,
-        text: str,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        persona: str | None = None,
-        k: int = 10,
-        tokens: int = 1000,
-        window: int = 3000,
-    ) -> Answer:
+        self, text: str, *, user: str, agent: str | None = None, session: str | None = None,
+        persona: str | None = None, k: int = 10, tokens: int = 1000, window: int = 3000,
+    ) -> Answer:  # fmt: skip
         """Answer the user with the chat model and what is remembered; both sides are recorded.
 
         If memory fails, the model answers without it, and ``Answer.notes`` says so.
@@ -640,20 +564,11 @@ class AsyncMemoryScope:
     # ---- forgetting
 
     async def forget(
-        self,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        ids: Sequence[str] | None = None,
-        period: Interval | tuple[Any, Any] | None = None,
-        text: str | None = None,
-        name: str | None = None,
-        namespace: str | None = None,
-        filter: Mapping[str, Json] | None = None,
-        everything: bool = False,
+        self, *, user: str, agent: str | None = None, session: str | None = None, ids: Sequence[str] | None = None,
+        period: Interval | tuple[Any, Any] | None = None, text: str | None = None, name: str | None = None,
+        namespace: str | None = None, filter: Mapping[str, Json] | None = None, everything: bool = False,
         dry_run: bool = False,
-    ) -> ForgetReport:
+    ) -> ForgetReport:  # fmt: skip
         """Permanently delete the selected records and everything derived from them.
 
         Needs a condition besides ``user`` and ``agent``, or ``everything=True``. Records have to meet all conditions.

@@ -112,14 +112,9 @@ class Runtime:
         return self._secret
 
     async def store_turns(
-        self,
-        turns: Sequence[Mapping[str, Any] | Turn],
-        where: Scope,
-        *,
-        replay: bool = False,
-        zone: tzinfo | None = None,
-        seen: MutableMapping[bytes, int] | None = None,
-    ) -> AddReport:
+        self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False,
+        zone: tzinfo | None = None, seen: MutableMapping[bytes, int] | None = None,
+    ) -> AddReport:  # fmt: skip
         """Validate turns, pass them through the plugins' hooks and append them durably.
 
         ``seen``: of a history that is replayed in parts, how often each turn came in earlier ones; this adds its own.
@@ -151,20 +146,11 @@ class Runtime:
     # ---- reading
 
     def query(
-        self,
-        text: str,
-        where: Scope,
-        *,
-        k: int = 10,
-        as_of: datetime | str | None = None,
-        exclude: Sequence[str] = (),
-        filter: Mapping[str, Json] | None = None,
-        kinds: Sequence[Kind] | None = None,
-        explain: bool = False,
-        zone: validation.Zone = None,
-        expand_lists: bool = False,
+        self, text: str, where: Scope, *, k: int = 10, as_of: datetime | str | None = None,
+        exclude: Sequence[str] = (), filter: Mapping[str, Json] | None = None, kinds: Sequence[Kind] | None = None,
+        explain: bool = False, zone: validation.Zone = None, expand_lists: bool = False,
         speak: Speak | None = "always",
-    ) -> Request:
+    ) -> Request:  # fmt: skip
         from memscope.retrieval import Request
 
         local = validation.zone(zone) or self.services.zone
@@ -237,14 +223,10 @@ class Runtime:
 
 
 def assemble(
-    store: Store | str | Path | None,
-    settings: Settings | Mapping[str, Any] | str | Path | None,
-    chat: ChatModel | None,
-    embedder: Embedder | None,
-    reranker: Reranker | None,
-    plugins: Sequence[object],
+    store: Store | str | Path | None, settings: Settings | Mapping[str, Any] | str | Path | None,
+    chat: ChatModel | None, embedder: Embedder | None, reranker: Reranker | None, plugins: Sequence[object],
     clock: Callable[[], datetime] | None,
-) -> Runtime:
+) -> Runtime:  # fmt: skip
     """Assemble a memory without opening its store. Raise ``ConfigError`` or ``PluginError``."""
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins, plugin_list

@@ -63,13 +63,9 @@ def _as_said(turn: TurnInput) -> TurnInput:
 
 
 async def begin_run(
-    session: MemorySession,
-    turns: Sequence[TurnInput],
-    *,
-    new: int | None = None,
-    exclude: Collection[str] = (),
+    session: MemorySession, turns: Sequence[TurnInput], *, new: int | None = None, exclude: Collection[str] = (),
     permanent: bool = False,
-) -> RunMemory:
+) -> RunMemory:  # fmt: skip
     """Record the turns of a run and recall memories for the newest one.
 
     Args:
@@ -95,13 +91,9 @@ async def record_run(session: MemorySession, turns: Sequence[TurnInput], *, new:
 
 
 async def recall_run(
-    session: MemorySession,
-    run: RecordedRun,
-    *,
-    hidden: Collection[int] = (),
-    exclude: Collection[str] = (),
+    session: MemorySession, run: RecordedRun, *, hidden: Collection[int] = (), exclude: Collection[str] = (),
     permanent: bool = False,
-) -> RunMemory:
+) -> RunMemory:  # fmt: skip
     """Recall memories for a recorded run.
 
     Args:

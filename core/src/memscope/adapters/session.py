@@ -157,14 +157,9 @@ class MemorySession:
         return self.record_who in ("both", side) and bool(turn["content"].strip())
 
     async def recall(
-        self,
-        query: str,
-        *,
-        exclude: Collection[str] = (),
-        shown: Collection[str] = (),
-        tokens: int | None = None,
+        self, query: str, *, exclude: Collection[str] = (), shown: Collection[str] = (), tokens: int | None = None,
         permanent: bool = False,
-    ) -> Recalled:
+    ) -> Recalled:  # fmt: skip
         """Return the block for ``query``. An empty query gives the part before the hits only.
 
         ``exclude`` has keys of turns and ``shown`` texts (core memory too) that the model sees anyway. ``permanent``:
@@ -248,14 +243,9 @@ class MemorySession:
     # ---- explicit requests of a person or a model: raise
 
     async def search(
-        self,
-        query: str,
-        *,
-        k: int | None = None,
-        exclude: Collection[str] = (),
-        kinds: Sequence[Kind] | None = None,
+        self, query: str, *, k: int | None = None, exclude: Collection[str] = (), kinds: Sequence[Kind] | None = None,
         **more: Any,
-    ) -> Retrieval:
+    ) -> Retrieval:  # fmt: skip
         """Retrieve in this scope. ``kinds`` overrides the session's; ``more``: as_of, filter, zone."""
         args = {
             "k": self.k if k is None else k,

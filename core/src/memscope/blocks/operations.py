@@ -116,17 +116,9 @@ class AsyncBlocks:
     # ---- making
 
     async def create(
-        self,
-        label: str,
-        value: str = "",
-        *,
-        limit: int = BLOCK_LIMIT,
-        description: str = "",
-        read_only: bool = False,
-        order: int = 0,
-        reason: str = "",
-        author: Author = "person",
-    ) -> Block:
+        self, label: str, value: str = "", *, limit: int = BLOCK_LIMIT, description: str = "", read_only: bool = False,
+        order: int = 0, reason: str = "", author: Author = "person",
+    ) -> Block:  # fmt: skip
         """Create a block: the agent's own if this view has an agent, else one that all agents of the user share.
 
         Args:
@@ -157,16 +149,9 @@ class AsyncBlocks:
             return await self._put(block, reason, author, ())
 
     async def configure(
-        self,
-        label: str,
-        *,
-        limit: int | None = None,
-        description: str | None = None,
-        read_only: bool | None = None,
-        order: int | None = None,
-        reason: str = "",
-        author: Author = "person",
-    ) -> Block:
+        self, label: str, *, limit: int | None = None, description: str | None = None, read_only: bool | None = None,
+        order: int | None = None, reason: str = "", author: Author = "person",
+    ) -> Block:  # fmt: skip
         """Change the given properties of a block; its text stays.
 
         Args:
@@ -336,17 +321,9 @@ class AsyncBlocks:
         return visible(self._where, services.clock(), stored, services.settings.blocks.shared)
 
     async def _rewrite(
-        self,
-        label: str,
-        change: Callable[[str, str], str],
-        text: str,
-        *,
-        reason: str = "",
-        author: Author = "person",
-        sources: Sequence[str] = (),
-        version: int | None = None,
-        retry: bool = True,
-    ) -> Block:
+        self, label: str, change: Callable[[str, str], str], text: str, *, reason: str = "", author: Author = "person",
+        sources: Sequence[str] = (), version: int | None = None, retry: bool = True,
+    ) -> Block:  # fmt: skip
         cleaned = await self._cleaned(text, author)
         return await self._edit(
             label, lambda old: replace(old, value=change(old.value, cleaned)), reason, author,
@@ -354,17 +331,9 @@ class AsyncBlocks:
         )  # fmt: skip
 
     async def _edit(
-        self,
-        label: str,
-        change: Callable[[Block], Block],
-        reason: str,
-        author: Author,
-        *,
-        sources: tuple[str, ...] = (),
-        version: int | None = None,
-        retry: bool = True,
-        locked: bool = True,
-    ) -> Block:
+        self, label: str, change: Callable[[Block], Block], reason: str, author: Author, *,
+        sources: tuple[str, ...] = (), version: int | None = None, retry: bool = True, locked: bool = True,
+    ) -> Block:  # fmt: skip
         """Apply the change to the current block; after a conflict, repeat it on the newer version."""
         validation.choice("author", author, *AUTHORS[:3])
         async with self._runtime.operation("blocks"):

@@ -39,13 +39,9 @@ class AsyncEntities:
         self._runtime, self._services, self._where = runtime, runtime.services, validation.scope(user, agent, session)
 
     async def list(
-        self,
-        *,
-        top: int = 20,
-        since: datetime | str | None = None,
-        kind: str | None = None,
+        self, *, top: int = 20, since: datetime | str | None = None, kind: str | None = None,
         as_of: datetime | str | None = None,
-    ) -> builtins.list[Entity]:
+    ) -> builtins.list[Entity]:  # fmt: skip
         """List the entities mentioned most often and most recently, best first (``Entity`` has the formula).
 
         Args:
@@ -104,13 +100,9 @@ class AsyncEntities:
             )
 
     async def timeline(
-        self,
-        entity: str | None = None,
-        *,
-        by: By = "week",
-        as_of: datetime | str | None = None,
+        self, entity: str | None = None, *, by: By = "week", as_of: datetime | str | None = None,
         zone: validation.Zone = None,
-    ) -> Timeline:
+    ) -> Timeline:  # fmt: skip
         """Count turns per day, week or month, with bursts, rank changes and themes.
 
         Args:

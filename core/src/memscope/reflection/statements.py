@@ -32,17 +32,9 @@ _locks: WeakValueDictionary[tuple[int, int, str], asyncio.Lock] = WeakValueDicti
 
 
 async def add(
-    runtime: MemoryOperations,
-    message: Mapping[str, Any],
-    where: Scope,
-    *,
-    subject: str,
-    name: str | None,
-    namespace: str | None,
-    data: Mapping[str, Json] | None,
-    expires: datetime | str | None,
-    zone: tzinfo | None,
-) -> tuple[Memory, bool]:
+    runtime: MemoryOperations, message: Mapping[str, Any], where: Scope, *, subject: str, name: str | None,
+    namespace: str | None, data: Mapping[str, Json] | None, expires: datetime | str | None, zone: tzinfo | None,
+) -> tuple[Memory, bool]:  # fmt: skip
     """Validate a statement and store it; see ``AsyncMemoryScope.add_memory`` for the arguments."""
     services = runtime.services
     turn, timed = await runtime.check_statement(message, where, zone, textless=bool(data))
