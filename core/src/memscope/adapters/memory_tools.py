@@ -110,13 +110,9 @@ async def archival_search(session: MemorySession, query: str, page: int = 0) -> 
 
 
 async def conversation_search(
-    session: MemorySession,
-    text: str = "",
-    roles: list[str] | None = None,
-    start: str = "",
-    end: str = "",
+    session: MemorySession, text: str = "", roles: list[str] | None = None, start: str = "", end: str = "",
     page: int = 0,
-) -> str:
+) -> str:  # fmt: skip
     """Search earlier messages for words as they were said, newest first, a page at a time.
 
     Days are YYYY-MM-DD, both included. Roles: user, assistant.
