@@ -78,7 +78,9 @@ class TimeExpressions:
 
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
     times = find_time_expressions(fact, batch)
-    happened = None if _is_timeless(fact, times.said) else choose_date(fact.happened, times)
+    # A taste or trait whose own text has no time has no date, whatever dates surround its quote.
+    timeless = worded("timeless", fact.text) and not _names_time(fact.text) and not mentions(fact.text, times.said)
+    happened = None if timeless else choose_date(fact.happened, times)
     ends = any(one.shape in ("until", "before") for one in (*times.quoted, *times.in_question))
     rule = _recurrence_rule(fact, batch, times)
     return replace(
@@ -98,11 +100,6 @@ def choose_date(proposed: Interval | None, times: TimeExpressions) -> Interval |
         return None
     is_day_of_saying = times.said in proposed and proposed.end - proposed.start <= ONE_DAY
     return None if is_day_of_saying else proposed
-
-
-def _is_timeless(fact: Observation, said_at: datetime) -> bool:
-    """Recognise a taste or trait whose own text has no time, whatever dates surround its quote."""
-    return worded("timeless", fact.text) and not _names_time(fact.text) and not mentions(fact.text, said_at)
 
 
 def _names_time(words: str) -> bool:

@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memscope.consolidation.batch import FactBatch, ProposedRelation, progress
 from memscope.consolidation.find_quote import find_quote
@@ -73,11 +73,14 @@ MIN_SHARED_CHARACTERS = 2  # between a fact and its quotes, in scripts without s
 async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
     """Extract facts with their quotes and relations; list turns without a usable reply in ``unread``."""
     waiting = lines_per_call(batch)
-    known = await load_known(batch, waiting, ctx)
+    texts = [line.text[:MAX_FACT_CHARS] for lines in waiting for line in citable_lines(lines).values()]
+    names, known = (await known_names(batch, ctx), await related(ctx, batch.scope, texts)) if texts else ({}, [])
     while waiting:
         lines = waiting.pop(0)
         try:
-            batch = mark_read(await extract_lines(batch, lines, ctx, known), lines)
+            batch = await extract_lines(batch, lines, ctx, names, known)
+            read = ((line.turn.key, len(line.text)) for line in citable_lines(lines).values())
+            batch = replace(batch, read={**batch.read, **{key: batch.read.get(key, 0) + more for key, more in read}})
         except ModelReplyError as error:
             if split := halves(lines):
                 waiting = [*split, *waiting]
@@ -91,28 +94,8 @@ async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
     return replace(batch, facts=facts, refused_facts=refused_facts)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Knowledge from before the batch: full names by short name, and current facts near its turns."""
-
-    names: Mapping[str, str]
-    facts: Sequence[Observation]
-
-
-async def load_known(batch: FactBatch, calls: Sequence[Sequence[TranscriptLine]], ctx: Services) -> Known:
-    texts = [line.text[:MAX_FACT_CHARS] for lines in calls for line in citable_lines(lines).values()]
-    if not texts:
-        return Known({}, ())
-    return Known(await known_names(batch, ctx), await related(ctx, batch.scope, texts))
-
-
 def citable_keys(lines: Sequence[TranscriptLine]) -> set[str]:
     return {line.turn.key for line in citable_lines(lines).values()}
-
-
-def mark_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
-    more = {one.turn.key: batch.read.get(one.turn.key, 0) + len(one.text) for one in citable_lines(lines).values()}
-    return replace(batch, read={**batch.read, **more})
 
 
 def mark_unread(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
@@ -127,16 +110,20 @@ def mark_unread(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelR
     return replace(batch, unread=left)
 
 
-async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: Services, known: Known) -> FactBatch:
+async def extract_lines(
+    batch: FactBatch, lines: Sequence[TranscriptLine], ctx: Services, names: Mapping[str, str],
+    known: Sequence[Observation],
+) -> FactBatch:  # fmt: skip
     """Make one call, and a second if every fact of the first is refused: refusals must not pass for "nothing".
 
-    Turns whose facts are refused twice stay unread; only those are read again.
+    Turns whose facts are refused twice stay unread; only those are read again. ``names``: full names by short name;
+    ``known``: current facts near the batch's turns, from before it.
     """
     assert ctx.chat is not None
     citable = citable_lines(lines)
-    shown = await asyncio.to_thread(choose_known, [*known.facts, *batch.facts], [*citable.values()])
+    shown = await asyncio.to_thread(choose_known, [*known, *batch.facts], [*citable.values()])
     shown_data: dict[str, Json] = {"known": known_data(shown)} if shown else {}
-    shown_data["turns"] = lines_data(lines, known.names)
+    shown_data["turns"] = lines_data(lines, names)
     messages = (ctx.prompts or Prompts()).messages("extract", [line.text for line in citable.values()], shown_data)
     if instructions := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")

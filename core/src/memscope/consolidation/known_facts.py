@@ -20,13 +20,13 @@ from memscope.consolidation.transcript import TranscriptLine
 from memscope.dates.iso import brief
 from memscope.languages.statements import sentences
 from memscope.languages.wording import tells_state
+from memscope.reconciliation.related import sentence_rows
 from memscope.reconciliation.subjects import USER_SUBJECT, subjects
 from memscope.records import Json, Observation
 from memscope.records.filters import has_name
 from memscope.search.bm25 import bm25, rarity
 from memscope.text.terms import terms
 from memscope.text.topics import topics
-from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 Ratings: TypeAlias = NDArray[np.float32]  # [sentences, facts]
 MAX_KNOWN_FACTS = 24  # per call
@@ -73,12 +73,10 @@ def _by_words(texts: Sequence[str], known: Sequence[str]) -> Ratings:
 
 def _by_meaning(texts: Sequence[str], known: Sequence[str]) -> Ratings | None:
     """Return the cosines; None if no fact has a vector."""
-    rows = [[sentence_vector(text) for text in group] for group in (texts, known)]
-    if all(vector is None for vector in rows[1]):
+    facts = sentence_rows(known)
+    if not facts.any():
         return None
-    none = np.zeros(DIMENSIONS, np.float32)
-    spoken, facts = (np.stack([none if vector is None else vector for vector in group]) for group in rows)
-    cosines: Ratings = np.maximum(spoken @ facts.T, 0.0)
+    cosines: Ratings = np.maximum(sentence_rows(texts) @ facts.T, 0.0)
     return cosines
 
 

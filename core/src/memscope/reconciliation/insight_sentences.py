@@ -152,12 +152,9 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
 
 
 def _replacing(
-    change_set: ChangeSet,
-    insights: Sequence[Insight],
-    replacements: Mapping[str, Sequence[Observation]],
-    facts: Mapping[str, Observation],
-    now: datetime,
-) -> ChangeSet:
+    change_set: ChangeSet, insights: Sequence[Insight], replacements: Mapping[str, Sequence[Observation]],
+    facts: Mapping[str, Observation], now: datetime,
+) -> ChangeSet:  # fmt: skip
     new, closed, expected = list[Insight](), list[Supersession](), dict(change_set.expected)
     for old in insights:
         before = attributed(old, facts)

@@ -12,11 +12,11 @@ import numpy as np
 
 from memscope.languages.similarity import closeness
 from memscope.reconciliation.audit import may_contradict
+from memscope.reconciliation.related import sentence_rows
 from memscope.reconciliation.subjects import NOBODY, People, may_meet, share_thing
 from memscope.reconciliation.supersession import in_order
 from memscope.reconciliation.vetoes import are_other_events, keywords
 from memscope.records import Observation
-from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 MIN_PAIR_NEARNESS = 0.5  # cosine, with a bonus for shared words and keywords
 WEIGHT_OF_SHARED_WORDS = 0.2
@@ -62,9 +62,7 @@ def _may_be_related(pair: NearPair, people: People) -> bool:
 
 def _nearest(facts: Sequence[Observation]) -> Iterator[list[tuple[int, float]]]:
     """Yield for each fact the facts nearest in meaning, with the cosine."""
-    none = np.zeros(DIMENSIONS, np.float32)
-    vectors = [sentence_vector(" ".join((fact.text, *fact.keywords))) for fact in facts]
-    rows = np.stack([none if vector is None else vector for vector in vectors]) if facts else none[None]
+    rows = sentence_rows([" ".join((fact.text, *fact.keywords)) for fact in facts])
     for place in range(len(facts)):
         cosines = rows @ rows[place]
         yield [(int(other), float(cosines[other])) for other in np.argsort(-cosines, kind="stable")[:MAX_NEAR_FACTS]]

@@ -1,4 +1,4 @@
-"""Current observations that a text may repeat or contradict, found by a bounded search of the store."""
+"""Current observations that a text may repeat or contradict, found by a bounded search of the store; their vectors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memscope.records import Candidates, Handle, Observation, Scope, Search, Sel
 from memscope.search.bm25 import bm25, rarity
 from memscope.services import Services
 from memscope.text.terms import terms
+from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 MAX_COMPARED_OBSERVATIONS = 500  # up to this many, all observations of the user are compared
 MAX_RELATED_TERMS = 64
@@ -78,3 +79,12 @@ def best(candidates: Candidates) -> list[Handle]:
     near = np.argsort(-candidates.cosine, kind="stable")[:MAX_TURNS_BY_VECTOR]  # those without a vector come last
     rows = [*by_text[by_words[by_text] > 0], *near[~np.isnan(candidates.cosine[near])]]
     return [candidates.handle[int(row)] for row in rows]
+
+
+def sentence_rows(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the unit vectors of the texts, [len(texts), DIMENSIONS]; zeros for one without a known word."""
+    rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+    for place, text in enumerate(texts):
+        if (vector := sentence_vector(text)) is not None:
+            rows[place] = vector
+    return rows
