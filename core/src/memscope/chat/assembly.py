@@ -60,14 +60,9 @@ class AssembledContext:
 
 
 async def assemble(
-    runtime: Runtime,
-    where: Scope,
-    tokens: int,
-    *,
-    as_of: datetime | None = None,
-    blocks: Sequence[Block] | None = None,
-    shown: Collection[str] | None = None,
-) -> AssembledContext:
+    runtime: Runtime, where: Scope, tokens: int, *, as_of: datetime | None = None,
+    blocks: Sequence[Block] | None = None, shown: Collection[str] | None = None,
+) -> AssembledContext:  # fmt: skip
     """Assemble all parts except the hits. ``blocks``: the blocks to show, by default all.
 
     ``shown``: keys of the turns that the model already sees. If set, recent turns are not read.

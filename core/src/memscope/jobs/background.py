@@ -96,14 +96,9 @@ class Background:
     """
 
     def __init__(
-        self,
-        ctx: Services,
-        consolidate: StageJob,
-        reflect: StageJob,
-        *,
-        everyone: bool = True,
+        self, ctx: Services, consolidate: StageJob, reflect: StageJob, *, everyone: bool = True,
         after: Callable[[], object] = lambda: None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.everyone = everyone
         self._ctx = ctx
         self._after = after

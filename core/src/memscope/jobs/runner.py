@@ -113,14 +113,9 @@ def with_costs(report: WorkReport, chat: ChatModel, usage: Usage, began: float) 
 
 
 async def results_of(
-    ctx: Services,
-    job: StageJob,
-    user: str | None,
-    *,
-    preview: bool = False,
-    wait: bool = False,
+    ctx: Services, job: StageJob, user: str | None, *, preview: bool = False, wait: bool = False,
     delay: Delay | None = None,
-) -> list[JobResult]:
+) -> list[JobResult]:  # fmt: skip
     """Process a stage for one user or all; after a claim without progress a user gets no other. ``wait`` and ``delay``:
     see ``Claims``.
     """

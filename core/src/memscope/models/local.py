@@ -50,16 +50,10 @@ class FastEmbedder:
     """``Embedder`` over fastembed. ``parameters`` are arguments of ``fastembed.TextEmbedding`` (cache_dir, threads)."""
 
     def __init__(
-        self,
-        model: str,
-        *,
-        parameters: dict[str, Json] | None = None,
-        languages: frozenset[str] | None = None,
-        query_prefix: str = "",
-        deadline_s: float = EMBED_DEADLINE_S,
-        query_deadline_s: float = QUERY_DEADLINE_S,
+        self, model: str, *, parameters: dict[str, Json] | None = None, languages: frozenset[str] | None = None,
+        query_prefix: str = "", deadline_s: float = EMBED_DEADLINE_S, query_deadline_s: float = QUERY_DEADLINE_S,
         batch_texts: int = TEXTS_PER_RUN,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if find_spec("fastembed") is None:
             raise ConfigError("a local embedding model needs fastembed", hint=install_hint("local"))
         self.languages, self._parameters, self._prefix = languages, parameters or {}, query_prefix

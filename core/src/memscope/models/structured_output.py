@@ -215,18 +215,15 @@ def _to_strict(node: Any) -> Any:
     if "$ref" in node:
         return {"$ref": node["$ref"]}  # strict endpoints allow no siblings
     copied = {
-        name: _strict_members(value) if name in ("properties", "$defs") else _to_strict(value)
+        name: {member: _to_strict(one) for member, one in value.items()}  # a member may be called "title" or "format"
+        if name in ("properties", "$defs")
+        else _to_strict(value)
         for name, value in node.items()
         if name not in _UNSUPPORTED_KEYWORDS
     }
     if "properties" in copied:
         copied |= {"required": list(copied["properties"]), "additionalProperties": False}
     return copied
-
-
-def _strict_members(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the members of ``properties``, whose names are fields even if called "title" or "format"."""
-    return {name: _to_strict(member) for name, member in members.items()}
 
 
 @lru_cache(128)

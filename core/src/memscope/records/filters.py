@@ -104,9 +104,7 @@ def _check_special(key: str, wanted: Json, size: Counter[str]) -> None:
 
 def _unknown(operator: str, key: str | None = None) -> InputError:
     hint = f"known are {', '.join((AND, OR, NOT, ABOUT_FIELD, KEYWORD_FIELD, *_TESTS))}"
-    if key is None:
-        return InputError(f"unknown operator {operator[:40]!r}", hint=hint)
-    return InputError(f"unknown operator {operator[:40]!r} for {key[:40]!r}", hint=hint)
+    return InputError(f"unknown operator {operator[:40]!r}{'' if key is None else f' for {key[:40]!r}'}", hint=hint)
 
 
 def _check_conditions(key: str, wanted: Json, size: Counter[str], nesting: int) -> None:
@@ -172,17 +170,14 @@ def record_matches(filter: Mapping[str, Json], record: Record) -> bool:
 
     def leaf(key: str, wanted: Json) -> bool:
         if key == ABOUT_FIELD:
-            return not isinstance(record, Turn) and has_name(_about(record), wanted)
+            about = "" if isinstance(record, Turn) else record.subject if isinstance(record, Insight) else record.about
+            return has_name(about, wanted)
         if key == KEYWORD_FIELD:
             words = () if isinstance(record, Turn | Insight) else record.keywords
             return wanted.casefold() in map(str.casefold, words)
         return _meets(_value(mapping, key), wanted)
 
     return _holds(filter, leaf)
-
-
-def _about(record: Record) -> str:
-    return record.subject if isinstance(record, Insight) else "" if isinstance(record, Turn) else record.about
 
 
 def has_name(text: str, name: str) -> bool:

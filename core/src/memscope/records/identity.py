@@ -45,13 +45,9 @@ def match(turns: Sequence[Turn], timed: Sequence[bool], hooked: Sequence[Turn]) 
 
 
 def inserts(
-    secret: bytes,
-    turns: Sequence[Turn],
-    timed: Sequence[bool],
-    *,
-    replay: bool,
+    secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool,
     seen: MutableMapping[bytes, int] | None = None,
-) -> list[TurnInsert]:
+) -> list[TurnInsert]:  # fmt: skip
     """Prepare turns for the store.
 
     An id becomes the key. With a time, equal text at that time is the same turn. Otherwise the turn is new: the store
@@ -75,7 +71,7 @@ def inserts(
 
 def memory_id(batch: str, part: int | str) -> str:
     """Derive an id from the batch, so that a repeated batch gets the same ids."""
-    return fingerprint(f"{batch}/{part}", 16)
+    return hashlib.blake2b(f"{batch}/{part}".encode(), digest_size=16).hexdigest()
 
 
 def fingerprint(text: str, size: int) -> str:

@@ -126,14 +126,6 @@ def _to_interval(value: list[str]) -> Interval:
     return Interval(_time(start), _time(end))
 
 
-def _to_quotes(value: list[list[str]]) -> tuple[Quote, ...]:
-    return tuple(Quote(_TEXT_CODER(turn), _TEXT_CODER(text)) for turn, text in value)
-
-
-def _to_sentences(value: list[list[Json]]) -> tuple[Sentence, ...]:
-    return tuple(Sentence(_TEXT_CODER(text), _texts(sources)) for text, sources in value)
-
-
 def _exactly(cls: type) -> Coder:
     def check(value: Json) -> Json:
         if type(value) is not cls:
@@ -172,8 +164,14 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
     "Scope": (lambda scope: [scope.user, scope.agent, scope.session], _to_scope),
     "Interval | None": (lambda interval: [interval.start.isoformat(), interval.end.isoformat()], _to_interval),
     "tuple[str, ...]": (list, _texts),
-    "tuple[Quote, ...]": (lambda quotes: [[quote.turn, quote.text] for quote in quotes], _to_quotes),
-    "tuple[Sentence, ...]": (lambda sentences: [[one.text, list(one.sources)] for one in sentences], _to_sentences),
+    "tuple[Quote, ...]": (
+        lambda quotes: [[quote.turn, quote.text] for quote in quotes],
+        lambda value: tuple(Quote(_TEXT_CODER(turn), _TEXT_CODER(text)) for turn, text in value),
+    ),
+    "tuple[Sentence, ...]": (
+        lambda sentences: [[one.text, list(one.sources)] for one in sentences],
+        lambda value: tuple(Sentence(_TEXT_CODER(text), _texts(sources)) for text, sources in value),
+    ),
     "Mapping[str, Json]": (dict, lambda value: dict(value.items())),
 }
 

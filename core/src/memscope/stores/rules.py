@@ -20,6 +20,7 @@ from memscope.records import (
     ChangeSet,
     Claim,
     Insight,
+    Interval,
     Kind,
     Observation,
     Record,
@@ -290,13 +291,9 @@ def surviving_successor(id: str | None, removed: Mapping[str, str | None]) -> st
 
 
 def selected(
-    select: Select,
-    record: Record,
-    *,
-    sessions: Callable[[], Collection[str | None]],
-    waiting: Callable[[Stage], bool],
-    derived: Callable[[], Iterable[Record]],
-) -> bool:
+    select: Select, record: Record, *, sessions: Callable[[], Collection[str | None]],
+    waiting: Callable[[Stage], bool], derived: Callable[[], Iterable[Record]],
+) -> bool:  # fmt: skip
     """Return whether a record meets all conditions.
 
     Callbacks, called only if a condition needs them: ``sessions`` of the turns it was derived from, ``waiting``
@@ -341,7 +338,7 @@ def _memory(select: Select, memory: Memory) -> bool:
     kind = "observation" if isinstance(memory, Observation) else "insight"
     return (
         kind in select.kinds
-        and (select.period is None or _within(memory, select))
+        and (select.period is None or _within(memory, select.period))
         and select.name in (None, memory.name)
         and select.namespace in (None, memory.namespace)
         and (memory.current or not select.current)
@@ -350,9 +347,8 @@ def _memory(select: Select, memory: Memory) -> bool:
     )
 
 
-def _within(memory: Memory, select: Select) -> bool:
-    period, happened = select.period, memory.happened
-    return period is not None and (memory.said in period or (happened is not None and happened.overlaps(period)))
+def _within(memory: Memory, period: Interval) -> bool:
+    return memory.said in period or (memory.happened is not None and memory.happened.overlaps(period))
 
 
 # ---- batches under a lease

@@ -334,12 +334,9 @@ def keep_receipt(user: UserTransaction, select: Select, report: ForgetReport, id
 
 
 def forget(
-    tx: Transaction,
-    select: Select,
-    *,
-    before: Callable[[UserTransaction, records.LocalRemoval], None] | None = None,
+    tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.LocalRemoval], None] | None = None,
     receipt: bool = True,
-) -> ForgetReport:
+) -> ForgetReport:  # fmt: skip
     """Remove the selected records; call ``before`` with the planned removal."""
     user = _current(tx.user(select.user))
     planned = records.plan_removal(user, select, tx.spaces().serving, utc(tx.now))

@@ -40,14 +40,9 @@ def changes_since(tx: Transaction, name: str, since: int, *, current_only: bool 
 
 
 def _changes(
-    space: VectorSpace | None,
-    revision: int,
-    units: Iterable[tuple[bytes, bytes]] = (),
-    gone: Sequence[int] = (),
-    vectors: Iterable[tuple[int, bytes]] = (),
-    *,
-    whole: bool,
-) -> Changes:
+    space: VectorSpace | None, revision: int, units: Iterable[tuple[bytes, bytes]] = (), gone: Sequence[int] = (),
+    vectors: Iterable[tuple[int, bytes]] = (), *, whole: bool,
+) -> Changes:  # fmt: skip
     import numpy as np
 
     from memscope.search.growing_array import GrowingArray

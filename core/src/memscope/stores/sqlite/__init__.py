@@ -50,13 +50,9 @@ class SQLiteStore(LocalStore):
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        index_cache_mb: int = 256,
-        clock: Callable[[], datetime] = utc_now,
+        self, path: str | os.PathLike[str], *, index_cache_mb: int = 256, clock: Callable[[], datetime] = utc_now,
         connect: Connect = files.connect,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(clock=clock, index_cache_mb=index_cache_mb)
         if sqlite3.sqlite_version_info < files.OLDEST_SQLITE:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old", hint="use SQLite 3.35 or newer")

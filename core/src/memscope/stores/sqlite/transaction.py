@@ -128,28 +128,19 @@ class SQLiteTransaction:
     def stats(self, user: str | None) -> Stats:
         row = self.find_user(user) if user is not None else None
         mine, args = ("1", ()) if user is None else ("user = ?", (row.user if row is not None else None,))
-        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("turns", "observations", "insights", "units"))
-        filled = f"coalesce(sum({_FILLED}), 0)"
-        users, turns, observations, insights, units = self.db.execute(
-            f"SELECT {filled}, {sums} FROM users WHERE {mine}", args
-        ).fetchone()
+        states: dict[str, Any] = {state: dict.fromkeys(STAGES, 0) for state in ("pending", "failed", "parked")}
+        for state, stage, count in self.db.execute(_JOB_STATES.format(mine=mine), args):
+            states[state][stage] = count
+        columns = {"users": _FILLED, **{name: name for name in ("turns", "observations", "insights", "units")}}
+        sums = ", ".join(f"coalesce(sum({column}), 0)" for column in columns.values())
+        counts = self.db.execute(f"SELECT {sums} FROM users WHERE {mine}", args).fetchone()
         vectors = f"SELECT count(*) FROM vector WHERE {mine} AND space = (SELECT space FROM space WHERE active = 1)"
         codes = f"SELECT code, count(*) FROM batch WHERE {mine} AND done IS NULL AND code IS NOT NULL GROUP BY code"
         return Stats(
-            users=users,
-            turns=turns,
-            observations=observations,
-            insights=insights,
-            units=units,
+            **dict(zip(columns, counts, strict=True)),
             vectors=self.db.execute(vectors, args).fetchone()[0],
             errors=dict(self.db.execute(codes, args).fetchall()),
             space=self.spaces().serving,
             blocks=self.db.execute(f"SELECT count(*) FROM block WHERE {mine} AND current = 1", args).fetchone()[0],
-            **self._states(mine, args),
+            **states,
         )
-
-    def _states(self, mine: str, args: tuple[Any, ...]) -> dict[str, Any]:
-        states = {state: dict.fromkeys(map(str, STAGES), 0) for state in ("pending", "failed", "parked")}
-        for state, stage, count in self.db.execute(_JOB_STATES.format(mine=mine), args):
-            states[state][stage] = count
-        return states
