@@ -8,11 +8,10 @@ from memscope.consolidation.batch import FactBatch
 from memscope.entities.cache import ask
 from memscope.entities.index import EntityIndex, EntityView
 from memscope.errors import StoreError
-from memscope.reconciliation.subjects import Aliases, role_names, subjects
+from memscope.reconciliation.subjects import Aliases, folded_name, role_names, subjects
 from memscope.records import Scope
 from memscope.records.filters import has_name
 from memscope.services import Services
-from memscope.text.tokens import fold
 
 MAX_KNOWN_NAMES = 12  # per call
 MAX_TURNS_READ = 5_000  # stores without change tracking read all names again each time: skip larger users there
@@ -28,12 +27,10 @@ async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:
 async def known_aliases(scope: Scope, about: Iterable[str], ctx: Services) -> Aliases:
     """Pair aliases that facts are ``about`` ("my sister", or a merged name) with the name of their entity."""
     named = {name for one in about for name in subjects(one)}
-    by_alias = await _names_by_alias(scope, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
-    return frozenset((role, _folded(name)) for alias, name in by_alias.items() for role in role_names(_folded(alias)))
-
-
-def _folded(name: str) -> str:
-    return " ".join(fold(name).split())
+    by_alias = await _names_by_alias(scope, ctx, lambda alias: not named.isdisjoint(role_names(folded_name(alias))))
+    return frozenset(
+        (role, folded_name(name)) for alias, name in by_alias.items() for role in role_names(folded_name(alias))
+    )
 
 
 async def _names_by_alias(scope: Scope, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:

@@ -30,6 +30,10 @@ class People(NamedTuple):
 NOBODY = People()
 
 
+def folded_name(name: str) -> str:
+    return " ".join(fold(name).split())
+
+
 @depends_on_languages
 @lru_cache(maxsize=1)
 def _name_separators() -> re.Pattern[str]:
@@ -41,7 +45,7 @@ def _name_separators() -> re.Pattern[str]:
 @lru_cache(4096)  # called for every pair of facts
 def subjects(about: str, people: People = NOBODY) -> frozenset[str]:
     """Return the folded names in ``about``, with the user's replaced by "user" and aliases by their usual name."""
-    names = frozenset(" ".join(fold(name).split()) for name in _name_separators().split(about)) - {""}
+    names = frozenset(map(folded_name, _name_separators().split(about))) - {""}
     usual = dict(people.aliases)
     return frozenset(USER_SUBJECT if name in people.user else usual.get(name, name) for name in names)
 
@@ -106,7 +110,7 @@ def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], peop
 def _things(text: str, own_names: frozenset[str]) -> frozenset[tuple[str, str]]:
     """Return (owner, thing) pairs such as "the user's new boss", "Ann's dentist"."""
     matches = (match for wording in wordings(text) for match in wording.possession.finditer(text))
-    pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
+    pairs = ((folded_name(match["owner"]), fold(match["thing"])) for match in matches)
     owned = ((USER_SUBJECT if owner in own_names or calls_user(owner) else owner, thing) for owner, thing in pairs)
     return frozenset(owned)
 

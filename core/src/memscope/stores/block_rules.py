@@ -25,8 +25,8 @@ def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, i
         if block.scope.user != user:
             raise InputError(f"block {block.label!r} belongs to user {block.scope.user!r}, not {user!r}")
         check_limit(block)
-        if block.version != have.get(block.key, 0) + 1:
-            stored_version = have.get(block.key, 0)
+        stored_version = have.get(block.key, 0)
+        if block.version != stored_version + 1:
             raise Conflict(
                 f"block {block.label!r} is at version {stored_version}", hint="read it again and repeat the edit"
             )

@@ -5,7 +5,7 @@ Each function decides before it writes, so that an error leaves no partial chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -101,9 +101,7 @@ def numbers_of(tx: UserTransaction, ids: Iterable[str]) -> list[int]:
 
 def derive_units(tx: UserTransaction) -> None:
     """Rebuild all units of a user from the texts after a change of ``units_version``."""
-    after: int | None = 0
-    while after is not None:
-        page, after = tx.select(Select(""), after)
+    for page in _pages(tx, Select("")):
         for row in page:
             _change(tx, row, row.record)
     tx.revision += 1
@@ -266,12 +264,14 @@ def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | Non
 
 
 def select_all(tx: UserTransaction, select: Select) -> list[Row]:
-    rows: list[Row] = []
+    return [row for page in _pages(tx, select) for row in page]
+
+
+def _pages(tx: UserTransaction, select: Select) -> Iterator[list[Row]]:
     after: int | None = 0
     while after is not None:
         page, after = tx.select(select, after)
-        rows += page
-    return rows
+        yield page
 
 
 def remove(tx: UserTransaction, removal: LocalRemoval) -> None:
@@ -312,9 +312,7 @@ def _reopen(tx: UserTransaction, removal: LocalRemoval) -> None:
     if not removed:
         return
     successors = {id for removed_id in removed if (id := rules.surviving_successor(removed_id, removed)) is not None}
-    announced: set[str] = set()
-    for _, memory in memories:
-        announced.update(memory.announces)
+    announced = {id for _, memory in memories for id in memory.announces}
     rows = _rows(tx, successors | announced) | {record_id(row.record): row for row in tx.superseded(removed)}
     loaded = _loaded({id: row for id, row in rows.items() if id not in removed})
     loaded.changes.reopen(removed)

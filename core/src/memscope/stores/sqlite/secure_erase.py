@@ -11,6 +11,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,16 +41,10 @@ def fingerprints(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str]) ->
     """Hash the pieces of all content to be removed: texts, terms, vectors, saved replies."""
     import numpy as np
 
-    hashes = [_hashes(secret, PIECE_BYTES) for row in rows for secret in _secrets(user, row)]
-    hashes += [_hashes(text.encode(), PIECE_BYTES) for text in texts]
-    replies = (user.reply(batch) for batch in user.batches())
-    hashes += [
-        _hashes(memory.text.encode(), PIECE_BYTES)
-        for change_set in replies
-        if change_set is not None
-        for memory in change_set.new
-    ]
-    return np.concatenate([np.empty(0, np.uint64), *hashes])
+    saved = [reply for batch in user.batches() if (reply := user.reply(batch))]
+    written = [*texts, *(memory.text for reply in saved for memory in reply.new)]
+    secrets = chain((secret for row in rows for secret in _secrets(user, row)), map(str.encode, written))
+    return np.concatenate([np.empty(0, np.uint64), *(_hashes(secret, PIECE_BYTES) for secret in secrets)])
 
 
 def _secrets(user: SQLiteUser, row: Row) -> Iterator[bytes]:
