@@ -41,9 +41,7 @@ def are_few(turns: int, limit: int) -> bool:
 
 
 async def leftover_due_in_s(ctx: Services, job: StageJob, claim: Claim) -> float:
-    """Like ``due_in_s``, but turns are due ``idle_s`` after the first: an earlier process may have left them."""
-    if job.stage == "reflect":
-        return await due_in_s(ctx, job, claim)
+    """Like ``due_in_s`` for turns that an earlier process may have left: due ``idle_s`` after the first."""
     return await _wait_left_s(ctx, job, claim, claim.items[0], ctx.settings.idle_s)
 
 

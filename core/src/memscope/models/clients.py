@@ -213,10 +213,7 @@ class OpenAIEmbedder(_Client):
     async def _batch(self, texts: list[str]) -> NDArray[np.float32]:
         payload, _ = await self._post({"input": texts, **self.endpoint.parameters}, sum(map(len, texts)))
         rows = read_vectors(payload, len(texts))
-        self._check_dims(rows.shape[1])
-        return rows
-
-    def _check_dims(self, dims: int) -> None:
+        dims = rows.shape[1]
         if not self._space.dims:
             self._space = VectorSpace(self.endpoint.model, dims)
         if dims != self._space.dims:
@@ -224,6 +221,7 @@ class OpenAIEmbedder(_Client):
                 f"{self.endpoint.model!r} gave vectors of {self._space.dims} numbers before and of {dims} now",
                 hint="if the model was changed, restart and run memscope reembed",
             )
+        return rows
 
 
 class OpenAIReranker(_Client):

@@ -197,7 +197,10 @@ def endpoint(
         values.setdefault("key", environ.get(known.get("key_env", "")))
     values.setdefault("key_header", known.get("key_header", "Authorization"))
     values["parameters"] = {**known.get(kind, {}).get("parameters", {}), **values.get("parameters", {})}
-    return _build(values)
+    columns = [column.name for column in fields(Endpoint)]
+    if (unknown := next((name for name in values if name not in columns), None)) is not None:
+        raise ConfigError(f"an endpoint has no {unknown!r}", hint=nearest(unknown, columns))
+    return Endpoint(**values)
 
 
 def key_variable(url: str) -> str:
@@ -213,11 +216,3 @@ def _belongs(url: str, hosts: Sequence[str]) -> bool:
     return parts.scheme == "https" and any(
         host == allowed or (allowed[0] == "." and host.endswith(allowed)) for allowed in hosts
     )
-
-
-def _build(values: Mapping[str, Any]) -> Endpoint:
-    known = [column.name for column in fields(Endpoint)]
-    for name in values:
-        if name not in known:
-            raise ConfigError(f"an endpoint has no {name!r}", hint=nearest(name, known))
-    return Endpoint(**values)

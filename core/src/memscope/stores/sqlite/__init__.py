@@ -25,7 +25,7 @@ from memscope.errors import ClosedError, StoreError, StoreFull, StoreGone
 from memscope.records import ForgetReport, Json, Select, Stats
 from memscope.search.units import units_version
 from memscope.stores import ATOMIC, BACKUP, part_files
-from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, keep_receipt, utc_now
+from memscope.stores.local import LocalStore, Row, Transaction, UserTransaction, forget, keep_receipt, utc_now
 from memscope.stores.local.records import LocalRemoval, select_all
 from memscope.stores.removal import total
 from memscope.stores.rules import record_id
@@ -146,10 +146,8 @@ class SQLiteStore(LocalStore):
         return done
 
     async def _selected(self, select: Select) -> list[str]:
-        nothing: list[str] = []
-        return await self._read_user(
-            select.user, lambda tx: [record_id(row.record) for row in select_all(tx, select)], nothing
-        )
+        rows: list[Row] = await self._read_user(select.user, lambda tx: select_all(tx, select), [])
+        return [record_id(row.record) for row in rows]
 
     async def _wiped(self, report: ForgetReport, fingerprints: list[secure_erase.Fingerprints]) -> ForgetReport:
         try:
