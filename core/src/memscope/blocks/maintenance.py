@@ -80,7 +80,7 @@ async def maintain(ctx: Services, user: str) -> list[Mapping[str, Json]]:
     counters = await user_counters(ctx, user)
     seen = (await read_counters(ctx, counters)).get("blocks", {})  # digest of the insights at each block's last update
     for block, of_block in _maintained(ctx, user, insights, [history[-1] for history in histories.values()]):
-        key, digest = _key(block), _digest(of_block)
+        key, digest = fingerprint(f"{block.scope.agent or ''}\n{block.label}", 8), _digest(of_block)
         if seen.get(key, _digest(())) != digest:
             actions += await _update(ctx, block_state(block, histories.get(block.key, ())), of_block)
             await change_counters(ctx, counters, partial(_note_digest, key, digest))
@@ -196,10 +196,6 @@ def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: 
 
 def _note_digest(key: str, digest: str, counters: dict[str, Json]) -> None:
     counters.setdefault("blocks", {})[key] = digest
-
-
-def _key(block: Block) -> str:
-    return fingerprint(f"{block.scope.agent or ''}\n{block.label}", 8)
 
 
 def _digest(insights: Iterable[Insight]) -> str:

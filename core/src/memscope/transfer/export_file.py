@@ -56,7 +56,7 @@ def checked(
             try:
                 line = export.take(raw)
             except REFUSALS as error:
-                if strict or not export.begun:
+                if strict or export.first is None:
                     raise _refused(number, path, error) from error
                 counts["broken"] += 1
                 counts["first_broken_line"] = counts["first_broken_line"] or number
@@ -71,17 +71,13 @@ class _Export:
     def __init__(self, parse: Callable[[str], ExportLine], most: int) -> None:
         self._parse, self._most = parse, most
         self._taken = 0
-        self._first: ExportLine | None = None
+        self.first: ExportLine | None = None
         self._last: ExportLine | None = None
-
-    @property
-    def begun(self) -> bool:
-        return self._first is not None
 
     def take(self, raw: bytes) -> ExportLine | None:
         """Parse a line; None for a blank one and at the end (b"")."""
         if not raw.strip():
-            if not raw and (self._first is None or (self._first.number >= FIRST_WITH_END and self._last is None)):
+            if not raw and (self.first is None or (self.first.number >= FIRST_WITH_END and self._last is None)):
                 raise InputError("the file ends before the last line of the export", hint=COPY_AGAIN)
             return None
         self._taken += 1
@@ -90,7 +86,7 @@ class _Export:
             raise InputError("the first line must be the header of an export, and only that", hint=NO_EXPORT)
         if self._last is not None:
             raise InputError("it follows the last line of the export", hint="give one export at a time")
-        self._first = self._first or line
+        self.first = self.first or line
         if line.kind == "end":
             self._last = line
             if line.number != self._taken - 1:

@@ -54,11 +54,6 @@ def _write_lines(file: BinaryIO, lines: Iterable[ExportLine]) -> None:
     file.writelines(map(encoded, lines))
 
 
-def _cut(file: BinaryIO, start: int) -> None:
-    file.seek(start)
-    file.truncate()
-
-
 async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
     """Write a user's lines; start over if records are forgotten meanwhile, since done turns become pending."""
     start = await asyncio.to_thread(file.tell)
@@ -75,7 +70,7 @@ async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
         await asyncio.to_thread(_write_lines, file, part)
         if set(await store.tombstones(user)) == before:
             return counts
-        await asyncio.to_thread(_cut, file, start)
+        await asyncio.to_thread(lambda: file.truncate(file.seek(start)))
     raise StoreBusy(
         f"memory of user {user!r} was forgotten during each of {MAX_WRITE_ATTEMPTS} exports", hint="export again"
     )
