@@ -47,9 +47,8 @@ def require_version(requirement: str, *, extra: str) -> None:
     except metadata.PackageNotFoundError:
         raise WrongFramework(f"{distribution} is not installed", hint=install_hint(extra)) from None
     if _release(installed) < _release(oldest):
-        raise WrongFramework(
-            f"{distribution} {installed} is too old for this adapter", hint=f'pip install "{requirement}"'
-        )
+        hint = f'pip install "{requirement}"'
+        raise WrongFramework(f"{distribution} {installed} is too old for this adapter", hint=hint)
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -49,9 +49,8 @@ class Claims:
         try:
             while claims := await self._claim() or await self._once_free(returned):
                 due = [claim for claim in claims if await self._is_due(claim)]
-                returned += (
-                    claim for claim in claims if claim not in due
-                )  # kept leased until the end, so that others can be claimed
+                # The others stay leased until the end, so that more can be claimed.
+                returned += (claim for claim in claims if claim not in due)
                 if due or self.user is not None:
                     return due
             return []

@@ -197,9 +197,8 @@ async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool =
             await give_back(ctx, claim)
             return JobResult(claim.user)
         return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
-    result = JobResult(
-        claim.user, change_set, moved=bool(change_set.done or change_set.report.get(RETRY_FIRST_ITEM_ALONE))
-    )
+    moved = bool(change_set.done or change_set.report.get(RETRY_FIRST_ITEM_ALONE))
+    result = JobResult(claim.user, change_set, moved=moved)
     report = summary(job.stage, [result])
     if job.stage == "consolidate":
         stored = {"kept": report.new + report.proposed + report.merged}

@@ -145,9 +145,8 @@ def _concealed(key: SecretStr | Secret | str | None) -> Secret | None:
 def _check_header(name: str, value: str) -> None:
     for text in (name, value):
         if not text.isascii() or not text.isprintable():
-            raise ConfigError(
-                f"header {name!r} would hold characters that a header cannot", hint="check key and headers"
-            )
+            hint = "check key and headers"
+            raise ConfigError(f"header {name!r} would hold characters that a header cannot", hint=hint)
 
 
 def _check_limits(endpoint: Endpoint) -> None:

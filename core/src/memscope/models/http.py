@@ -173,9 +173,8 @@ class Http:
             return ModelAuthError(f"{message} at {self.endpoint.base_url}", hint=hint, detail=detail)
         if status == 429:
             if "insufficient_quota" in text:
-                return ModelRateLimited(
-                    message, hint="the account's quota is used up", detail=detail, retry_after=QUOTA_S
-                )
+                hint = "the account's quota is used up"
+                return ModelRateLimited(message, hint=hint, detail=detail, retry_after=QUOTA_S)
             return ModelRateLimited(message, hint="try later", detail=detail, retry_after=_retry_after(headers))
         if status in (408, 409, 425, 500) or status > 501:
             return ModelUnavailable(message, hint="try again", detail=detail, retry_after=_retry_after(headers))

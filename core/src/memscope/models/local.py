@@ -109,9 +109,8 @@ class FastEmbedder:
                 return await asyncio.to_thread(self._rows, model, texts, query)
         except TimeoutError:
             message = f"the local model {self._space.model!r} gave no vectors within {seconds:g} s"
-            raise ModelTimeout(
-                message, hint="it may still be loading; raise deadline_s, or take a smaller one"
-            ) from None
+            hint = "it may still be loading; raise deadline_s, or take a smaller one"
+            raise ModelTimeout(message, hint=hint) from None
 
     def _rows(self, model: Any, texts: list[str], query: bool) -> NDArray[np.float32]:
         import numpy as np

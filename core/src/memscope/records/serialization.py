@@ -209,9 +209,8 @@ def change_set_to_json(change_set: ChangeSet) -> Object:
 def change_set_from_json(content: Mapping[str, Json]) -> ChangeSet:
     """Invert ``change_set_to_json``; ``InputError`` as in ``from_json``."""
     if content.get("format") != RECORD_FORMAT:
-        raise InputError(
-            f"a change set of format {content.get('format')!r}", hint=f"this memscope knows format {RECORD_FORMAT}"
-        )
+        hint = f"this memscope knows format {RECORD_FORMAT}"
+        raise InputError(f"a change set of format {content.get('format')!r}", hint=hint)
     try:
         return ChangeSet(
             new=tuple(_memory(memory) for memory in content["new"]),

@@ -27,9 +27,8 @@ def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, i
         check_limit(block)
         stored_version = have.get(block.key, 0)
         if block.version != stored_version + 1:
-            raise Conflict(
-                f"block {block.label!r} is at version {stored_version}", hint="read it again and repeat the edit"
-            )
+            hint = "read it again and repeat the edit"
+            raise Conflict(f"block {block.label!r} is at version {stored_version}", hint=hint)
         if not forgotten.isdisjoint(block.sources):
             raise Conflict(f"a source of this edit of {block.label!r} was forgotten", hint="nothing was written")
         have[block.key] = block.version

@@ -51,9 +51,8 @@ def encoded(line: ExportLine) -> bytes:
     try:
         return json.dumps(as_object(line), ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except ValueError as error:
-        raise StoreError(
-            f"{line.kind} {line.id!r} has a value that JSON cannot represent", hint="forget it, or update it"
-        ) from error
+        hint = "forget it, or update it"
+        raise StoreError(f"{line.kind} {line.id!r} has a value that JSON cannot represent", hint=hint) from error
 
 
 def as_object(line: ExportLine) -> dict[str, Any]:

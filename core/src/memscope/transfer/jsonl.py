@@ -71,9 +71,8 @@ async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
         if set(await store.tombstones(user)) == before:
             return counts
         await asyncio.to_thread(lambda: file.truncate(file.seek(start)))
-    raise StoreBusy(
-        f"memory of user {user!r} was forgotten during each of {MAX_WRITE_ATTEMPTS} exports", hint="export again"
-    )
+    hint = "export again"
+    raise StoreBusy(f"memory of user {user!r} was forgotten during each of {MAX_WRITE_ATTEMPTS} exports", hint=hint)
 
 
 async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:

@@ -110,9 +110,8 @@ class Engine:
         """Run the task in the writer thread, atomically; durable on return."""
         self._writing()  # refuses to write a read-only file
         if len(self._waiting) >= MAX_WAITING_WRITES:
-            raise StoreBusy(
-                f"{MAX_WAITING_WRITES} writes are waiting", hint="add more in one call, or wait", retry_after=0.5
-            )
+            hint = "add more in one call, or wait"
+            raise StoreBusy(f"{MAX_WAITING_WRITES} writes are waiting", hint=hint, retry_after=0.5)
         request = WriteRequest(task, asyncio.get_running_loop().create_future(), alone, last_room)
         with self._wake:
             if self._closed:

@@ -92,9 +92,8 @@ def typed(error: BaseException, path: Path) -> BaseException:
 def _typed(code: int, path: Path, detail: str) -> StoreError:
     base, name = code & 0xFF, f"{str(path)!r}"
     if base == sqlite3.SQLITE_FULL or code in _FULL_CODES:
-        return StoreFull(
-            f"no room left for {name}", hint="make room and try again; nothing was half written", detail=detail
-        )
+        hint = "make room and try again; nothing was half written"
+        return StoreFull(f"no room left for {name}", hint=hint, detail=detail)
     if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{name} is locked by another program", hint="try again", detail=detail, retry_after=1.0)
     if code == sqlite3.SQLITE_READONLY_DBMOVED:

@@ -80,9 +80,8 @@ class SQLiteTransaction:
     def secret(self) -> bytes:
         row = self.db.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
         if row is None or not isinstance(row[0], bytes):
-            raise StoreCorrupt(
-                "the secret of the turn keys is damaged", hint="restore a backup, or see 'memscope recover'"
-            )
+            hint = "restore a backup, or see 'memscope recover'"
+            raise StoreCorrupt("the secret of the turn keys is damaged", hint=hint)
         return row[0]
 
     def set_secret(self, secret: bytes) -> None:

@@ -128,9 +128,8 @@ def _request(url: str, body: Mapping[str, Any], login: str, method: str = "POST"
         with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT_S) as reply:
             return mapping(next(value for _, value in values(reply, "the answer of MemoryScope's server")))
     except urllib.error.HTTPError as error:
-        raise InputError(
-            f"the server of MemoryScope's index answered {error.code}", hint="check the name of the index"
-        ) from error
+        hint = "check the name of the index"
+        raise InputError(f"the server of MemoryScope's index answered {error.code}", hint=hint) from error
     except LimitError:
         raise
     except (OSError, ValueError, http.client.HTTPException) as error:
