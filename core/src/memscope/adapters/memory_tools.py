@@ -85,9 +85,8 @@ async def memory_rethink(session: MemorySession, label: str, value: str, version
 
 
 def _describe(changed: Block) -> str:
-    return (
-        f"Block {changed.label!r} is at version {changed.version}, {len(changed.value)} of {changed.limit} characters."
-    )
+    used = f"{len(changed.value)} of {changed.limit} characters"
+    return f"Block {changed.label!r} is at version {changed.version}, {used}."
 
 
 # ---- archival memory: the same records as ``remember`` and ``search_memory``

@@ -133,11 +133,8 @@ class FastEmbedder:
         with self._lock:
             loading = self._loading
             failed = loading is not None and loading.done() and loading.exception() is not None
-            if (
-                loading is None
-                or self._pid != os.getpid()
-                or (failed and time.monotonic() - self._load_started > RELOAD_AFTER_S)
-            ):
+            retry = failed and time.monotonic() - self._load_started > RELOAD_AFTER_S
+            if loading is None or retry or self._pid != os.getpid():
                 self._loading, self._load_started, self._pid = Future(), time.monotonic(), os.getpid()
                 threading.Thread(target=self._fill, args=(self._loading,), daemon=True, name="memscope-model").start()
             assert self._loading is not None

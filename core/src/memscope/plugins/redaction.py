@@ -171,12 +171,9 @@ class RedactingStore:
 
     def __init__(self, store: Store, redaction: Redaction) -> None:
         self._store, self._redaction = store, redaction
-        for name in dir(store):  # attributes, because isinstance with a protocol ignores __getattr__
-            if (
-                not name.startswith("_")
-                and not hasattr(type(self), name)
-                and callable(getattr(type(store), name, None))
-            ):
+        others = (name for name in dir(store) if not name.startswith("_") and not hasattr(type(self), name))
+        for name in others:  # attributes, because isinstance with a protocol ignores __getattr__
+            if callable(getattr(type(store), name, None)):
                 setattr(self, name, getattr(store, name))
 
     def __getattr__(self, name: str) -> Any:

@@ -72,11 +72,8 @@ def _check_filter(filter: object, size: Counter[str], nesting: int) -> None:
 
 def _check_joined(key: str, wanted: Json, size: Counter[str], nesting: int) -> None:
     parts = [wanted] if key == NOT else wanted
-    if (
-        not isinstance(parts, list | tuple)
-        or not parts
-        or not all(isinstance(part, Mapping) and part for part in parts)
-    ):
+    is_list = isinstance(parts, list | tuple) and bool(parts)
+    if not is_list or not all(isinstance(part, Mapping) and part for part in parts):
         if key == NOT:
             raise InputError("$not needs a filter that is not empty", hint='for example {"$not": {"city": "Berlin"}}')
         raise InputError(f"{key} needs a list of filters, none of them empty", hint=f'{{"{key}": [{{...}}, {{...}}]}}')

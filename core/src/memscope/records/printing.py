@@ -34,9 +34,8 @@ def as_html(retrieval: Any) -> str:
     head = "".join(f'<th style="{_STYLE}">{name}</th>' for name in ("", "said", "what was found", "why"))
     rows = "".join(_row(number, hit) for number, hit in _numbered(retrieval))
     note = f"<p>{escape(retrieval.reason)}</p>" if retrieval.reason else ""
-    return (
-        f"{note}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else note or "nothing found"
-    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{note}{table}" if rows else note or "nothing found"
 
 
 # ---- in one line, for ``repr``
