@@ -66,13 +66,8 @@ def place_of(path: Path_, *layers: Layer) -> str:
         for layer in reversed(layers):
             if path[:length] in layer.places:
                 return layer.places[path[:length]]
-    below = (
-        place
-        for layer in reversed(layers)
-        for field_path, place in layer.places.items()
-        if field_path[: len(path)] == path
-    )
-    return next(below, "settings")
+    places = ((below, place) for layer in reversed(layers) for below, place in layer.places.items())
+    return next((place for below, place in places if below[: len(path)] == path), "settings")
 
 
 def merged(layers: Layers) -> dict[str, Any]:

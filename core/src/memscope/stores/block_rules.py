@@ -87,11 +87,8 @@ class BlockRemoval:
 
     @property
     def texts(self) -> list[str]:
-        return [
-            text
-            for block in (*self.dropped, *self.rewritten)
-            for text in (block.value, block.reason, block.description)
-        ]
+        gone = (*self.dropped, *self.rewritten)
+        return [text for block in gone for text in (block.value, block.reason, block.description)]
 
 
 def selects_blocks(select: Select) -> bool:

@@ -91,12 +91,8 @@ class UserData:
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
         wanted = set(numbers)
-        return [
-            (source, copy(self.rows[memory]))
-            for memory, sources in self.sources.items()
-            for source in sources
-            if source in wanted
-        ]
+        links = ((source, memory) for memory, sources in self.sources.items() for source in sources)
+        return [(source, copy(self.rows[memory])) for source, memory in links if source in wanted]
 
     def memories(self) -> list[tuple[Row, Memory]]:
         return [(copy(row), row.record) for row in self.rows.values() if not isinstance(row.record, Turn)]
