@@ -247,12 +247,8 @@ class MemorySession:
         **more: Any,
     ) -> Retrieval:  # fmt: skip
         """Retrieve in this scope. ``kinds`` overrides the session's; ``more``: as_of, filter, zone."""
-        args = {
-            "k": self.k if k is None else k,
-            "kinds": self.kinds if kinds is None else kinds,
-            "zone": await self._zone(),
-            **more,
-        }
+        limits = {"k": self.k if k is None else k, "kinds": self.kinds if kinds is None else kinds}
+        args = {**limits, "zone": await self._zone(), **more}
         session = self.session if self.recall_from == "session" else None
         where = {**self._scope, "session": session, "exclude": tuple(exclude)}
         return await self.do(lambda memory: memory.retrieve(query, **where, **args))

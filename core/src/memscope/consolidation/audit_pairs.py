@@ -27,7 +27,7 @@ from memscope.jobs.runner import JobResult, summary, with_costs
 from memscope.models import Usage, typed_errors
 from memscope.reconciliation.insight_sentences import with_corrections
 from memscope.reconciliation.near_pairs import NearPair, near_pairs
-from memscope.reconciliation.settlement import FactRelation, Settlement, action
+from memscope.reconciliation.settlement import FactRelation, Settlement, action, rejection
 from memscope.reconciliation.subjects import People, user_names
 from memscope.records import ChangeSet, Json, Observation, Scope, Select, WorkReport, weaknesses
 from memscope.records.identity import fingerprint
@@ -230,10 +230,4 @@ def _verdicts_of(reply: Judgement, pairs: Sequence[NearPair]) -> tuple[dict[str,
 
 def _refused(one: FactRelation, why: str) -> Mapping[str, Json]:
     """Build the report line of a verdict that was not applied, with the earlier fact as its quote."""
-    return {
-        "action": "rejected",
-        "kind": "observation",
-        "text": one.new.text,
-        "why": f"{why} ({one.verdict})",
-        "quotes": [one.old.text],
-    }
+    return rejection(one.new.text, f"{why} ({one.verdict})", [one.old.text])

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.approval import REFUSAL_FIELD, proposed
-from memscope.reconciliation.settlement import WorkBatch
+from memscope.reconciliation.settlement import WorkBatch, rejection
 from memscope.reconciliation.supersession import Verdict
 from memscope.records import ChangeSet, Observation, Scope, Turn
 
@@ -52,8 +52,7 @@ class FactBatch(WorkBatch):
 
     def refuse(self, reason: str, text: str, words: Sequence[str]) -> FactBatch:
         """Count a refused fact and report it with the words that it was meant to rest on."""
-        line = {"action": "rejected", "kind": "observation", "text": text, "why": reason, "quotes": list(words)}
-        return replace(self.reject({reason: 1}), actions=(*self.actions, line))
+        return replace(self.reject({reason: 1}), actions=(*self.actions, rejection(text, reason, words)))
 
 
 def progress(batch: FactBatch) -> ChangeSet:

@@ -83,11 +83,8 @@ async def without_earlier_proposals(batch: FactBatch, ctx: Services) -> FactBatc
 
 def is_equal(one: Observation, other: Observation) -> bool:
     """Return whether both say the same about the same subject; events on different days differ."""
-    return (
-        subjects(one.about) == subjects(other.about)
-        and same(one.text, other.text)
-        and _together(one.happened, other.happened)
-    )
+    one_subject = subjects(one.about) == subjects(other.about)
+    return one_subject and same(one.text, other.text) and _together(one.happened, other.happened)
 
 
 def is_proposed_again(fact: Observation, before: Observation) -> bool:

@@ -43,6 +43,11 @@ def action(name: str, memory: Memory, **more: Json) -> dict[str, Json]:
     return {"action": name, "kind": kind, "id": memory.id, "text": memory.text, **more}
 
 
+def rejection(text: str, why: str, words: Sequence[str]) -> dict[str, Json]:
+    """Build the report line of a refused fact or verdict, with the words that it was meant to rest on."""
+    return {"action": "rejected", "kind": "observation", "text": text, "why": why, "quotes": list(words)}
+
+
 @dataclass
 class Settlement:
     """New and stored facts, in the state that the verdicts applied so far leave them in.

@@ -290,11 +290,9 @@ class ImportWriter:
         """Finish a user: close what is closed in the export, and mark what is done there as done here."""
         await self._close()
         self._closed = []
-        done = [
-            id
-            for kind, ids in self._done_before.items()
-            for id in await waiting(self._store, self._user, kind, frozenset(ids))
-        ]
+        kinds = self._done_before.items()
+        waits = [await waiting(self._store, self._user, kind, frozenset(ids)) for kind, ids in kinds]
+        done = [id for ids in waits for id in ids]
         whole = not self._counts["broken"]  # a broken line may be a memory derived from them
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
             for start in range(0, len(done), LINES_PER_WRITE):
