@@ -262,9 +262,10 @@ SomeRecord = TypeVar("SomeRecord", bound=HasRecord)
 
 
 def cascade(derived: Iterable[SomeRecord], sources: Iterable[SomeRecord], *fallen: SomeRecord) -> list[SomeRecord]:
-    """List what to remove with ``fallen``: memories derived from it, and statements and stated insights' facts."""
-    facts = {stated_fact(row.record) for row in fallen if isinstance(row.record, Insight)}
-    return [*derived, *(row for row in sources if getattr(row.record, "statement", record_id(row.record) in facts))]
+    """List what to remove with ``fallen``: what is derived from it, and of its sources statements and stated facts."""
+    stated = {stated_fact(row.record) for row in fallen if isinstance(row.record, Insight)}
+    statements = [row for row in sources if isinstance(row.record, Turn) and row.record.statement]
+    return [*derived, *statements, *(row for row in sources if record_id(row.record) in stated)]
 
 
 def sources_to_rederive(removed: Mapping[str, Record]) -> set[str]:
