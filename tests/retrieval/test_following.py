@@ -46,13 +46,14 @@ def test_what_will_not_do_is_no_wish_for_lines_of_an_answer():
         ("Who is my apprentice?", "That would be Bilal.", "How old is he?", "nineteen"),
         ("Where does Zosia study?", "In Leeds.", "and which subject?", "marine biology"),
         ("What's the gecko called?", "Pickle.", "who does it belong to?", "left me Pickle"),
+        ("Where is my boat?", "In Kiel.", "Thanks, and its name?", "Aurora"),
         ("我徒弟叫什么？", "叫苗庆丰。", "他多大了？", "十九"),
         ("我外甥在哪儿念书？", "在兰州。", "那学的什么专业", "兽医"),
     ],
 )
 def test_a_question_that_refers_back_is_about_what_was_spoken_of_before(asked, answered, query, wanted):
     facts = ["I took on an apprentice, Bilal, nineteen, ears like a bat", "the kids left me Pickle, a leopard gecko",
-             "Zosia is in Leeds for marine biology", "苗庆丰十九，耳朵灵得很",
+             "Zosia is in Leeds for marine biology", "My boat Aurora lies in Kiel", "苗庆丰十九，耳朵灵得很",
              "外甥在兰州念兽医，年底回来"]  # fmt: skip
     with MemoryScope(":memory:", settings={}) as memory:
         said = [*remarks(query)[:40], *facts, *remarks(query)[40:80]]

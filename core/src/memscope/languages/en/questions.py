@@ -160,6 +160,7 @@ QUESTIONS = Questions(
         r"(?:\W+[\w'’]+){0,6}?\W+(?:he|she|him|her|his|hers|they|them|their|theirs|it|its|there)\b"
         r"(?:\W+[\w'’]+){0,4}\W*$"
         r"|\W*and (?:(?:at|in|on|from|for|with|to) )?(?:what|which|who|whose|where|when|why|how)(?:\W+\w+){0,4}\W*$"
+        r"|\W*(?:(?:and|but|also|so|oh|ok|okay|thanks|thank you)\W+)+(?:his|her|their|its) [\w'’ -]{2,30}\?\W*$"
         r"|\W*what about (?:his|her|their|its|him|them|\w+)\W*$)"
     ),
     referents=pattern(
