@@ -168,6 +168,10 @@ async def test_up_to_a_day_is_until_then_where_something_is_counted(question: As
 @pytest.mark.parametrize(
     ("query", "open_"),
     [
+        ("What do I have until the end of the month?", True),
+        ("What have I got on between now and the end of the month?", True),
+        ("月底前有什么安排？", True),
+        ("What's on right now?", False),
         ("How was my weekend?", True),
         ("What's left for the next few days?", True),
         ("What does next week look like?", True),

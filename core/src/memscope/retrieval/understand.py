@@ -199,12 +199,17 @@ def _asks_period(query: str, signs: Sequence[Questions], named: Sequence[_Named]
     """Return whether a query asks for anything at the named times: it has no other content word and does not ask what
     to do.
     """
-    named = [one for one in named if not isinstance(one, dates.Mention) or one.grain != "second"]  # "now" is no period
+    named = [one for one in named if not (isinstance(one, dates.Mention) and _is_now(one))]
     if not named or _has("choosing", query, signs):
         return False
     others = frozenset(words(_without(query, signs, named)))
     left = (word for word in asking if word in others)
     return all(any(one.open_characters.issuperset(word) for one in signs) for word in left)
+
+
+def _is_now(mention: dates.Mention) -> bool:
+    """Return whether a mention is a moment such as "now", which is no period; "until the end of June" is one."""
+    return mention.grain == "second" and mention.shape == "point"
 
 
 def _without(query: str, signs: Sequence[Questions], named: Sequence[_Named], keep_dated: bool = False) -> str:
