@@ -44,7 +44,7 @@ def test_a_question_for_all_of_a_class(question):
         "What causes my headaches?", "Make a packing list for the trip", "Put together a shopping list",
         "Who has my ladder?", "who has got the spare key",
         "What time does the class begin?", "Do I take the bus every day?", "When is Ida's birthday?",
-        "What do I have to remember for Ida's party?", "what do I need to be careful about",
+        "What do I have to remember for Ida's party?", "what do I need to be careful about", "Who do I report to?",
         "我星期天去了哪个博物馆？", "我老板叫什么名字？", "我每天坐几路车？", "伊达生日是哪天？",
         "我每个月要还银行多少钱？", "每個星期上幾次課？", "每个小时收费多少？",
         "五一那几天帮我排个班", "谁对花生过敏？", "谁通过考试了？", "谁过两天来？",
