@@ -201,6 +201,12 @@ def test_in_a_few_days_is_ahead_of_a_booking_and_the_length_of_a_past() -> None:
     assert printed("I'm gone in a month.") == "2026-12-19"
 
 
+def test_going_to_a_place_is_a_plan_unless_it_is_told_how_it_was() -> None:
+    assert printed("Going to the lakes in October.") == "2027-10"
+    assert printed("Going to the lakes in October was lovely.") == "2026-10"
+    assert printed("Loved going to the lakes in October.") == "2026-10"
+
+
 def test_how_often_is_no_day_ahead():
     assert printed("Weevils twice in a month!") == ""
     assert printed("three times in a week, that dog") == ""

@@ -49,8 +49,13 @@ def _plan(tokens: Sequence[Token], i: int) -> str:
 
 
 def _going(tokens: Sequence[Token], i: int) -> str:
-    """Read "going" as a future ("Going to see her"), unless it is a motion ("going to the aquarium")."""
-    return "" if i + 1 < len(tokens) and is_determiner(tokens[i + 1]) else "ahead"
+    """Read "going" as a future ("Going to see her"), unless it is a motion ("liked going to the aquarium").
+
+    A motion is a plan at the beginning of a clause: "Going to the lakes in August", not "... was a mistake".
+    """
+    moves = i + 1 < len(tokens) and is_determiner(tokens[i + 1])
+    plans = not i and all(token.kind != "pasttense" for token in tokens)
+    return "ahead" if plans or not moves else ""
 
 
 def _have(tokens: Sequence[Token], i: int) -> str:
