@@ -125,7 +125,7 @@ async def _outdated_facts(
     fact = records.get(id)
     if not isinstance(fact, Observation):
         return []
-    if fact.expires is not None and fact.expires <= ctx.clock():
+    if fact.expired(ctx.clock()):
         return [OutdatedFact(fact.text, "", by_name=True)]
     if fact.closed is not None and fact.valid_to is not None:
         new = records.get(fact.superseded_by or "")

@@ -128,6 +128,9 @@ class Memory:
     def current(self) -> bool:
         return self.closed is None and not self.proposed
 
+    def expired(self, now: datetime) -> bool:
+        return self.expires is not None and self.expires <= now
+
     def ended(self, now: datetime) -> bool:
         """True if its announced end has passed; memories about the past have no announced end."""
         return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now

@@ -30,11 +30,7 @@ def is_visible(memory: Memory, query: Query) -> bool:
 
 
 def is_current(memory: Memory, query: Query) -> bool:
-    return not expired(memory, query) and closed_at(memory, query) is None
-
-
-def expired(memory: Memory, query: Query) -> bool:
-    return memory.expires is not None and memory.expires <= query.now
+    return not memory.expired(query.now) and closed_at(memory, query) is None
 
 
 def closed_at(memory: Memory, query: Query) -> datetime | None:

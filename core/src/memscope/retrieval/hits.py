@@ -21,7 +21,7 @@ from memscope.languages.insight_text import past_plan
 from memscope.languages.statements import asks, is_filling, sentences
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
-from memscope.retrieval.changes import changed_at, expired, is_corrected, is_current, is_visible, mark_restated, weigh
+from memscope.retrieval.changes import changed_at, is_corrected, is_current, is_visible, mark_restated, weigh
 from memscope.retrieval.deduplicate import at_first_source, deduplicate, repeats, tells
 from memscope.retrieval.follow_supersession import with_successors
 from memscope.retrieval.insights_as_of import insights_as_read
@@ -101,7 +101,7 @@ def make_hit(query: Query, candidates: Candidates, row: int, fetched: FetchResul
     if record is None or isinstance(record, Observation) or query.scores is None:
         return None
     derived = fetched.derived.get(candidates.handle[row], ())
-    if isinstance(record, Turn) and record.statement and any(expired(memory, query) for memory in derived):
+    if isinstance(record, Turn) and record.statement and any(memory.expired(query.now) for memory in derived):
         return None
     observations = [memory for memory in derived if isinstance(memory, Observation) and is_visible(memory, query)]
     current = tuple(memory for memory in observations if is_current(memory, query))
@@ -138,7 +138,7 @@ def _left_out(query: Query, fetched: FetchResult, handle: Handle) -> list[LeftOu
 def _reason_left_out(memory: Memory, query: Query) -> Literal["superseded", "expired", "proposed", ""]:
     if memory.proposed:
         return "proposed"
-    if expired(memory, query):
+    if memory.expired(query.now):
         return "expired"
     return "" if is_current(memory, query) else "superseded"
 

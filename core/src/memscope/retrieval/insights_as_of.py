@@ -22,7 +22,7 @@ async def insights_as_read(
     ids = list(dict.fromkeys(id for one in asked for id in one.sources))
     records = (await store.fetch(user, ids)).records.values() if ids else ()
     facts = {
-        record.id: replace(record, valid_to=when) if record.expires and record.expires <= now else record
+        record.id: replace(record, valid_to=when) if record.expired(now) else record
         for record in records
         if isinstance(record, Observation)
     }

@@ -322,7 +322,7 @@ def in_words(select: Select, record: Record) -> bool:
 
 
 def expired(record: Record, by: datetime) -> bool:
-    return not isinstance(record, Turn) and record.expires is not None and record.expires <= by
+    return not isinstance(record, Turn) and record.expired(by)
 
 
 def _meets_fields(select: Select, record: Record) -> bool:
