@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Observation, Scope
@@ -42,3 +45,13 @@ async def note(memory: AsyncMemoryScope, id: str, text: str, *keys: str, day: in
     made = Observation(id=id, scope=Scope("u"), text=text, sources=keys, said=when, recorded=when, **given)
     await memory.admin.runtime.services.store.apply("u", ChangeSet(new=(made,)))
     return made
+
+
+async def cancel_midway(answer: Any) -> None:
+    """Cancel an answer of the chat after its first piece."""
+    await anext(answer)
+    going_on = asyncio.create_task(answer._whole())
+    await asyncio.sleep(0)
+    going_on.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await going_on

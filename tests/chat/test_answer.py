@@ -9,6 +9,7 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.errors import ClosedError, ModelTimeout
 from memscope_testing.models import ScriptedChat
+from talk import cancel_midway
 
 
 class Halting(ScriptedChat):
@@ -36,12 +37,7 @@ async def test_an_answer_that_failed_fails_again():
 
 async def test_an_answer_that_was_cancelled_says_that_it_was_stopped():
     answer = AsyncMemoryScope(":memory:", chat=Halting()).chat("Count.", user="alice")
-    await anext(answer)
-    going_on = asyncio.create_task(answer._whole())
-    await asyncio.sleep(0)
-    going_on.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await going_on
+    await cancel_midway(answer)
     with pytest.raises(ClosedError):
         await answer
     assert answer.text == "one "

@@ -18,6 +18,7 @@ from memscope.prompts.memory_block import CLOSE_MARK, OPEN_MARK
 from memscope.records import VectorSpace
 from memscope_testing.models import ScriptedChat
 from memscope_testing.scripted import FickleStore
+from talk import cancel_midway
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -212,12 +213,7 @@ async def test_an_answer_that_is_cancelled_keeps_the_users_turn():
     chat.wait = asyncio.Event()
     async with opened(chat) as memory:
         answer = memory.chat("Count.", user="alice")
-        await anext(answer)
-        going_on = asyncio.create_task(answer._whole())
-        await asyncio.sleep(0)
-        going_on.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await going_on
+        await cancel_midway(answer)
         assert await turns(memory) == [("user", "Count.")]
 
 
