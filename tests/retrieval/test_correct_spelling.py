@@ -51,6 +51,12 @@ def test_a_misspelt_question_is_answered(query, wanted):
         assert wanted in memory.context(query, user="alice")
 
 
+@pytest.mark.parametrize("message", ["mornin' mate, you good", "thnaks alot for that!!", "mornin"])
+def test_a_misspelt_greeting_shows_nothing(message):
+    with memory_of(*SAID, "Good morning, the hall is teal") as memory:
+        assert memory.context(message, user="alice") == ""
+
+
 @pytest.mark.parametrize(
     ("said", "query", "wanted"),
     [

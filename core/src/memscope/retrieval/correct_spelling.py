@@ -50,7 +50,7 @@ async def correct_spelling(query: Query, ctx: Services) -> Query:
     text = await _corrected(query, misspelt, ctx) if misspelt else query.text
     if text == query.text:
         return query
-    written = {"text": text, "written": query.written, "exclude": query.exclude}
+    written = {"text": text, "written": query.written, "exclude": query.exclude, "candidates": None}
     return await search(await understand(altered(query, **{**_UNREAD, **written}), ctx), ctx)
 
 
