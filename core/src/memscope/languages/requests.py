@@ -74,7 +74,7 @@ def need(message: str) -> Need:
         least = (MIN_ADVICE_NEED if rules.advice.search(bare) else MIN_NEED) if asks else MIN_UNASKED_NEED
         if score >= least:
             return "user" if score >= MIN_SURE_NEED else "perhaps"
-        return "kind" if asks and score < MIN_DOUBT else "world"
+        return "kind" if score < MIN_DOUBT and (asks or _MARKED_QUESTION.search(message)) else "world"
     if rules.own.search(bare) or rules.advice.search(bare):
         return "user"
     return "world" if asks or remarks(message) else "user"

@@ -272,11 +272,16 @@ def _has_a_term(candidates: Candidates, wanted: Iterable[int]) -> NDArray[np.boo
 
 
 async def _is_about_the_user(inputs: FeatureInputs, ctx: Services) -> bool:
-    """Return whether a message about the world asks for a day, or names somebody whom memory knows, perhaps from one
-    of the best lines alone: "derek just rang" after "My neighbour Derek has the key.".
+    """Return whether a message that seems to be about the world asks what happens at a time or when something will, or
+    names somebody whom memory knows, perhaps from one of the best lines alone: "derek just rang" after "My neighbour
+    Derek has the key.". A coming day named in passing ("a quiz tomorrow") counts only if the need is open.
     """
     query, candidates = inputs.query, inputs.candidates
-    if query.asks_period or query.asks_ahead or _knows_a_name(inputs):
+    if (
+        query.asks_period
+        or (query.asks_ahead and (query.asks_when or query.need == "perhaps"))
+        or _knows_a_name(inputs)
+    ):
         return True
     best = [row for row in query.order[:MAX_NAMING_LINES] if (inputs.presence[row] > 0).any()]
     best = [row for row in best if candidates.role[row] != ASSISTANT_ROLE]
@@ -301,23 +306,27 @@ def _names_somebody_of(texts: Iterable[str], message: str) -> bool:
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:
-    """Return whether the query names the user, a speaker, or a person whose full name a candidate has."""
-    query = inputs.query
+    """Return whether the query names the user, a speaker, or a person whose full name a candidate has. The first word
+    of a sentence may be no name ("Give me an example"), and "my flatmate" only asks if the query surely is about the
+    world.
+    """
+    query, every = inputs.query, names(inputs.query.text)
     if not query.names.isdisjoint(inputs.candidates.speakers.tolist()):
         return True
-    users = query.scope.user.casefold()
-    return any(name.text.casefold() == users for name in names(query.text)) or bool(
-        _has_a_name(inputs, people_alone=True).any()
-    )
+    if any(name.text.casefold() == query.scope.user.casefold() for name in every):
+        return True
+    people = (name for name in every if name.kind == "person")
+    sure = (one for one in people if one.weight or not (query.need == "kind" or one.text[0].isupper()))
+    return bool(_has_all_terms(inputs, [terms(name.text) for name in sure]).any())
 
 
-def _has_a_name(inputs: FeatureInputs, people_alone: bool = False, sure: bool = False) -> NDArray[np.bool_]:
-    """[n] true for lines with a full name from the query, of persons only if ``people_alone``; without Chinese words
-    that merely stand where names do, such as the one for "world", if ``sure``.
+def _has_a_name(inputs: FeatureInputs, sure: bool = False) -> NDArray[np.bool_]:
+    """[n] true for lines with a full name from the query; if ``sure``, without words that merely stand where names do:
+    at the beginning of a sentence, or in Chinese the one for "world".
     """
     every = (name for name in names(inputs.query.text) if name.kind != "topic")
-    every = (name for name in every if not sure or name.weight > 0 or not has_cjk(name.text))
-    return _has_all_terms(inputs, [terms(name.text) for name in every if name.kind == "person" or not people_alone])
+    every = (name for name in every if not sure or name.weight > 0 or name.text[0].islower())
+    return _has_all_terms(inputs, [terms(name.text) for name in every])
 
 
 def _has_all_terms(inputs: FeatureInputs, groups: Iterable[Sequence[int]]) -> NDArray[np.bool_]:

@@ -58,6 +58,11 @@ _OPENS_A_QUESTION = (
     r"(?:who|whose|what|which|when|where|why|how|did|was|were|had|has|have|didn['’]?t|wasn['’]?t|is|are|does|do|can|will"
     r"|what['’]?s|who['’]?s|where['’]?s|when['’]?s|how['’]?s)\b)"
 )
+# "What did Ann say when she rang?", unlike "What's due, and when?" and "Who knows when it starts?"
+_WHEN_JOINS = (
+    r"[^.?!]*\b(?:what|why|how|where|who|which)(?:['’]?s|['’]?re)?\b(?! (?:date|day|month|year|time)\b)"
+    r"[^.?!]*(?<![,&])(?<!\bor)(?<!\band)(?<!know)(?<!knows) when\b"
+)
 _HAS_ONE_THING = r"who has (?:got )?(?:my|our|the) (?:[\w'’-]+ ){0,2}[\w'’-]*[^\Ws]\W*$"  # "Who has my ladder?"
 _CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
 
@@ -67,7 +72,7 @@ QUESTIONS = Questions(
         r"|\bwhat (?:percentage|percent|number|amount|age|price)\b"
     ),
     when=pattern(
-        r"\bwhens?\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
+        rf"(?:^|[.?!])(?!{_WHEN_JOINS})[^.?!]*\bwhens?\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
         r"|\bhow long ago\b"
     ),
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # elsewhere they have content: "a day off"
