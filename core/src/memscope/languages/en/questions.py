@@ -7,7 +7,12 @@ from memscope.languages.question_rules import Questions
 
 _SINGULAR = (
     r"(?:is|was|does|did|do|has|had|goes|makes|keeps|helps|causes|gives|brings|happens|matters|its|this|his|hers|us|as"
-    r"|always|news|chess|tennis|\w+ss|\w+us|time)\b"
+    r"|always|news|chess|tennis|\w+ss|\w+us|time"
+    # what one thing or person does: "Which client pays late?"
+    r"|accepts|allows|arrives|asks|avoids|becomes|begins|belongs|comes|eats|feels|fits|gets|hates|holds|hurts|knows|lends"
+    r"|lets|lives|loves|needs|opens|owes|owns|pays|reads|says|seems|sells|sends|sits|sleeps|speaks|suits|takes|teaches"
+    r"|tells|thinks|treats|wants|wears|writes)\b"
+    r"|\w+s (?:me|us|him|them|my|our|the|an?|more|less|late|early|most|best)\b"
 )
 # The object after a verb, as in "What drives Jon?", which is not a plural as in "What books I read".
 _OBJECT = r"(?:(?-i:[A-ZÀ-Þ][\w'’])(?<!I['’])|(?:me|him|her|us|them|you|my|our|your|his|their|most|people|somebody)\b)"
@@ -72,7 +77,8 @@ QUESTIONS = Questions(
         r"|\bwhat (?:percentage|percent|number|amount|age|price)\b"
     ),
     when=pattern(
-        rf"(?:^|[.?!])(?!{_WHEN_JOINS})[^.?!]*\bwhens?\b|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
+        rf"(?:^|[.?!])(?!{_WHEN_JOINS})[^.?!]*\bwhens?\b"
+        r"|\b(?:what|which) (?:exact )?(?:date|day|month|year|time)\b(?! of)|\bdate (?:of|is|was|did|do)\b"
         r"|\bhow long ago\b"
     ),
     day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # elsewhere they have content: "a day off"
