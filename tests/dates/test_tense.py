@@ -198,7 +198,8 @@ def test_in_a_few_days_is_ahead_of_a_booking_and_the_length_of_a_past() -> None:
     assert printed("I got an appointment in 3 days.") == "2026-11-22"
     assert printed("I finished the puzzle in 3 days.") == ""
     assert printed("We lost two hens in a month.") == ""
-    assert printed("I'm gone in a month.") == "2026-12-19"
+    assert printed("We'll move in two years.") == "2028"
+    assert printed("I'm gone in a month.") == "2026-12"
 
 
 def test_going_to_a_place_is_a_plan_unless_it_is_told_how_it_was() -> None:
@@ -237,3 +238,48 @@ def test_spelled_days_of_the_month_and_valentines_are_dates() -> None:
     assert printed("I live on the seventh floor.") == ""
     assert printed("He proposed on Valentine's.") == "2026-02-14"
     assert printed("I fed the neighbours' cat in March.") == "2026-03"
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("I quit smoking eight months ago.", "2026-03"),
+        ("We moved here three years ago.", "2023"),
+        ("A year and a half ago I broke my wrist.", "2025-05"),
+        ("I broke my wrist six weeks ago.", "2026-10-08"),
+        ("Two years ago today we met.", "2024-11-19"),
+        ("I broke my foot half a month ago.", "2026-11-03"),
+        ("我八个月前戒的烟。", "2026-03"),
+        ("三年前我们搬到这儿。", "2023"),
+    ],
+)
+def test_a_counted_time_is_as_exact_as_the_unit_it_is_counted_in(text: str, when: str) -> None:
+    assert printed(text) == when
+    assert attached(text) == when
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Ten days to go until the marathon!", "2026-11-29"),
+        ("There are three days to go shopping.", ""),
+        ("The exam is five weeks away.", "2026-12-24"),
+        ("We spent five weeks away.", ""),
+        ("离考试还有二十天。", "2026-12-09"),
+        ("离考试只剩二十天了。", "2026-12-09"),
+        ("离车站还有两站路。", ""),
+    ],
+)
+def test_a_countdown_names_a_day(text: str, day: str) -> None:
+    assert printed(text) == day
+
+
+def test_new_year_is_the_first_of_january_unless_it_is_wished_or_meant_as_a_year() -> None:
+    assert printed("The bakery is shut between Christmas and New Year.") == "2026-12-25 to 2027-01-01"
+    assert printed("They're coming for New Year.") == "2027-01-01"
+    assert printed("Happy new year!") == printed("I start in the new year.") == ""
+
+
+def test_about_the_end_of_march_is_no_hour() -> None:
+    assert printed("大概三月底交房。") == "2027-03-16 to 2027-03-31"
+    assert printed("租约三月底到期。") == "2027-03-16 to 2027-03-31"

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from memscope.consolidation.batch import FactBatch
-from memscope.dates import Mention, mentions, nearest, readings, recurrences, recurring
+from memscope.dates import Mention, mentions, nearest, readings, recurrences, recurring, unit_named
 from memscope.dates.calendar import ONE_DAY
 from memscope.dates.iso import brief, parse
 from memscope.languages.statements import is_question
@@ -158,7 +158,8 @@ def find_time_expressions(fact: Observation, batch: FactBatch) -> TimeExpression
             if is_denied and one.text.casefold() not in fact.text.casefold():
                 continue  # a denial ("never") does not take the date of the question
             inside = one.start < end - first and start - first < one.end
-            (nearby if not inside else in_question if of_question else quoted).append(widen_to_unit(one))
+            one = replace(one, interval=unit_named(one) or one.interval)
+            (nearby if not inside else in_question if of_question else quoted).append(one)
     said_at = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
     return TimeExpressions(said_at, quoted, in_question, nearby, words, sentences)
 
@@ -181,16 +182,6 @@ def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
 def _without_code(text: str) -> str:
     """Blank out code: "today" in the name of a function is not the user's date."""
     return _CODE.sub(lambda match: " " * len(match.group()), text)
-
-
-def widen_to_unit(mention: Mention) -> Mention:
-    """Widen a counted date to the unit it names: "two months ago" to a month, "two years ago" to a year."""
-    interval = mention.interval
-    if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > ONE_DAY:
-        return mention
-    whole_year = mention.grain == "year" and not worded("half", mention.text)
-    unit = f"{interval.start:%Y}" if whole_year else f"{interval.start:%Y-%m}"
-    return replace(mention, interval=parse(unit, interval.start.tzinfo) or interval)
 
 
 # ------------------------------------------------------------------------------------------------------------- decision

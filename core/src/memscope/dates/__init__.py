@@ -24,7 +24,17 @@ Conventions:
 """
 
 from memscope.dates.calendar import FIRST_DAY, LAST_DAY
-from memscope.dates.mentions import Mention, asked, event_time, is_undirected, mentions, nearest, readings, resolve
+from memscope.dates.mentions import (
+    Mention,
+    asked,
+    event_time,
+    is_undirected,
+    mentions,
+    nearest,
+    readings,
+    resolve,
+    unit_named,
+)
 from memscope.dates.recurrences import Recurrence, occurrences, recurrences, recurring
 from memscope.dates.repeated import Rule
 
@@ -44,4 +54,5 @@ __all__ = [
     "recurrences",
     "recurring",
     "resolve",
+    "unit_named",
 ]

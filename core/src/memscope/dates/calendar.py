@@ -252,7 +252,9 @@ def world_later(now: Now, local: datetime, amount: float, unit: str) -> datetime
 def named(length: Length) -> Grain:
     names: dict[str, Grain] = {"week": "week", "fortnight": "week", "month": "month", "half": "month"}
     names |= {"quarter": "month", "year": "year"}
-    return names.get(length.parts[0][1], "day")
+    amount, unit = length.parts[-1]
+    unit = "month" if unit == "year" and amount % 1 else "week" if unit == "month" and amount < 1 else unit
+    return names.get(unit, "day")
 
 
 # ----------------------------------------------------------------------------------------------- units of the calendar

@@ -8,7 +8,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, day_at, look, number_of, place, unit_at
+from memscope.dates.calendar import (
+    ONE_DAY,
+    Clock,
+    Grain,
+    Now,
+    Period,
+    Shape,
+    Span,
+    day_at,
+    look,
+    number_of,
+    place,
+    unit_at,
+)
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
 from memscope.dates.cues import Direction
@@ -172,6 +185,15 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
     return min(candidates, key=distance)
 
 
+def unit_named(mention: Mention) -> Interval | None:
+    """Return the unit of a counted date: the month of "two months ago", the year of "two years ago"; else None."""
+    day = mention.interval
+    if mention.shape != "point" or mention.grain not in ("month", "year") or day.end - day.start > ONE_DAY:
+        return None
+    unit = unit_at(day.start.replace(tzinfo=None), mention.grain)
+    return interval(unit, day.start.tzinfo) if unit else None
+
+
 def event_time(mention: Mention, reference: datetime) -> Interval | None:
     """Return the time of the event that a mention dates; for a future open one ("by May 5", "from June on") its day.
 
@@ -183,7 +205,7 @@ def event_time(mention: Mention, reference: datetime) -> Interval | None:
     if mention.direction == "moved":
         return _edge(mention, reference, last=True) if mention.shape == "range" else None
     if mention.shape in ("point", "range"):
-        return nearest(mention, reference)
+        return unit_named(mention) or nearest(mention, reference)
     return _edge(mention, reference, last=mention.shape in ("before", "until"))
 
 

@@ -26,7 +26,6 @@ class Wording:
         negation: a negating word; matched with each whole word of a quote.
         named_day: days that a model may know but the date rules do not ("birthday"); also searched in quotes.
         time_word: other words for a time of day, year or life; also searched in quotes.
-        half: half a unit of time, in a time expression.
         state_verb: a verb of a state, not of an event.
         timeless: tastes and traits, which have no date.
         changing: describes the current home, work, health or money, which may change.
@@ -62,7 +61,6 @@ class Wording:
     negation: re.Pattern[str] = MATCHES_NOTHING
     named_day: re.Pattern[str] = MATCHES_NOTHING
     time_word: re.Pattern[str] = MATCHES_NOTHING
-    half: re.Pattern[str] = MATCHES_NOTHING
     state_verb: re.Pattern[str] = MATCHES_NOTHING
     timeless: re.Pattern[str] = MATCHES_NOTHING
     changing: re.Pattern[str] = MATCHES_NOTHING

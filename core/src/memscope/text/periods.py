@@ -28,7 +28,7 @@ _DATE_DIGITS = pattern(r"\d[/.-]\d")
 
 
 def named_periods(text: str, reference: datetime, *, timed: bool = True) -> list[Interval]:
-    """Return the distinct periods of up to two months in a text.
+    """Return the distinct periods of up to two months in a text, and the year of "three years ago".
 
     ``reference``: when it was said; a date without a year is the nearest one. ``timed``: some piece ``is_timed``.
     """
@@ -79,7 +79,8 @@ def _of_skeleton(skeleton: str, reference: datetime) -> Iterator[Interval]:
     """Yield the time of each event, both readings of an ambiguous one ("on Thursday": the last or the next)."""
     for mention in mentions_of_skeleton(_up_to_last_time_word(skeleton), reference):
         interval = event_time(mention, reference)
-        if interval and interval.end - interval.start <= MAX_EVENT_SPAN:
+        spans = [one.end - one.start for one in (interval, mention.interval) if one]
+        if interval and min(spans) <= MAX_EVENT_SPAN:  # the day counted in "three years ago", which names a year
             yield interval
             yield from readings(mention) if is_undirected(mention) else ()
 

@@ -67,7 +67,6 @@ WORDING = Wording(
         r"(?i)\b(?:semester|term|season|vacation|weekend|since|until|till|ago|mornings?|evenings?|afternoons?"
         r"|when|(?:day|night|week|month|year|decade)s?)\b|\b\d{1,2}(?:st|nd|rd|th)\b"
     ),
-    half=pattern(r"(?i)\bhalf\b"),
     state_verb=pattern(
         r"(?i)\b(?:is|are|has|have|likes?|loves?|wants?|lives?|works?|plans?|needs?|prefers?|enjoys?|hates?|owns?)\b"
     ),

@@ -51,7 +51,6 @@ WORDING = Wording(
     time_word=pattern(
         "学期|學期|假|[年月周週]|星期|礼拜|禮拜|时候|時候|那天|当天|當天|[0-9一二三四五六七八九十][日号號]"
     ),
-    half=pattern("半"),
     state_verb=pattern("是|喜欢|喜歡|住在|有(?!过|過)|想|打算|希望|叫"),
     timeless=pattern(f"喜欢|喜歡|讨厌|討厭|爱吃|愛吃|吃素|过敏|過敏|名叫|{alternatives('lasting_traits')}"),
     changing=pattern(alternatives("changing_states")),
