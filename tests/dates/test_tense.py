@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memscope.dates import event_time, mentions
+from memscope.dates import asked, event_time, mentions
 from memscope.retrieval.events import with_dates, written
 from memscope.text.periods import named_periods
 
@@ -283,3 +283,29 @@ def test_new_year_is_the_first_of_january_unless_it_is_wished_or_meant_as_a_year
 def test_about_the_end_of_march_is_no_hour() -> None:
     assert printed("大概三月底交房。") == "2027-03-16 to 2027-03-31"
     assert printed("租约三月底到期。") == "2027-03-16 to 2027-03-31"
+
+
+@pytest.mark.parametrize(
+    ("question", "times"),
+    [
+        ("What happened three years ago?", "2023"),
+        ("What did I do two months ago?", "2026-09"),
+        ("What did I do two weeks ago?", "2026-11-02 to 2026-11-08"),
+        ("What was I doing this time last year?", "2025-11"),
+        ("What is planned for spring?", "2027-03-01 to 2027-05-31"),
+        ("两个月前我在忙什么", "2026-09"),
+        ("去年这个时候我在做什么", "2025-11"),
+        ("9号那周有什么事", "2026-12-07 to 2026-12-13"),
+        ("过年期间有什么安排", "2027-02-06"),
+    ],
+)
+def test_a_question_asks_for_the_whole_of_the_unit_it_names(question: str, times: str) -> None:
+    (time,) = asked(question, SAID, past=" did " in question, ahead="plan" in question or "有什么" in question)
+    assert written(time.interval, UTC) == times
+
+
+@pytest.mark.parametrize("question", ["Anything to do before Christmas?", "圣诞节之前我得做完什么？"])
+def test_before_christmas_is_the_next_one_unless_the_question_looks_back(question: str) -> None:
+    (ahead,) = asked(question, SAID, past=False, ahead=False)
+    (back,) = asked(question, SAID, past=True, ahead=False)
+    assert (ahead.interval.end.year, back.interval.end.year) == (2026, 2025)

@@ -30,6 +30,8 @@ from memscope.dates.vocabulary import lines
 from memscope.imports import pattern
 from memscope.records import Interval
 
+_LONG_UNITS: tuple[Grain, ...] = ("month", "year")
+_ENDED: tuple[Shape, ...] = ("before", "until")
 _TIMES_OF_DAY = frozenset({"second", "minute", "hour", "part"})
 _DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
 MIN_NAMED_YEAR_GAP = timedelta(days=300)  # speakers name the year of a day so far away,
@@ -78,9 +80,17 @@ def asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Me
     ``ahead``: its words look ahead, ``past``: they look back. With both or neither, "on Thursday" gives two mentions,
     the last Thursday and the next. So does any time with two readings: "last Friday" on a Sunday, or "Thursday" on a
     Thursday, which may be today or a week away. Beside a date ("Fridays in August", 8月的周五), each has one reading.
+    "Before Christmas" ends ahead unless the question looks back. "Two weeks ago" is that week, not a day.
     """
+    every = _asked(text, reference, past=past, ahead=ahead)
+    return [replace(one, interval=unit_named(one, "week", *_LONG_UNITS) or one.interval) for one in every]
+
+
+def _asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Mention]:
     one_way = ahead and not past
     mentioned = _named(text, parsed(text, reference, ahead=one_way), _ASKED)
+    if not (past or ahead) and any(one.shape in _ENDED for one in mentioned):
+        return _named(text, parsed(text, reference, ahead=True), _ASKED)
     dated = any(one.yearless or reference - one.interval.end > MAX_AMBIGUOUS_WEEKDAY for one in mentioned)
     if dated and not one_way:
         return [mention for mention in mentioned if not mention.vague]
@@ -185,10 +195,13 @@ def nearest(mention: Mention, reference: datetime) -> Interval:
     return min(candidates, key=distance)
 
 
-def unit_named(mention: Mention) -> Interval | None:
-    """Return the unit of a counted date: the month of "two months ago", the year of "two years ago"; else None."""
+def unit_named(mention: Mention, *units: Grain) -> Interval | None:
+    """Return the unit of a counted date: the month of "two months ago", the year of "two years ago"; else None.
+
+    ``units``: those to return; by default months and years.
+    """
     day = mention.interval
-    if mention.shape != "point" or mention.grain not in ("month", "year") or day.end - day.start > ONE_DAY:
+    if mention.shape != "point" or mention.grain not in (units or _LONG_UNITS) or day.end - day.start > ONE_DAY:
         return None
     unit = unit_at(day.start.replace(tzinfo=None), mention.grain)
     return interval(unit, day.start.tzinfo) if unit else None
@@ -206,7 +219,7 @@ def event_time(mention: Mention, reference: datetime) -> Interval | None:
         return _edge(mention, reference, last=True) if mention.shape == "range" else None
     if mention.shape in ("point", "range"):
         return unit_named(mention) or nearest(mention, reference)
-    return _edge(mention, reference, last=mention.shape in ("before", "until"))
+    return _edge(mention, reference, last=mention.shape in _ENDED)
 
 
 def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | None:

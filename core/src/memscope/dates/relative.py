@@ -21,6 +21,7 @@ from memscope.dates.calendar import (
     instant,
     later,
     look,
+    month_of,
     once,
     start_of,
     unit_at,
@@ -102,6 +103,11 @@ def week_on(now: Now, unit: str, number: int) -> Period | None:
 def seasons_ago(now: Now, count: int, season: Period) -> Period | None:
     """Two summers ago: of the year before the last."""
     return once(season.find(now.local.year - count))
+
+
+def this_month(now: Now, years: int) -> Period:
+    """This time last year (-1): the same month."""
+    return fixed(month_of(now.local.year + years, now.local.month))
 
 
 def stepped_period(now: Now, step: int, period: Period) -> Period | None:
