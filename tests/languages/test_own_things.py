@@ -60,3 +60,19 @@ def test_what_somebody_is_asked_to_do_is_no_name(sentence):
 @pytest.mark.parametrize("question", "该怎么称呼我 你叫我什么 大家喊我啥".split())
 def test_a_question_for_the_name(question):
     assert "name" in asked_kinds(question)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    "男朋友叫陆航，是消防员 公公今年七十八了 妈妈住在衡阳 弟弟在部队 房东姓白 大宝五岁半 表姐在县医院当护士 "
+    "妹妹学护理的 爸是木匠".split(),
+)
+def test_relatives_at_the_beginning_of_a_clause_are_the_users(statement):
+    assert kinds(statement) == ("people",)
+
+
+@pytest.mark.parametrize(
+    "statement", "奶奶在看电视 儿子在睡觉 哥们是真能喝 妈是不是该休息了 儿子问住我了 爷爷上周来了".split()
+)
+def test_what_relatives_are_at_is_passing(statement):
+    assert "people" not in kinds(statement)
