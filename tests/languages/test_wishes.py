@@ -63,9 +63,11 @@ def test_a_form_in_a_report_or_for_somebody_else_is_no_wish(text: str) -> None:
         ("Our goldfish died overnight.", ("manner",)),
         ("Compose a toast for the harbour master", ("manner",)),
         ("排练又砸了，心里难受", ("manner",)),
-        ("Why does this fail: for k in keys(3) print(k)", ()),  # code
-        ("写一段Python代码，读取CSV", ()),
+        ("Why does this fail: for k in keys(3) print(k)", ("code",)),
+        ("写一段Python代码，读取CSV", ("code",)),
     ],
 )
-def test_grief_and_texts_heed_wishes_of_manner_but_code_heeds_none(message: str, kinds: tuple[str, ...]) -> None:
+def test_grief_and_texts_heed_wishes_of_manner_and_code_those_about_programs(
+    message: str, kinds: tuple[str, ...]
+) -> None:
     assert wishes_heeded(message, need(message)) == kinds

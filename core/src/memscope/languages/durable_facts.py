@@ -30,7 +30,7 @@ KIND_TERMS = {kind: term(f"\0{kind}") for kind in KIND_WEIGHTS}  # NUL keeps the
 TOLD_TERM = term("\0told")  # a statement by its score alone, without a kind
 IMPORTANT_TERM = term("\0serious")  # observations of level 3, and insights
 DURABLE_TERM = term("\0lasting")  # added to any of the terms above, so that one term finds them all
-WISH_TERMS = {about: term(f"\0wish {about}") for about in ("manner", "measure", "content")}  # standing wishes
+WISH_TERMS = {about: term(f"\0wish {about}") for about in ("manner", "measure", "code", "content")}  # standing wishes
 TASTE_TERMS = (KIND_TERMS["health"], KIND_TERMS["taste"])  # what a recommendation to the user must respect
 PROFILE_TERMS: tuple[int, ...] = (*KIND_TERMS.values(), TOLD_TERM, IMPORTANT_TERM)
 

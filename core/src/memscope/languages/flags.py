@@ -14,6 +14,7 @@ from memscope.languages.requests import is_courtesy
 from memscope.languages.statement_rules import MAX_WISH_CHARS, Statements
 from memscope.languages.statements import asks, is_question, pattern_of_all, sentences, unknowing
 from memscope.text.language import CJK_LANGUAGES, language
+from memscope.text.topics import CODING, topic_numbers
 
 
 class Flag(IntEnum):
@@ -65,10 +66,13 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     return bits | _ASKING * (asks(text) or (role == "assistant" and is_courtesy(text)))
 
 
-def wishes(text: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Classify the standing wishes of a text: about units ("measure"), style ("manner"), or else ("content",)."""
+def wishes(text: str, words: Sequence[str], topics: int = 0) -> tuple[str, ...]:
+    """Classify the standing wishes of a text: about units ("measure"), style ("manner") and, by the bits of its
+    ``topics``, programs ("code"), or else ("content",).
+    """
     signs = {sign for one in of(text) for sign in _forms_wanted(one.statements, text, words)}
-    return tuple(sign for sign in ("measure", "manner") if sign in signs) or ("content",)
+    signs |= {"code" for number in topic_numbers(CODING) if topics >> number & 1}
+    return tuple(sign for sign in ("measure", "manner", "code") if sign in signs) or ("content",)
 
 
 def _forms_wanted(rules: Statements, text: str, words: Sequence[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from memscope.languages.registry import of_sentence
 from memscope.languages.request_rules import Requests
 from memscope.languages.statements import is_question, requests
 from memscope.text.tokens import fold, is_unspaced, pieces
+from memscope.text.topics import CODING, topic_numbers, topics
 
 Need = Literal["user", "perhaps", "world", "kind", "task", "nothing"]
 NEEDS_USER = ("user", "perhaps")
@@ -96,15 +97,19 @@ def remarks(message: str) -> bool:
 
 
 def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
-    """List the kinds of standing wishes that apply to a message; all kinds if it asks for a recommendation."""
+    """List the kinds of standing wishes that apply to a message; all kinds if it asks for a recommendation, those about
+    programs ("use pnpm, not npm") if it is about some.
+    """
     rules, folded = of_sentence(message).requests, instruction(message)
+    has_code = _CODE_SNIPPET.search(message) is not None
+    code = ("code",) * (has_code or not topic_numbers(CODING).isdisjoint(topics(folded)))
     chooses = wanted in NEEDS_USER and rules.advice.search(rules.addressing.sub(" ", folded))
     if chooses and not rules.looks_up.search(folded):
-        return ("content", "manner", "measure")
-    if rules.material.search(folded) or _CODE_SNIPPET.search(message):
-        return ()
+        return ("content", "manner", "measure", *code)
+    if rules.material.search(folded) or has_code:
+        return code
     sized = rules.measures.search(folded) or (wanted != "task" and rules.amounts.search(folded))
-    return ("measure",) * bool(sized) + ("manner",) * bool(rules.tells.search(folded))
+    return ("measure",) * bool(sized) + ("manner",) * bool(rules.tells.search(folded)) + code
 
 
 def _reckons(bare: str, rules: Requests) -> bool:

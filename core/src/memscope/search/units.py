@@ -254,7 +254,11 @@ def _unit(
     profile, durability = durable_terms(read.text) if is_statement else (durable or (), MAX_DURABILITY * bool(durable))
     header, content = _header(f"{date} {speaker}"), read.terms
     if durable is None:
-        wished = [WISH_TERMS[one] for one in wishes(read.text, read.pieces)] if unit_flags & _INSTRUCTION else ()
+        wished = (
+            [WISH_TERMS[one] for one in wishes(read.text, read.pieces, read.topics)]
+            if unit_flags & _INSTRUCTION
+            else ()
+        )
         header += packed_terms((*((*profile, *wished) if role == USER_ROLE else ()), *further))
     else:
         content += packed_terms((*durable, *further))

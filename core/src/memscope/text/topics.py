@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TOPIC_FOLDER = Path(__file__).parent / "data"
 WITHOUT_TOPIC = "none"  # names the line of words without a topic
+CODING = "coding"
 # Topics of what people say about themselves.
 LIFE_TOPICS = (
     "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
