@@ -82,24 +82,21 @@ def asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Me
     Thursday, which may be today or a week away. Beside a date ("Fridays in August", 8月的周五), each has one reading.
     "Before Christmas" ends ahead unless the question looks back. "Two weeks ago" is that week, not a day.
     """
-    every = _asked(text, reference, past=past, ahead=ahead)
-    return [replace(one, interval=unit_named(one, "week", *_LONG_UNITS) or one.interval) for one in every]
-
-
-def _asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Mention]:
     one_way = ahead and not past
     mentioned = _named(text, parsed(text, reference, ahead=one_way), _ASKED)
-    if not (past or ahead) and any(one.shape in _ENDED for one in mentioned):
-        return _named(text, parsed(text, reference, ahead=True), _ASKED)
     dated = any(one.yearless or reference - one.interval.end > MAX_AMBIGUOUS_WEEKDAY for one in mentioned)
-    if dated and not one_way:
-        return [mention for mention in mentioned if not mention.vague]
-    if mentioned and past == ahead:
-        coming = _named(text, parsed(text, reference, ahead=True), _ASKED)
-        mentioned += [one for one in coming if one.calendar_period and one.calendar_period.cycle in ("", "week")]
-    weeks = [-1] * (past or not ahead) + [1] * (ahead or not past)
-    beside = [other for mention in mentioned for other in _other_readings(mention, reference, weeks)]
-    return list({(mention.start, mention.interval): mention for mention in (*mentioned, *beside)}.values())
+    if not (past or ahead) and any(one.shape in _ENDED for one in mentioned):
+        mentioned = _named(text, parsed(text, reference, ahead=True), _ASKED)
+    elif dated and not one_way:
+        mentioned = [mention for mention in mentioned if not mention.vague]
+    else:
+        if mentioned and past == ahead:
+            coming = _named(text, parsed(text, reference, ahead=True), _ASKED)
+            mentioned += [one for one in coming if one.calendar_period and one.calendar_period.cycle in ("", "week")]
+        weeks = [-1] * (past or not ahead) + [1] * (ahead or not past)
+        mentioned += [other for mention in mentioned for other in _other_readings(mention, reference, weeks)]
+    every = {(mention.start, mention.interval): mention for mention in mentioned}.values()
+    return [replace(one, interval=unit_named(one, "week", *_LONG_UNITS) or one.interval) for one in every]
 
 
 def _other_readings(mention: Mention, reference: datetime, weeks: Sequence[int]) -> Iterator[Mention]:
