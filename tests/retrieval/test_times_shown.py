@@ -17,6 +17,7 @@ from memscope import MemoryScope
         ("下个月有什么安排？", ["出差"]),
         ("12月9号那天我要去干嘛", ["出差"]),
         ("周四晚上有空吗？", ["吉他"]),
+        ("今年端午是几号", []),
     ],
 )
 def test_a_question_for_a_time_shows_what_is_then_and_no_ailments(message, shown):

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from memscope.dates.calendar import ONE_DAY, Grain, Now, Period, Span, date_of, day_at
 
+# Read at import, as the years are first needed on an event loop, which may not wait for a file.
+_TABLE = (Path(__file__).parent / "data" / "lunar.txt").read_text(encoding="utf-8")
 SHORT_MONTH = 29  # days; a long month has one more
 
 
@@ -62,8 +64,7 @@ def _yearly(find: Callable[[LunarYear], Span | None], grain: Grain) -> Period:
 
 @cache
 def _years() -> Mapping[int, LunarYear]:
-    file = Path(__file__).parent / "data" / "lunar.txt"
-    lines = (line.split() for line in file.read_text(encoding="utf-8").splitlines() if line[:1].isdigit())
+    lines = (line.split() for line in _TABLE.splitlines() if line[:1].isdigit())
     return {int(year): _year(year, *rest) for year, *rest in lines}
 
 
