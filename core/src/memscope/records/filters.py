@@ -101,7 +101,9 @@ def _check_special(key: str, wanted: Json, size: Counter[str]) -> None:
 
 def _unknown(operator: str, key: str | None = None) -> InputError:
     hint = f"known are {', '.join((AND, OR, NOT, ABOUT_FIELD, KEYWORD_FIELD, *_TESTS))}"
-    return InputError(f"unknown operator {operator[:40]!r}{'' if key is None else f' for {key[:40]!r}'}", hint=hint)
+    if key is None:
+        return InputError(f"unknown operator {operator[:40]!r}", hint=hint)
+    return InputError(f"unknown operator {operator[:40]!r} for {key[:40]!r}", hint=hint)
 
 
 def _check_conditions(key: str, wanted: Json, size: Counter[str], nesting: int) -> None:

@@ -10,11 +10,13 @@ MIN_JUDGED_REPLIES = 10  # verdicts, dates or replies; fewer are no evidence abo
 _REFUSED = frozenset(
     "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed".split()
 )
-_JUDGED: Mapping[str, tuple[float, tuple[str, ...]]] = {
-    "verdicts": (MANY_REFUSED_VERDICTS, ("wrong_verdict", "wrong_known")),
-    "dates": (MUCH_REFUSED, ("wrong_date",)),
-    "replies": (MUCH_REFUSED, ("unusable_replies",)),
-}
+_JUDGED: Mapping[str, tuple[float, tuple[str, ...], str]] = {  # whole sentences, as the catalogue of translations has
+    "verdicts": (
+        MANY_REFUSED_VERDICTS, ("wrong_verdict", "wrong_known"), "{0} % of the verdicts were refused: {1}",
+    ),
+    "dates": (MUCH_REFUSED, ("wrong_date",), "{0} % of the dates were refused: {1}"),
+    "replies": (MUCH_REFUSED, ("unusable_replies",), "{0} % of the replies were refused: {1}"),
+}  # fmt: skip
 
 
 def refusals(accepted: int, rejected: Mapping[str, int]) -> str:
@@ -36,9 +38,9 @@ def weaknesses(counts: Mapping[str, int]) -> dict[str, str]:
     "dates", and "replies" that were cut off or did not match the schema.
     """
     sentences = {"facts": refusals(counts.get("kept", 0), counts)}
-    for kind, (much, codes) in _JUDGED.items():
+    for kind, (much, codes, sentence) in _JUDGED.items():
         number, refused = counts.get(kind, 0), {code: counts[code] for code in codes if counts.get(code)}
         share = min(sum(refused.values()) / max(number, 1), 1.0)
         if number >= MIN_JUDGED_REPLIES and share > much:
-            sentences[kind] = f"{round(100 * share)} % of the {kind} were refused: {', '.join(refused)}"
+            sentences[kind] = sentence.format(round(100 * share), ", ".join(refused))
     return {kind: words for kind, words in sentences.items() if words}
