@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from memscope import AsyncMemoryScope
 from memscope.errors import EmbeddingError, EmbeddingMismatch, ModelUnavailable
 from memscope.jobs import embedding
 from memscope.records import VectorSpace
+from memscope.stores import MAX_ATTEMPTS
 
 TEA = {"role": "user", "content": "I drink tea, CANARY."}
 
@@ -110,6 +112,32 @@ async def test_a_reembed_that_is_stopped_goes_on_where_it_was(place):
         embedder.does = lambda shape: shapes.append(shape) or np.ones(shape)
         assert await memory.admin.reembed() == 72
         assert sum(number for number, _ in shapes) == 72 and (await memory.admin.status())["vectors"] == 200
+
+
+async def test_a_reembed_soon_after_a_failure_says_that_units_wait_instead_of_doing_nothing(place):
+    embedder = Moody()
+    async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+        await memory.add_turns([TEA], user="u")
+        assert await memory.flush()
+        embedder.space, embedder.does = VectorSpace("another", 8), raises(ModelUnavailable("down", retry_after=60))
+        with pytest.raises(ModelUnavailable):
+            await memory.admin.reembed()
+        with pytest.raises(EmbeddingError, match="still wait: 1"):
+            await memory.admin.reembed()
+
+
+async def test_a_reembed_tries_parked_units_again(place):
+    embedder = Moody()
+    async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+        await memory.add_turns([TEA], user="u")
+        assert await memory.flush()
+        embedder.space, store = VectorSpace("another", 8), memory.admin.runtime.services.store
+        await store.set_vector_space(embedder.space, replace=True)
+        for _ in range(MAX_ATTEMPTS):
+            (claim,) = await store.claim("embed", 9, 60)
+            await store.fail(claim, "embedding", datetime.fromtimestamp(0, UTC))
+        assert (await memory.admin.status())["parked"]["embed"] == 1
+        assert await memory.admin.reembed() == 1
 
 
 async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path):

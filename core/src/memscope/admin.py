@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, overload
 
 from memscope import validation
-from memscope.errors import VERSION, ConfigError, InputError, hint_arguments
+from memscope.errors import VERSION, ConfigError, EmbeddingError, InputError, hint_arguments
 from memscope.records import ForgetReport, Insight, Json, Observation, Receipt, Select
 
 if TYPE_CHECKING:
@@ -430,7 +430,7 @@ class AsyncAdmin:
 
         Raises:
             ConfigError: there is no embedder.
-            ModelError: the embedder failed; the next call continues.
+            ModelError: the embedder failed, or units wait because it failed shortly before; the next call continues.
         """
         from memscope.jobs.embedding import declare, embed_batch
 
@@ -438,11 +438,17 @@ class AsyncAdmin:
             if services.embedder is None:
                 raise ConfigError("there is no embedder", hint="set embedding in the settings")
             await declare(services, replace=True)
+            await services.store.unpark("embed")
             total, done = (await services.store.stats()).pending["embed"], 0
             while batch := await embed_batch(services):
                 done += batch
                 if progress:
                     progress(done, total)
+            if waiting := (await services.store.stats()).failed["embed"]:
+                raise EmbeddingError(
+                    f"the embedder failed shortly before; units that still wait: {waiting}",
+                    hint="see memscope status, and run it again in a minute",
+                )
             return done
 
 
