@@ -99,6 +99,26 @@ async def test_a_damaged_store_is_kept_beside_the_restored_one(store, backup):
     assert len(await keys(store)) == 300
 
 
+async def test_a_restore_says_what_was_forgotten_since_the_backup(store, backup):
+    async with opened(store) as memory:
+        await memory.forget(user="alice", ids=["t3", "t7"])
+        await memory.add_turns([{"role": "user", "content": "later", "id": "later"}], user="alice")
+        await memory.forget(user="alice", ids=["later"])
+    assert (await restore(backup, store))["returned"] == {"alice": ["t3", "t7"]}
+    assert (await restore(backup, store))["returned"] == {}
+
+
+def test_the_command_says_that_what_was_forgotten_is_back(tmp_path):
+    def run(*arguments):
+        return CliRunner().invoke(cli, ["--store", str(tmp_path / "m.db"), "--user", "alice", *arguments])
+
+    assert run("add", "My sister Kim is a nurse.").exit_code == 0
+    assert run("backup", str(tmp_path / "b.db")).exit_code == 0
+    assert run("forget", "--everything", "--yes").exit_code == 0
+    result = run("restore", str(tmp_path / "b.db"), "--yes")
+    assert result.exit_code == 6 and "back in the store: 1 record of 'alice'; forget" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize("spoil", ["text", "torn", "newer", "foreign", "missing"])
 async def test_a_bad_backup_changes_nothing(store, backup, spoil, tmp_path):
     errors = {"newer": StoreTooNew, "missing": InputError}

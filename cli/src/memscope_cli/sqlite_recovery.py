@@ -45,7 +45,8 @@ async def restore(backup: str | Path, target: str | Path) -> Mapping[str, Any]:
         target: the file of the store, which no process may have open, including this one.
 
     Returns:
-        ``store``: the path; ``bytes``: its size; ``kept``: the new path of a damaged old file, or None.
+        ``store``: the path; ``bytes``: its size; ``kept``: the new path of a damaged old file, or None; ``returned``:
+        ids, by user, of records that were forgotten since the backup and are in the store again.
 
     Raises:
         InputError: a file does not exist, or both are the same.
@@ -65,10 +66,13 @@ def _restore(backup: Path, target: Path) -> Mapping[str, Any]:
     new = part_of(target)
     try:
         _copy(backup, new)
+        returned = _forgotten_since(new, target)
         old = _swap(new, target)
     finally:
         files.remove(new)
-    return {"store": str(target), "bytes": target.stat().st_size, "kept": old and str(old)}
+    return {
+        "store": str(target), "bytes": target.stat().st_size, "kept": old and str(old), "returned": returned,
+    }  # fmt: skip
 
 
 def _copy(backup: Path, new: Path) -> None:
@@ -88,6 +92,25 @@ def _copy(backup: Path, new: Path) -> None:
 def _check_whole(db: sqlite3.Connection, path: Path) -> None:
     files.check(db, path)
     files.check_pages(db, path)
+
+
+def _forgotten_since(new: Path, target: Path) -> dict[str, list[str]]:
+    """List by user the ids in the backup that the store has forgotten; none if the store cannot be read."""
+    try:
+        if files.is_new(target):
+            return {}
+        files.probe(target)  # SQLite removes the WAL of an empty file
+        with closing(files.open_reader(target, files.connect)) as db:
+            forgotten = db.execute("SELECT name, id FROM tombstone JOIN users USING(user) ORDER BY name, id").fetchall()
+    except (sqlite3.Error, UnicodeDecodeError, MemscopeError):  # damaged, or so old that it has no such table
+        return {}
+    returned: dict[str, list[str]] = {}
+    query = "SELECT 1 FROM record JOIN users USING(user) WHERE users.name = ? AND id = ?"
+    with closing(files.open_reader(new, files.connect)) as db:
+        for user, id in forgotten:
+            if db.execute(query, (user, id)).fetchone():
+                returned.setdefault(user, []).append(id)
+    return returned
 
 
 def _swap(new: Path, target: Path) -> Path | None:
