@@ -150,6 +150,7 @@ def test_the_shared_options_stand_before_or_after_and_the_last_wins(run):
     assert "Berlin" in run("--user", "alice", "list").stdout
     assert "Berlin" in run("--user", "bob", "list", "--user", "alice").stdout
     assert "Berlin" not in run("--user", "alice", "list", "--user", "bob").stdout
+    assert run("block", "--user", "alice", "list").stdout == run("block", "list", "--user", "alice").stdout != ""
 
 
 def test_the_user_may_come_from_the_environment(run, monkeypatch):

@@ -11,16 +11,7 @@ import click
 from memscope import AsyncMemoryScope
 from memscope.errors import ConfigError
 from memscope_cli.commands.language import say
-from memscope_cli.commands.options import (
-    SHARED_OPTIONS_EPILOG,
-    Call,
-    Group,
-    command,
-    confirm_or_exit,
-    pass_call,
-    require_store,
-    shared_options,
-)
+from memscope_cli.commands.options import Call, Group, command, confirm_or_exit, pass_call, require_store
 from memscope_cli.commands.output import print_error
 from memscope_mcp.clients import CLIENTS, Change, config_file, entry, install, uninstall
 
@@ -33,16 +24,7 @@ tools_option = click.option(
 )
 
 
-class _Server(Group):
-    """A group that runs the server if no subcommand is named, and therefore takes the shared options itself."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.params += shared_options(hidden=True)
-        self.epilog = SHARED_OPTIONS_EPILOG
-
-
-@click.group("mcp", cls=_Server, invoke_without_command=True, short_help="Serve memory as MCP tools over stdio.")
+@click.group("mcp", cls=Group, invoke_without_command=True, short_help="Serve memory as MCP tools over stdio.")
 @tools_option
 @pass_call
 @click.pass_context

@@ -197,16 +197,26 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        taken = {name for param in self.params for name in param.opts}
-        self.params += [option for option in shared_options(hidden=True) if not taken.intersection(option.opts)]
-        self.epilog = self.epilog or SHARED_OPTIONS_EPILOG
+        _add_shared_options(self)
 
 
 class Group(click.Group):
-    """A group of commands with translated help."""
+    """A group of commands that also takes the shared options, with translated help."""
 
     context_class = _Context
     command_class = Command
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        _add_shared_options(self)
+
+
+def _add_shared_options(command: click.Command) -> None:
+    """Add those that the command does not declare itself, as the program does with all of them."""
+    taken = {name for param in command.params for name in param.opts}
+    if options := [option for option in shared_options(hidden=True) if not taken.intersection(option.opts)]:
+        command.params += options
+        command.epilog = command.epilog or SHARED_OPTIONS_EPILOG
 
 
 def command(name: str, *, group: click.Group | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
