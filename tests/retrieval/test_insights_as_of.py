@@ -55,6 +55,10 @@ async def surfaces(memory: AsyncMemoryScope, question: str) -> dict[str, str]:
     }
 
 
+async def listed(memory: AsyncMemoryScope) -> str:
+    return " ".join(record.text for record in await memory.list(user="u", superseded=True))
+
+
 @pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize(("old", "beside", "both", "news", "line", "question", "name"), HOMES)
 async def test_what_has_ended_on_its_day_is_told_nowhere(
@@ -94,6 +98,7 @@ async def test_what_has_expired_is_told_nowhere_nor_of_the_past(memory: AsyncMem
     assert cat in after["context"]
     past = await memory.context(question, user="u", kinds=["insight"], as_of=DAY - timedelta(days=1))
     assert "4711" not in past
+    assert "4711" not in await listed(memory) and cat in await listed(memory)
 
 
 @pytest.mark.parametrize(("plan", "holds", "question"), PLANS)

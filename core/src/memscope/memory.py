@@ -501,6 +501,8 @@ class AsyncMemoryScope:
         Raises:
             InputError: an argument is not valid.
         """
+        from memscope.reconciliation.insight_sentences import without_expired_facts
+
         where = validation.scope(user, agent, session)
         async with self._runtime.operation("list") as services:
             select = validation.select(
@@ -510,7 +512,8 @@ class AsyncMemoryScope:
             if limit is not None:
                 keys = (await services.store.keys(select))[-validation.count("limit", limit, 1_000_000) :]
                 select = replace(select, ids=frozenset(key.id for key in keys))
-            return [record async for page in services.store.scan(select) for record in page]
+            records = [record async for page in services.store.scan(select) for record in page]
+            return await without_expired_facts(services.store, user, records, services.clock())
 
     async def history(self, id: str, *, user: str, agent: str | None = None) -> builtins.list[Observation | Insight]:
         """List all versions of a memory, with those it superseded and those that superseded it.
