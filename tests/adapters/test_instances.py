@@ -109,6 +109,9 @@ def test_portable_leaves_out_what_is_secret():
     assert to_config(given) == wanted
     assert "hush" not in str(to_config(load(given, environ={})))
     assert load(to_config(load(given, environ={})), environ={}).chat.model == "m"
+    assert to_config("postgresql://me:hush@host/db?password=hush&sslmode=require") == {
+        "store": "postgresql://host/db?sslmode=require"
+    }
     assert to_config(None) is None
     assert to_config({"chat": {"anything": SecretStr("hush")}}) == {"chat": {}}
 

@@ -350,6 +350,20 @@ def test_shown_hides_user_and_password(user, password):
     assert hide_credentials("/a/path@home/memory.db") == "/a/path@home/memory.db"
 
 
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("?api_key=hush", ""),
+        ("?password=a@hush&sslmode=require", "?sslmode=require"),
+        ("?sslmode=require&PASSWORD=hush", "?sslmode=require"),
+        ("?sslkey=/a/file&sslpassword=hush&connections=3", "?sslkey=/a/file&connections=3"),
+    ],
+)
+def test_shown_hides_secret_parameters(query, shown):
+    assert hide_credentials(f"postgresql://me:hush@host/db{query}") == f"postgresql://host/db{shown}"
+    assert "hush" not in repr(load({"store": f"postgresql://me:hush@host/db{query}"}, environ={}))
+
+
 # ------------------------------------------------------------------------------------------------ what they stand for
 
 

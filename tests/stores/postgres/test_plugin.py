@@ -46,6 +46,7 @@ def test_every_setting_is_documented() -> None:
     [
         ("postgresql://host/db?nonsense=1", {}, "no PostgreSQL URI"),
         ("postgresql://u:hush@[host/db", {}, "no PostgreSQL URI"),
+        ("postgresql://u:p@hush@host/db", {}, "two @"),
         ("postgresql://host/db?schema_name=My-Schema", {}, "not a name for the schema"),
         ("postgresql://host/db?connections=many", {}, "connections is not a number"),
         ("postgresql://host/db?deadline_s=0", {}, "deadline_s is out of range"),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from memscope.config.locations import without_secret_parameters
 from memscope.errors import ConfigError, MemscopeError
 from memscope.memory import AsyncMemoryScope
 from memscope.sync import MemoryScope, loop_thread
@@ -204,7 +205,9 @@ def _plain(value: Any) -> Any:
 
 
 def _without_password(text: str) -> str:
-    if "@" not in text or "://" not in text:
+    if "://" not in text:
         return text
-    parts = urlsplit(text)
+    parts = urlsplit(text := without_secret_parameters(text))
+    if "@" not in parts.netloc:
+        return text
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -37,6 +37,7 @@ from pydantic import (
 )
 
 from memscope.config import trust
+from memscope.config.locations import without_secret_parameters
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
 from memscope.config.sources import Layers, SettingsSources, merged, name_hint, origins, place_of, requirement, section
@@ -343,8 +344,8 @@ class Settings(Section):
 
 
 def hide_credentials(location: str) -> str:
-    """Remove user name and password from a store's location."""
-    scheme, mark, rest = location.partition("://")
+    """Remove user name, password and secret parameters from a store's location."""
+    scheme, mark, rest = without_secret_parameters(location).partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if mark else location
 
 

@@ -69,6 +69,8 @@ def parse_location(location: str, configured: Mapping[str, Any] | None = None) -
     except (psycopg.Error, ValueError):
         hint = "postgresql://user@host:5432/database"
         raise ConfigError("the address of the store is no PostgreSQL URI", hint=hint) from None
+    if parts.netloc.count("@") > 1:  # libpq takes the rest of the password for the host, which errors name
+        raise ConfigError("the address of the store has two @", hint="write %40 for an @ in user or password")
     client = {**{name: options.pop(name) for name in _LIBPQ_SETTINGS if name in options}, **client}
     unknown = options.keys() - _NUMERIC_OPTIONS.keys() - {"schema_name"}
     if unknown:
