@@ -241,3 +241,12 @@ def test_plugins_lists_each_adapter_and_its_framework(run, name):
 def test_compact(run):
     assert run("compact").exit_code == 0
     assert json.loads(run("compact", "--json").stdout)["physical"] == "wiped"
+
+
+def test_an_expired_memory_that_is_named_by_its_id_says_so(store, run):
+    with MemoryScope(store, settings={}) as memory:
+        gone = memory.add_memory("The code is 4711.", user="alice", expires="2020-01-01T10:00Z").id
+        later = memory.add_memory("The code is 4712.", user="alice", expires="2999-01-01T10:00Z").id
+    for command in ("show", "history"):
+        assert "(expired 2020-01-01)" in run(command, gone).stdout
+        assert "(expires 2999-01-01)" in run(command, later).stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
@@ -139,7 +139,15 @@ def _state(record: Record) -> list[StyledText]:
     named: list[StyledText] = [(f"  name={visible(record.name)}", "dim")] if record.name else []
     if record.closed:
         named.append((say("  (superseded {day})", day=record.closed.date()), "yellow"))
-    return named
+    return [*named, *_expiry(record)]
+
+
+def _expiry(record: Observation | Insight) -> list[StyledText]:
+    if record.expires is None:
+        return []
+    if record.expired(datetime.now(UTC)):
+        return [(say("  (expired {day})", day=record.expires.date()), "yellow")]
+    return [(say("  (expires {day})", day=record.expires.date()), "dim")]
 
 
 def record_card(show: Display, record: Record) -> None:
@@ -152,6 +160,8 @@ def record_card(show: Display, record: Record) -> None:
     show.line("")
     for line in record.text.splitlines() or [""]:
         show.line(visible(line))
+    if not isinstance(record, Turn) and (expiry := _expiry(record)):
+        show.line(*expiry)
     for quote in record.quotes if isinstance(record, Observation) else ():
         show.line(("“", "dim"), visible(quote.text), ("”  ", "dim"), (visible(quote.turn), "dim"), indent=2)
 
