@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from memscope import MemoryScope
+from memscope.errors import StoreFull
 from memscope.transfer.export_lines import EXPORT_FORMAT
 from memscope_cli.app import cli
+from memscope_cli.commands import turns
 
 
 @pytest.fixture
@@ -230,6 +233,23 @@ def test_skip_ignores_lines_that_are_already_stored(run):
     lines = "".join(json.dumps({"role": "user", "content": f"turn {n}"}) + "\n" for n in range(5))
     run("add", "-", input=lines)
     assert "2 turns stored" in run("add", "-", "--skip", "3", input=lines).stdout
+
+
+def test_a_store_that_fails_midway_says_where_to_go_on(run, monkeypatch):
+    lines = "".join(json.dumps({"role": "user", "content": f"turn {n}"}) + "\n" for n in range(5))
+    monkeypatch.setattr(turns, "TURNS_PER_CALL", 2)
+    add_turns, calls = MemoryScope.add_turns, []
+
+    def full(self, *args, **more):
+        calls.append(args)
+        if len(calls) == 3:
+            raise StoreFull("no room left")
+        return add_turns(self, *args, **more)
+
+    monkeypatch.setattr(MemoryScope, "add_turns", full)
+    done = run("add", "-", input=lines)
+    assert done.exit_code == 4 and "4 lines are done; continue with --skip 4" in done.stderr
+    assert "1 turn stored" in run("add", "-", "--skip", "4", input=lines).stdout
 
 
 def test_a_broken_turn_is_reported_with_its_line_only(run):

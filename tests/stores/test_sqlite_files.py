@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from memscope.errors import InputError, MemscopeError, StoreCorrupt, StoreFull, StoreGone, StoreTooNew
+from memscope.errors import InputError, MemscopeError, StoreCorrupt, StoreError, StoreFull, StoreGone, StoreTooNew
 from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore, files, schema
 from memscope_testing.records import get, ids, inserts, observation, remember, turn
@@ -332,3 +332,15 @@ async def test_a_backup_under_load_is_whole(path: Path, tmp_path: Path) -> None:
     async with opened(tmp_path / "copy.db") as copy:
         found = await ids(copy)
         assert found == ["first", *(f"k{n}" for n in range(len(found) - 1))]
+
+
+async def test_a_store_that_cannot_be_made_leaves_no_file_of_its_own(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(schema, "create", full)
+    with pytest.raises(StoreError):
+        await SQLiteStore(path).open()
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db-lock"]

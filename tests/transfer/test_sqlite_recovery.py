@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from memscope import AsyncMemoryScope
-from memscope.errors import ConfigError, InputError, StoreBusy, StoreCorrupt, StoreTooNew
-from memscope_cli import page_reader
+from memscope.errors import ConfigError, InputError, StoreBusy, StoreCorrupt, StoreFull, StoreTooNew
+from memscope_cli import page_reader, sqlite_recovery
 from memscope_cli.app import cli
 from memscope_cli.sqlite_recovery import recover, restore
 from stores.sqlite_file import needs_posix
@@ -106,6 +107,17 @@ async def test_a_restore_says_what_was_forgotten_since_the_backup(store, backup)
         await memory.forget(user="alice", ids=["later"])
     assert (await restore(backup, store))["returned"] == {"alice": ["t3", "t7"]}
     assert (await restore(backup, store))["returned"] == {}
+
+
+async def test_a_restore_names_the_full_disk_not_the_backup(store, backup, monkeypatch):
+    def copy(*_):
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr(sqlite_recovery.files, "copy", copy)
+    with pytest.raises(StoreFull, match=re.escape(repr(str(store.parent)))):
+        await restore(backup, store)
 
 
 def test_the_command_says_that_what_was_forgotten_is_back(tmp_path):

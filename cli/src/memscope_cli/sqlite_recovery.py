@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from memscope import validation
-from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
+from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt, StoreFull
 from memscope.records.serialization import to_json
 from memscope.stores import checksummed
 from memscope.stores.part_files import part_of
@@ -86,7 +86,8 @@ def _copy(backup: Path, new: Path) -> None:
         with closing(files.open_reader(new, files.connect)) as db:
             _check_whole(db, new)
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
-        raise files.typed(error, backup) from None
+        fault = files.typed(error, backup)
+        raise files.typed(error, new.parent) if isinstance(fault, StoreFull) else fault from None
 
 
 def _check_whole(db: sqlite3.Connection, path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from memscope.errors import InputError, LimitError
+from memscope.errors import InputError, LimitError, MemscopeError
 from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope
 from memscope.transfer import split
@@ -159,9 +159,13 @@ def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
                     _add_batch(memory, call, added, batch)
                     added.done = batch[-1].number
                 progress(added.done, None)
-        except KeyboardInterrupt:
-            print_error(say("memscope: {lines} are done; continue with --skip {number}",
-                            lines=count_nouns(added.done, "line"), number=added.done))  # fmt: skip
+        except (
+            KeyboardInterrupt,
+            MemscopeError,
+        ):  # added twice, a line without a time is stored twice
+            if added.done and not call.json:
+                print_error(say("memscope: {lines} are done; continue with --skip {number}",
+                                lines=count_nouns(added.done, "line"), number=added.done))  # fmt: skip
             raise
 
 

@@ -232,11 +232,15 @@ def create(path: Path, connect: Connect) -> None:
     new = path.with_name(path.name + "-new")
     remove(new)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    with closing(connect(new, "rw")) as db:
-        schema.create(db)
-    sync(new)
-    remove(path)  # SQLite would take a leftover WAL for the new file's
-    os.replace(new, path)
+    try:
+        with closing(connect(new, "rw")) as db:
+            schema.create(db)
+        sync(new)
+        remove(path)  # SQLite would take a leftover WAL for the new file's
+        os.replace(new, path)
+    except BaseException:
+        remove(new)
+        raise
     sync(path.parent)
 
 
