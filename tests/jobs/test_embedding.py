@@ -140,6 +140,21 @@ async def test_a_reembed_tries_parked_units_again(place):
         assert await memory.admin.reembed() == 1
 
 
+async def test_a_text_that_the_embedder_refuses_holds_up_no_other_user(place):
+    class Picky(Moody):
+        async def embed(self, texts, *, deadline_s=None):
+            if any("refused" in text for text in texts):
+                raise EmbeddingError("no")
+            return await super().embed(texts)
+
+    async with AsyncMemoryScope(place, settings={}, embedder=Picky()) as memory:
+        refused = {"role": "user", "content": "I am refused."}
+        await asyncio.gather(memory.add_turns([refused], user="alice"), memory.add_turns([TEA], user="bob"))
+        with pytest.raises(EmbeddingError):
+            await memory.flush()
+        assert (await memory.admin.status(user="bob"))["vectors"] == 1
+
+
 async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path):
     embedder = Moody(raises(ModelUnavailable("down", retry_after=0.001)))
     async with AsyncMemoryScope(tmp_path / "m.db", settings={"poll_s": 0.02}, embedder=embedder) as memory:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memscope.errors import OUTAGES, EmbeddingError, LeaseLost, MemscopeError, ModelError
+from memscope.errors import OUTAGES, EmbeddingError, EmbeddingMismatch, LeaseLost, MemscopeError, ModelError
 from memscope.records import MAX_WAIT_S, ChangeSet
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ COALESCE_S = 0.02  # texts that arrive within this time share a request
 async def embed_batch(ctx: Services) -> int:
     """Embed one batch per user of units without vectors, and return the number embedded.
 
-    If the model fails, the batch is retried later. Raises ``EmbeddingMismatch`` if the store holds vectors of another
-    model.
+    A batch at which the model fails is retried later; the error is raised at once if it is an outage, else after the
+    other users' batches. Raises ``EmbeddingMismatch`` if the store holds vectors of another model.
     """
     if ctx.embedder is None:
         return 0
+    failure: ModelError | None = None
     claims = await ctx.store.claim("embed", TEXTS_PER_CALL, LEASE_S)
     for claim in claims:
         try:
@@ -43,7 +44,11 @@ async def embed_batch(ctx: Services) -> int:
             wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), MAX_WAIT_S)
             not_before = ctx.clock() + timedelta(seconds=wait)
             await ctx.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
-            raise
+            if isinstance(error, (*OUTAGES, EmbeddingMismatch)):
+                raise
+            failure = failure or error
+    if failure is not None:
+        raise failure
     return sum(len(claim.items) for claim in claims)
 
 
