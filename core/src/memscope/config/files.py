@@ -51,6 +51,9 @@ def read(path: Path, *, named: bool) -> SettingsFile:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        hint = "write it, or name another with --config or MEMSCOPE_CONFIG"
+        raise ConfigError(f"there is no settings file {str(path)[:200]!r}", hint=hint) from None
     except (OSError, ValueError) as error:  # ValueError: NUL in the path
         reason = getattr(error, "strerror", None) or error
         hint = "let it be read, or name another with --config or MEMSCOPE_CONFIG"

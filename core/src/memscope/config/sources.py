@@ -30,6 +30,7 @@ NEEDED_VALUES = {
     **dict.fromkeys(("bool_parsing", "bool_type"), "yes or no"),
     **dict.fromkeys(("model_type", "dict_type"), "a mapping"),
     **dict.fromkeys(("tuple_type", "list_type", "frozen_set_type"), "a list"),
+    "int_parsing_size": "a whole number of fewer digits",
     "string_type": "a text",
     "string_pattern_mismatch": "a block's label: 1 to 64 letters, digits, _, - or .",
     "string_too_long": "at most {0} characters long",
