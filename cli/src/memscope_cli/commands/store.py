@@ -52,12 +52,12 @@ def restore(call: Call, file: str, yes: bool) -> None:
     if report["kept"]:
         words = say("the damaged store was kept as {path}; see 'memscope recover --help'", path=report["kept"])
         call.show.line(words)
-    if number := sum(map(len, report["returned"].values())):
-        records, users = count_nouns(number, "record"), join(map(repr, report["returned"]))
-        exit_partly(
-            say("forgotten since the backup, and back in the store: {records} of {users}; forget them again "
-                "(--json lists the ids)", records=records, users=users)
-        )  # fmt: skip
+    if returned := report["returned"]:  # the old store, which knew them, is gone now
+        for user, ids in returned.items():
+            call.show.line((visible(user), "bold"), "  ", visible(" ".join(ids)), indent=2, whole=True)
+        records = count_nouns(sum(map(len, returned.values())), "record")
+        exit_partly(say("forgotten since the backup, and back in the store: {records}; forget them again by these ids",
+                        records=records))  # fmt: skip
 
 
 @command("recover", short_help="Save what is readable of a damaged store.")
