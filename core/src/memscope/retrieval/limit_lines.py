@@ -153,6 +153,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     if not (query.asks_personally or query.about_talk or query.asks_ahead or chooses):
         words = (inputs.occurs[:, inputs.weights > 0] == 1).any(axis=1)
         near &= words | inputs.on_subject | _has_a_name(inputs) | (candidates.event > 0) | candidates.attributed
+    if query.asks_assistant:
+        near[[row for row in query.order[:FEW_LINES] if candidates.role[row] == ASSISTANT_ROLE]] = True
     return tuple([row for row in query.order if near[row] or row in query.bridged])
 
 
@@ -220,9 +222,14 @@ def _is_in_a_statement(rows: NDArray[np.bool_], inputs: FeatureInputs) -> bool:
 
 
 def _has_own_evidence(inputs: FeatureInputs) -> NDArray[np.bool_]:
-    """[n] true for lines that themselves have a word, topic, kind, event or meaning of the question."""
+    """[n] true for lines that themselves have a word, topic, kind, event or meaning of the question. If it asks what
+    the assistant said, an answer has the words of the turn before: "Foz, for its quiet." after "Where in Porto?".
+    """
     candidates = inputs.candidates
     evidence = (inputs.coverage > 0) | (candidates.topic > 0) | (candidates.event > 0) | (inputs.of_kind > 0)
+    if inputs.query.asks_assistant:
+        answers = (candidates.tf_neighbours[:, TURN_BEFORE, inputs.weights > 0] > 0).any(axis=1)
+        evidence |= answers & (candidates.role == ASSISTANT_ROLE)
     return np.asarray(evidence | (np.fmax(candidates.meaning, candidates.cosine) >= MIN_MEANING_COSINE), np.bool_)
 
 
