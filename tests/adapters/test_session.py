@@ -274,7 +274,7 @@ async def test_sessions_warn_once_together(caplog):
         sessions, store.broken = SessionPool(memory), True
         for user in ("alice", "bob"):
             await sessions.to(user).record([to_turn("user", "Hello")])
-    assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
+        assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
 
 
 def test_sessions_are_checked_when_they_are_made():

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -19,7 +19,19 @@ from memscope.jobs.in_process import InProcessWork, check_loop
 from memscope.models import Usage
 from memscope.pipeline import Worker, altered
 from memscope.pipeline import assemble as steps
-from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Speak, Turn, WorkReport
+from memscope.records import (
+    AddReport,
+    ForgetReport,
+    Interval,
+    Json,
+    Kind,
+    Retrieval,
+    Scope,
+    Select,
+    Speak,
+    Turn,
+    WorkReport,
+)
 from memscope.records.identity import inserts, match
 from memscope.services import Services
 from memscope.stores import block_rules, erased_blocks
@@ -61,6 +73,7 @@ class Runtime:
     usage_by_operation: dict[str, Usage] = field(default_factory=dict)
     is_open: bool = False
     is_closed: bool = False
+    before_close: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
     work: InProcessWork = field(init=False)
     _secret: bytes | None = field(default=None, repr=False)
     _retrieve_workers: list[Worker[Any]] | None = None
@@ -85,10 +98,14 @@ class Runtime:
 
     async def close(self, drain_s: float) -> None:
         """Finish work under way within ``drain_s`` seconds; the rest stays pending in the store."""
-        self.is_closed = self.work.ended = True
-        if self.is_open:
-            self.is_open = False
-            await self.work.close(drain_s)
+        try:
+            while self.before_close:
+                await self.before_close.pop()()
+        finally:
+            self.is_closed = self.work.ended = True
+            if self.is_open:
+                self.is_open = False
+                await self.work.close(drain_s)
 
     @asynccontextmanager
     async def operation(self, name: str) -> AsyncIterator[Services]:
@@ -113,19 +130,23 @@ class Runtime:
 
     async def store_turns(
         self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False,
-        zone: tzinfo | None = None, seen: MutableMapping[bytes, int] | None = None,
+        zone: tzinfo | None = None, seen: MutableMapping[bytes, int] | None = None, tried: Interval | None = None,
     ) -> AddReport:  # fmt: skip
         """Validate turns, pass them through the plugins' hooks and append them durably.
 
         ``seen``: of a history that is replayed in parts, how often each turn came in earlier ones; this adds its own.
+        ``tried``: when an earlier call for the same turns began and failed, perhaps after the store had taken them.
         """
-        valid = validation.turns(
-            turns, where, self.services.now(zone), zone or self.services.zone, self.services.limits
-        )
+        now = self.services.now(zone) if tried is None else tried.start
+        valid = validation.turns(turns, where, now, zone or self.services.zone, self.services.limits)
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
         same = len(hooked) == len(valid.turns)  # otherwise a plugin dropped some
         places, timed = (range(len(hooked)), valid.timed) if same else match(valid.turns, valid.timed, hooked)
         drafted = inserts(await self.secret(), hooked, timed, replay=replay, seen=seen)
+        if tried is not None:
+            from memscope.stores.repeated_appends import with_keys
+
+            drafted = await with_keys(self.services.store, where.user, drafted, tried)
         report = valid.report(await self.services.store.append(where.user, drafted), places)
         await self.plugins.after("add_turns", report, scope=where)
         return report

@@ -4,6 +4,7 @@
     query    ──▶ MemorySession.recall ──▶ retrieve ──▶ the block that is shown to the model
 
 The automatic path (``record``, ``recall``) fails open: it logs one warning, and the agent answers without memory.
+Turns that could not be recorded wait in the process until the store answers (``write_queue``).
 Errors in the settings raise, and with ``strict=True`` all errors do. Explicit requests of a person or a model
 (``search``, ``remember``, ``forget``, ``clear``) always raise their errors.
 """
@@ -15,16 +16,16 @@ import logging
 from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
-from itertools import compress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from unicodedata import category
 
 from memscope import validation
 from memscope.adapters.instances import MemoryHandle, MemoryLike, Operation, check_early, to_config
+from memscope.adapters.write_queue import Write, add, described, queue_of
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
-from memscope.errors import ConfigError, InputError, LimitError, MemscopeError, NotFound, StoreUnavailable
+from memscope.errors import ConfigError, InputError, NotFound, StoreUnavailable
 from memscope.prompts.memory_block import TurnInput, block, strip_memory
 from memscope.records import Json, Role, Scope, Speak, Turn
 from memscope.retrieval.window import first_shown
@@ -125,7 +126,7 @@ class MemorySession:
     # ---- the automatic path: fails open
 
     async def record(self, turns: Sequence[TurnInput], *, replay: bool = False) -> tuple[str, ...]:
-        """Add turns and return their keys, "" for those not recorded. ``replay``: the turns are resent history."""
+        """Add turns and return their keys, "" for those not recorded yet. ``replay``: the turns are resent history."""
         recorded = [turn for turn in turns if self._is_recorded(turn)]
         if not recorded:
             return ("",) * len(turns)
@@ -135,22 +136,14 @@ class MemorySession:
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
         zone = await self._zone()
         placed = [_in_zone(turn, zone) for turn in turns]
-        try:
-            report = await self.do(lambda memory: memory.add_turns(placed, **self._scope, replay=replay, zone=zone))
-        except LimitError as error:
-            return await self._add_without_long_turns(turns, replay, error)
-        return report.keys
 
-    async def _add_without_long_turns(
-        self, turns: Sequence[TurnInput], replay: bool, error: LimitError
-    ) -> tuple[str, ...]:
-        """Keep the other turns if one is too long to be stored, such as the page that a tool returned."""
-        fits = [len(turn["content"].encode(errors="replace")) <= error.limit for turn in turns]
-        if self.strict or all(fits) or not any(fits):
-            raise error
-        log.warning("a turn is not recorded (%s: %s)", error.code, error)
-        keys = iter(await self._add(list(compress(turns, fits)), replay))
-        return tuple(next(keys) if fit else "" for fit in fits)
+        async def write(memory: AsyncMemoryScope) -> tuple[str, ...]:
+            turns = Write(placed, Scope(self.user, self.agent, self.session), replay, zone)
+            if self.strict:
+                return await add(memory, turns, strict=True)
+            return await queue_of(memory).write(memory, turns)
+
+        return await self.do(write)
 
     def _is_recorded(self, turn: TurnInput) -> bool:
         side = "assistant" if turn["role"] == "assistant" else "user"
@@ -235,7 +228,7 @@ class MemorySession:
     def _warn(self, what: str, error: Exception) -> None:
         """Log the first failure only, until memory works again, so that an outage does not flood the log."""
         if not self.handle.failing:
-            reason = f"{error.code}: {error}" if isinstance(error, MemscopeError) else type(error).__name__
+            reason = described(error)
             reason += f": no answer within {self.deadline_s:g} s" if isinstance(error, TimeoutError) else ""
             log.warning("%s failed, and the agent goes on without memory (%s)", what, reason)
         self.handle.failing.add(what)
@@ -303,7 +296,15 @@ class MemorySession:
 
     async def clear(self) -> ForgetReport:
         """Forget all records of this scope."""
-        return await self.do(lambda memory: memory.forget(**self._scope, everything=True))
+
+        async def clear(memory: AsyncMemoryScope) -> ForgetReport:
+            queue = queue_of(memory)
+            await queue.flush(memory)  # so that a tombstone keeps a repeated history from adding them again
+            report = await memory.forget(**self._scope, everything=True)
+            queue.discard(Scope(self.user, self.agent, self.session))
+            return report
+
+        return await self.do(clear)
 
     # ---- the same operations, answered in words for the model
 
