@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -294,3 +296,19 @@ async def test_an_interrupted_agent_has_said_what_it_said(caplog):
         await until_written(memory)
         assert await texts(memory) == ["Hello"]
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_a_program_that_ends_without_closing_says_what_is_lost(tmp_path):
+    code = (
+        "import asyncio, sys\n"
+        "from memscope.adapters.session import MemorySession, to_turn\n"
+        "from memscope.errors import StoreUnavailable\n"
+        "from memscope.stores.sqlite import SQLiteStore\n"
+        "async def fails(*arguments, **more): raise StoreUnavailable('no answer')\n"
+        "SQLiteStore.append = fails\n"
+        "session = MemorySession('alice', memory=sys.argv[1])\n"
+        "asyncio.run(session.record([to_turn('user', 'one'), to_turn('user', 'two')]))\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "memory.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stderr.endswith("2 turns are lost: the store did not take them until the program ended\n")

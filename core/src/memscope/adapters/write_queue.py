@@ -11,6 +11,7 @@ Everything here runs on the memory's event loop.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
@@ -238,6 +239,13 @@ def queue_of(memory: AsyncMemoryScope) -> WriteQueue:
         queue = _queues[memory] = WriteQueue()
         memory.admin.runtime.before_close.append(partial(queue.close, memory))
     return queue
+
+
+@atexit.register
+def _count_lost() -> None:
+    """Say what a process loses that ends without closing its memory."""
+    if lost := sum(len(write.turns) for queue in _queues.values() for write in queue.late):
+        log.warning("%d turns are lost: the store did not take them until the program ended", lost)
 
 
 async def add(memory: AsyncMemoryScope, write: Write, *, strict: bool = False) -> Keys:
