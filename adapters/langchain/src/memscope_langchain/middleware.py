@@ -3,6 +3,7 @@
     before_model     first call of a run: record new messages; recall memories into private state
     wrap_model_call  insert the memories before the text of the user's newest message
     after_model      record the reply
+    wrap_tool_call   an agent that the tool runs is told its task as a user's message: it is this agent's
 
 The messages in the state stay unchanged, and recalled memories are not checkpointed. All calls of a run send the same
 memories at the same place; the next run sends the earlier messages without them.
@@ -11,13 +12,14 @@ memories at the same place; the next run sends the earlier messages without them
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypeAlias, TypedDict
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from memscope.adapters.kit import (
     Kind,
@@ -29,7 +31,9 @@ from memscope.adapters.kit import (
     ToolSet,
     Zone,
     begin_run,
+    begin_tool_call,
     choose_query,
+    end_tool_call,
     wait_for,
 )
 from memscope_langchain.injection import users_newest, with_memory
@@ -37,7 +41,11 @@ from memscope_langchain.messages import agents_in, turns_of
 from memscope_langchain.run import thread_of, user_of, zone_of
 from memscope_langchain.tools import tools_over
 
+if TYPE_CHECKING:
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+
 Update = dict[str, Any]
+ToolResult: TypeAlias = ToolMessage | Command[Any]
 
 
 class ShownMemory(TypedDict):
@@ -92,6 +100,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         agents: Collection[str] = (),
     ) -> None:
         super().__init__()
+        self._agent = agent
         self.agents = {agents} if isinstance(agents, str) else set(agents)
         self._sessions = SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
@@ -128,6 +137,22 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
 
     async def aafter_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
         return await record_since(self._session(runtime), state, self.agents)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
+        begin_tool_call(self._agent, request.tool_call["args"])
+        try:
+            return handler(request)
+        finally:
+            end_tool_call()
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        begin_tool_call(self._agent, request.tool_call["args"])
+        try:
+            return await handler(request)
+        finally:
+            end_tool_call()
 
     def _session(self, runtime: Any) -> MemorySession:
         return self._sessions.to(user_of(runtime), thread_of(runtime), zone=zone_of(runtime))
