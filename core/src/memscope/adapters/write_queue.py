@@ -56,6 +56,12 @@ class Write:
     def chars(self) -> int:
         return sum(len(turn["content"]) for turn in self.turns)
 
+    @property
+    def is_done(self) -> bool:
+        """Tell whether the attempt succeeded, and mark its error as seen."""
+        attempt = self.attempt
+        return attempt is not None and attempt.done() and not attempt.cancelled() and attempt.exception() is None
+
     def settle(self, keys: Keys) -> None:
         for answer in self.answers:
             if not answer.done():
@@ -210,15 +216,18 @@ class WriteQueue:
                 await self.flush(memory)
         finally:
             await self._stop()
-            if lost := self._dropped + sum(len(write.turns) for write in self.late):
+            if lost := self._dropped + self.count_unwritten():
                 log.warning("%d turns are lost: the store did not take them until the memory was closed", lost)
             for write in [*self.late]:
                 self._drop(write)
             self._dropped = 0
 
+    def count_unwritten(self) -> int:
+        return sum(len(write.turns) for write in self.late if not write.is_done)
+
     def _drop(self, write: Write) -> None:
         self.late.remove(write)
-        if write.attempt is not None:
+        if write.attempt is not None and not write.is_done:
             write.attempt.cancel()
         write.settle(("",) * len(write.turns))
 
@@ -244,7 +253,7 @@ def queue_of(memory: AsyncMemoryScope) -> WriteQueue:
 @atexit.register
 def _count_lost() -> None:
     """Say what a process loses that ends without closing its memory."""
-    if lost := sum(len(write.turns) for queue in _queues.values() for write in queue.late):
+    if lost := sum(queue.count_unwritten() for queue in _queues.values()):
         log.warning("%d turns are lost: the store did not take them until the program ended", lost)
 
 
