@@ -16,7 +16,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
@@ -47,7 +47,7 @@ class Write:
     where: Scope
     replay: bool = False
     zone: tzinfo | None = None
-    began: datetime | None = None
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
     ended: datetime | None = None
     attempt: asyncio.Task[Keys] | None = None
     answers: list[asyncio.Future[Keys]] = field(default_factory=list)  # of callers that wait
@@ -134,8 +134,10 @@ class WriteQueue:
         while len(self.late) > 1 and self._is_full():
             if not self._dropped:
                 log.warning("the store does not answer, and too many turns wait for it: the oldest are lost")
-            self._dropped += len(self.late[1].turns)
-            self._drop(self.late[1])  # the first is being written
+            idle = [late for late in self.late if late.attempt is None] or [*self.late]
+            oldest = min(idle, key=lambda late: late.began)
+            self._dropped += len(oldest.turns)
+            self._drop(oldest)
         self._retry(memory)
 
     def _is_full(self) -> bool:
@@ -176,8 +178,11 @@ class WriteQueue:
             attempt.cancel()
             write.attempt, write.ended = None, memory.admin.runtime.services.now(write.zone)
             error = attempt.exception() if done and not attempt.cancelled() else None
-            for late in self.late:
+            same = [late for late in self.late if late.where == write.where]
+            for late in same:  # let others go first: the store may refuse this scope only
                 late.refuse(error or TimeoutError())
+                self.late.remove(late)
+            self.late.extend(same)
             return False
         if write in self.late:
             self.late.remove(write)
@@ -271,7 +276,7 @@ async def add(memory: AsyncMemoryScope, write: Write, *, strict: bool = False) -
 
 async def _store(memory: AsyncMemoryScope, write: Write) -> Keys:
     where, replay, zone = write.where, write.replay, write.zone
-    if write.ended is None or write.began is None:
+    if write.ended is None:
         report = await memory.add_turns(
             write.turns, user=where.user, agent=where.agent, session=where.session, replay=replay, zone=zone
         )
