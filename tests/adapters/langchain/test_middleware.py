@@ -346,6 +346,8 @@ async def test_where_the_new_begins(messages, heard, place):
     said = []
 
     class Session:
+        session = None
+
         async def record(self, turns, *, replay=False):
             said.extend(() if replay else turns)
             return ("",) * len(turns)

@@ -40,12 +40,16 @@ def _is_summary(message: BaseMessage) -> bool:
 
 
 def turns_of(messages: Sequence[BaseMessage], agents: Collection[str] = ()) -> list[TurnInput]:
+    return [turn for _, turn in with_turns(messages, agents)]
+
+
+def with_turns(messages: Sequence[BaseMessage], agents: Collection[str] = ()) -> list[tuple[BaseMessage, TurnInput]]:
     answers = {
         message.tool_call_id
         for message in messages
         if isinstance(message, ToolMessage) and text_of(message).startswith(STRUCTURED_OPENING)
     }
-    return [turn for message in messages if (turn := turn_of(message, agents, answers)) is not None]
+    return [(message, turn) for message in messages if (turn := turn_of(message, agents, answers)) is not None]
 
 
 def agents_in(messages: Iterable[BaseMessage], named: Iterable[str] = ()) -> set[str]:

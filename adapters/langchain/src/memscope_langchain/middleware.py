@@ -12,6 +12,7 @@ memories at the same place; the next run sends the earlier messages without them
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypeAlias, TypedDict
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -26,18 +27,22 @@ from memscope.adapters.kit import (
     MemoryLike,
     MemorySession,
     RecallFrom,
+    RecordedRun,
     RecordWho,
     SessionPool,
     ToolSet,
     Zone,
-    begin_run,
     begin_tool_call,
     choose_query,
     end_tool_call,
+    first_unanswered,
+    recall_run,
+    record_run,
     wait_for,
 )
+from memscope_langchain.claims import claimed
 from memscope_langchain.injection import users_newest, with_memory
-from memscope_langchain.messages import agents_in, turns_of
+from memscope_langchain.messages import agents_in, turns_of, with_turns
 from memscope_langchain.run import thread_of, user_of, zone_of
 from memscope_langchain.tools import tools_over
 
@@ -174,8 +179,18 @@ async def begin(session: MemorySession, state: MiddlewareState, agents: Collecti
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
     arrived, agents = index_after(messages, state.get("memscope_heard")), agents_in(messages, agents)
-    new = None if arrived is None else len(turns_of(messages[:arrived], agents))
-    memory = await begin_run(session, turns_of(messages, agents), new=new)
+    spoken = with_turns(messages, agents)
+    turns = [turn for _, turn in spoken]
+    new = first_unanswered(turns) if arrived is None else len(turns_of(messages[:arrived], agents))
+    async with claimed(session, spoken) as (known, note):
+        is_new = [key is None for key in known]
+        run = await record_run(session, [*compress(turns, is_new)], new=sum(is_new[:new]))
+        note(run.keys)
+    if others := [(turn, key) for turn, key in zip(turns, known, strict=True) if key is not None]:
+        turns_known, keys_known = zip(*others, strict=True)
+        query = choose_query(turns[new:] or turns)
+        run = RecordedRun((*run.turns, *turns_known), (*run.keys, *keys_known), query)
+    memory = await recall_run(session, run)
     shown = ShownMemory(text=memory.text, keys=[*memory.keys], beside=users_newest(messages))
     return {"memscope_heard": heard_ids(messages), "memscope_shown": shown}
 
@@ -188,7 +203,9 @@ async def record_since(session: MemorySession, state: MiddlewareState, agents: C
         update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)], agents)
     start = index_after(messages, state.get("memscope_heard"))
     messages_since = messages[last_of(messages, AIMessage) if start is None else start :]
-    await session.record(turns_of(messages_since, agents_in(messages, agents)))
+    spoken = with_turns(messages_since, agents_in(messages, agents))
+    async with claimed(session, spoken) as (known, note):
+        note(await session.record([turn for (_, turn), key in zip(spoken, known, strict=True) if key is None]))
     return update
 
 

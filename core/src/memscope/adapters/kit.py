@@ -19,6 +19,7 @@ from memscope.adapters.runs import (
     begin_run,
     begin_tool_call,
     end_tool_call,
+    first_unanswered,
     recall_run,
     record_run,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "choose_tools",
     "described",
     "end_tool_call",
+    "first_unanswered",
     "recall_run",
     "record_run",
     "schema",
