@@ -1,4 +1,4 @@
-"""What the assistant said is found by the words of the question that it answered."""
+"""Answers of the assistant are found by the words of the question that they answered."""
 
 from __future__ import annotations
 

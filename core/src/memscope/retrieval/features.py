@@ -162,8 +162,8 @@ class FeatureInputs:
 
     @cached_property
     def word_match_confidence(self) -> float:
-        """Confidence in a word match, 0 to 1: low if no candidate has the subject or enough of the words, unless a short
-        question asks what the assistant said about them.
+        """Confidence in a word match, 0 to 1: low if no candidate has the subject or enough of the words, unless a
+        short question asks what the assistant said about them.
         """
         sure = self.brevity * self.query.asks_assistant
         return 1.0 if self.known >= 1 or self.on_subject.any() else max(self.known**2, sure)

@@ -63,7 +63,8 @@ DURABILITY_WEIGHT, TASTE_WEIGHT, NEAR_TASTE_WEIGHT = 2.0, 0.3, 2.0
 @worker(
     reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
            "about_user", "text", "scope", "k", "speak", "scores", "is_list_question", "bridged", "asks_personally",
-           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant", "asks_number", "asks_when", "recalls"),
+           "days", "said_then", "kinds_asked", "about_talk", "asks_assistant", "asks_number", "asks_when", "recalls",
+           "statement_terms"),
     writes=("order", "limited", "need"),
 )  # fmt: skip
 async def limit_lines(query: Query, ctx: Services) -> Query:
