@@ -27,6 +27,6 @@ class GrowingArray:
         """Reserve capacity for new rows; untouched pages use no memory."""
         old, new = len(self.view), len(self.view) + rows
         if new > len(self._room):
-            room = new + (new // 4 + 64 if old else 0)  # no spare capacity before the second growth
+            room = new + (new // 4 + min(new // 4, 64) if old else 0)  # no spare capacity before the second growth
             self._room = np.empty((room, *self.view.shape[1:]), dtype=self.view.dtype)
             self._room[:old] = self.view
