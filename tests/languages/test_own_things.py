@@ -76,3 +76,27 @@ def test_relatives_at_the_beginning_of_a_clause_are_the_users(statement):
 )
 def test_what_relatives_are_at_is_passing(statement):
     assert "people" not in kinds(statement)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "did I translate the contract yet",
+        "when is my translation due",
+        "we can't make it on Saturday, who should I tell?",
+        "should i join the 3x3 tournament",
+        "我的翻译稿什么时候交？",
+        "我的英语老师叫什么",
+        "女儿的英文名定了哪个？",
+        "儿子的日语成绩怎么样",
+    ],
+)
+def test_a_question_about_ones_own_in_words_of_a_task_is_no_task(question):
+    assert need(question) == "user"
+
+
+@pytest.mark.parametrize(
+    "task", ["translate this into German: good morning", "what's 17*23", "这句话的英文怎么说", "苹果的法语是什么"]
+)
+def test_a_task_remains_one(task):
+    assert need(task) == "task"
