@@ -19,7 +19,8 @@ MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
 MIN_FIGURES = 2  # in a message that brings the numbers of a calculation
 MAX_KEYWORD_CHARACTERS = 2  # of a script without spaces
 MAX_SMALL_TALK_SCORE = 2.0  # "thank you card for the teacher" is more than thanks
-MAX_MATERIAL_SCORE = 1.5  # "Did I translate the contract yet?" and "We can't make it on Saturday" are no tasks
+# "Did I translate the contract yet?" and "We can't make it on Saturday" are no tasks; a long story with such words is.
+MAX_MATERIAL_SCORE, MAX_CLEAR_CHARS = 1.5, 80
 MAX_NEWS_SCORE = 1.0  # "Will it rain on my wedding day?" needs the day
 MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's on the second?" is none
 # Log odds that a message needs memory: from which a question is read so; from which one for advice is; from which a
@@ -64,7 +65,8 @@ def need(message: str) -> Need:
         return "nothing"
     bare = rules.addressing.sub(" ", asked)
     works = rules.material.search(asked) or _ARITHMETIC.search(bare)
-    if _CODE_SNIPPET.search(message) or (works and (score is None or score < MAX_MATERIAL_SCORE)):
+    clear = score is not None and score >= MAX_MATERIAL_SCORE and len(folded) <= MAX_CLEAR_CHARS
+    if _CODE_SNIPPET.search(message) or (works and not clear):
         return "task"
     if _QUOTED_PAIR.search(folded) or (_QUOTED.search(folded) and rules.brings.search(bare)) or _reckons(bare, rules):
         return "task"
