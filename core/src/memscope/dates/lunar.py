@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from memscope.dates.calendar import ONE_DAY, Grain, Now, Period, Span, date_of, day_at
 
-# Read at import, as the years are first needed on an event loop, which may not wait for a file.
-_TABLE = (Path(__file__).parent / "data" / "lunar.txt").read_text(encoding="utf-8")
 SHORT_MONTH = 29  # days; a long month has one more
 
 
@@ -56,15 +54,16 @@ def _yearly(find: Callable[[LunarYear], Span | None], grain: Grain) -> Period:
     """A period by calendar year; the last months of a lunar year may fall into the next one."""
 
     def of_calendar_year(year: int) -> Span | None:
-        spans = (find(lunar) for one in (year, year - 1) if (lunar := _years().get(one)))
+        spans = (find(lunar) for one in (year, year - 1) if (lunar := years().get(one)))
         return next((span for span in spans if span and span.start.year == year), None)
 
     return Period(of_calendar_year, grain, "year")
 
 
 @cache
-def _years() -> Mapping[int, LunarYear]:
-    lines = (line.split() for line in _TABLE.splitlines() if line[:1].isdigit())
+def years() -> Mapping[int, LunarYear]:
+    file = Path(__file__).parent / "data" / "lunar.txt"
+    lines = (line.split() for line in file.read_text(encoding="utf-8").splitlines() if line[:1].isdigit())
     return {int(year): _year(year, *rest) for year, *rest in lines}
 
 

@@ -43,15 +43,18 @@ __all__ = [
 
 
 def load_tables() -> None:
-    """Load the languages and their tables (word vectors, synonyms, dictionaries, topics, score signs, names).
+    """Load the languages and their tables (word vectors, synonyms, dictionaries, topics, score signs, names,
+    lunar years).
 
     Only the first call of a process does anything, and blocks for about 60 ms. Before using languages on an event loop
     that must not read files, call this in a thread.
     """
     with importing:
+        from memscope.dates import lunar
         from memscope.languages.need_score import need_score
         from memscope.text import spelling, topics, vectors
 
+        lunar.years()
         topics.topics("word 中")
         vectors.sentence_vector("word 中")
         for one in registered():
