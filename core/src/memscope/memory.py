@@ -501,7 +501,7 @@ class AsyncMemoryScope:
         Raises:
             InputError: an argument is not valid.
         """
-        from memscope.reconciliation.insight_sentences import without_expired_facts
+        from memscope.retrieval.insights_as_of import without_expired_facts
 
         where = validation.scope(user, agent, session)
         async with self._runtime.operation("list") as services:

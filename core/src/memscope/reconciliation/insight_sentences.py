@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import chain
 
 from memscope.imports import pattern
-from memscope.languages.insight_text import as_read, composed
+from memscope.languages.insight_text import composed
 from memscope.languages.names import names
 from memscope.languages.similarity import closeness, form
 from memscope.languages.statements import sentences as split
@@ -62,19 +62,6 @@ def attributed(insight: Insight, facts: Mapping[str, Observation]) -> tuple[Sent
             if score >= MIN_COVERED_WORD_SHARE or score == max(rated):
                 nearest[at].append(id)
     return tuple(replace(one, sources=tuple(nearest[at]) or one.sources) for at, one in enumerate(parts))
-
-
-async def without_expired_facts(store: Store, user: str, records: Sequence[Record], now: datetime) -> list[Record]:
-    """Leave out of insights what rests on expired facts, which reads hide although ``reflect`` has not run since."""
-    ids = list(dict.fromkeys(id for one in records if isinstance(one, Insight) for id in one.sources))
-    sources = (await store.fetch(user, ids)).records if ids else {}
-    facts = {fact.id: fact for fact in sources.values() if isinstance(fact, Observation)}
-    expired = {id: replace(fact, valid_to=now) for id, fact in facts.items() if fact.expired(now)}
-    shown = (
-        as_read(one, {**facts, **expired}, now) if isinstance(one, Insight) and expired.keys() & {*one.sources} else one
-        for one in records
-    )
-    return [one for one in shown if one is not None]
 
 
 # ---- what a text must not lose
