@@ -89,7 +89,7 @@ class WriteQueue:
         Writes of one scope are carried out in order: one behind a late one waits for it.
         """
         write.began = memory.admin.runtime.services.now(write.zone)
-        if any(late.where == write.where for late in self.late):
+        if self._of(write.where):
             return await self._write_behind(memory, write)
         write.attempt = asyncio.create_task(add(memory, write), name="memscope-write")
         try:
@@ -105,7 +105,7 @@ class WriteQueue:
         chosen = self._not_waiting(write)
         if any(chosen):
             self._put(memory, replace(write, turns=[*compress(write.turns, chosen)], ended=write.began, answers=[]))
-        last = next(late for late in reversed(self.late) if late.where == write.where)
+        last = self._of(write.where)[-1]
         answer: asyncio.Future[Keys] = asyncio.Future()
         last.answers.append(answer)
         self._retry(memory)
@@ -119,7 +119,7 @@ class WriteQueue:
 
     def _not_waiting(self, write: Write) -> list[bool]:
         """Find the turns that do not wait yet: agents send a message again with its id, or as a replayed history."""
-        same = [late for late in self.late if late.where == write.where]
+        same = self._of(write.where)
         ids = {turn.get("id") for late in same for turn in late.turns} - {None}
         waiting: Counter[tuple[str, str]] = Counter()
         for replayed in (False, True):
@@ -128,6 +128,9 @@ class WriteQueue:
                     waiting = waiting | _words(late) if replayed else waiting + _words(late)
         is_known = write.replay and _words(write) <= waiting
         return [turn["id"] not in ids if turn.get("id") else not is_known for turn in write.turns]
+
+    def _of(self, where: Scope) -> list[Write]:
+        return [late for late in self.late if late.where == where]
 
     def _put(self, memory: AsyncMemoryScope, write: Write) -> None:
         self.late.append(write)
@@ -178,7 +181,7 @@ class WriteQueue:
             attempt.cancel()
             write.attempt, write.ended = None, memory.admin.runtime.services.now(write.zone)
             error = attempt.exception() if done and not attempt.cancelled() else None
-            same = [late for late in self.late if late.where == write.where]
+            same = self._of(write.where)
             for late in same:  # let others go first: the store may refuse this scope only
                 late.refuse(error or TimeoutError())
                 self.late.remove(late)
