@@ -159,10 +159,8 @@ def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
                     _add_batch(memory, call, added, batch)
                     added.done = batch[-1].number
                 progress(added.done, None)
-        except (
-            KeyboardInterrupt,
-            MemscopeError,
-        ):  # added twice, a line without a time is stored twice
+        except (KeyboardInterrupt, MemscopeError):
+            # Say where to go on, since a line without a time that is added twice is stored twice.
             if added.done and not call.json:
                 print_error(say("memscope: {lines} are done; continue with --skip {number}",
                                 lines=count_nouns(added.done, "line"), number=added.done))  # fmt: skip

@@ -314,9 +314,10 @@ def _names_somebody_of(texts: Iterable[str], message: str) -> bool:
 
 
 def _knows_a_name(inputs: FeatureInputs) -> bool:
-    """Return whether the query names the user, a speaker, or a person whose full name a candidate has. The first word
-    of a sentence may be no name ("Give me an example"), and "my flatmate" only asks if the query surely is about the
-    world.
+    """Return whether the query names the user, a speaker, or a person whose full name a candidate has.
+
+    The first word of a sentence may be no name ("Give me an example"), nor is "my flatmate" one in a query that surely
+    is about the world ("my flatmate asks why the sky is blue").
     """
     query, every = inputs.query, names(inputs.query.text)
     if not query.names.isdisjoint(inputs.candidates.speakers.tolist()):

@@ -79,9 +79,8 @@ def _of_skeleton(skeleton: str, reference: datetime) -> Iterator[Interval]:
     """Yield the time of each event, both readings of an ambiguous one ("on Thursday": the last or the next)."""
     for mention in mentions_of_skeleton(_up_to_last_time_word(skeleton), reference):
         interval = event_time(mention, reference)
-        spans = [one.end - one.start for one in (interval, mention.interval) if one]
-        if interval and min(spans) <= MAX_EVENT_SPAN:  # the day counted in "three years ago", which names a year
-            yield interval
+        if interval and min(one.end - one.start for one in (interval, mention.interval)) <= MAX_EVENT_SPAN:
+            yield interval  # also the year of "three years ago", whose mention is a day
             yield from readings(mention) if is_undirected(mention) else ()
 
 
