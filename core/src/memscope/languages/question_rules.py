@@ -24,6 +24,7 @@ class Questions:
         named_time: words of a time that statements contain too ("weekend", 节), besides capitals and digits.
         assistant*: asks what the assistant said ("you recommended").
         talk*: is about the conversation itself ("did we discuss").
+        last_talk*: asks about the conversation before this one and names nothing in it ("where did we leave off").
         personal*: is about the user, or asks for something for them ("my", "recommend").
         recalls: asks about one past event that both speakers know ("how did the interview go") or the present of one
             thing ("which shelf are the passports on"), perhaps the user's.
@@ -58,6 +59,7 @@ class Questions:
     named_time: re.Pattern[str] = MATCHES_NOTHING
     assistant: re.Pattern[str] = MATCHES_NOTHING
     talk: re.Pattern[str] = MATCHES_NOTHING
+    last_talk: re.Pattern[str] = MATCHES_NOTHING
     personal: re.Pattern[str] = MATCHES_NOTHING
     recalls: re.Pattern[str] = MATCHES_NOTHING
     definite: re.Pattern[str] = MATCHES_NOTHING

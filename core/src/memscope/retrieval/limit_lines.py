@@ -48,6 +48,7 @@ MIN_KIND_COVERAGE = 0.75  # of the words of a question about a kind of thing: "W
 COSINE_WEIGHT = 2.0  # of an embedder beside topics; without one, built-in vectors count once
 # of a line about the user for "How did the interview go?": share of the words, topic (at this weight) and cosine
 MIN_RECALLED_LIKENESS, RECALLED_TOPIC_WEIGHT = 0.6, 0.4
+MAX_GREETING_WORDS = 2  # with content
 MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of the best lines
 MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words; if it
@@ -134,7 +135,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
         return query.order
     if query.asks_period:
         timed = _is_of_the_time(inputs)
-        return tuple(filter(timed.__getitem__, query.order))
+        greets = inputs.has(Flag.GREETING) & (candidates.length <= MAX_GREETING_WORDS)
+        return tuple(sorted(filter(timed.__getitem__, query.order), key=greets.__getitem__))  # "Hello again" last
     if query.is_list_question:
         of_kind = _states_the_kind(inputs)
         return tuple([row for row in query.order if of_kind[row] or row in query.bridged])
@@ -191,7 +193,8 @@ def _is_of_the_time(inputs: FeatureInputs) -> NDArray[np.bool_]:
     """
     query, candidates = inputs.query, inputs.candidates
     least = 2 if has_cjk(query.text) else 1  # one CJK character is in many words
-    named = (inputs.occurs[:, inputs.weights > 0] == 1).sum(axis=1) >= least  # no synonyms: they are other months
+    content = np.array(query.weights) > FILLER_WEIGHT  # not "talk" of "What did we talk about on Thursday?"
+    named = (inputs.occurs[:, content] == 1).sum(axis=1) >= least  # no synonyms: they are other months
     in_period = (candidates.period == 1) & (query.said_then or not query.asks_ahead)
     then = (candidates.event > 0) | in_period | _has_a_term(candidates, query.days)
     return np.asarray(then | named, np.bool_)

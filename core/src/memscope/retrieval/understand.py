@@ -28,6 +28,7 @@ from memscope.pipeline import altered, worker
 from memscope.records import Interval
 from memscope.retrieval.features import FILLER_WEIGHT
 from memscope.retrieval.follow_up import MAX_FOLLOW_UP_CHARS, follow_up
+from memscope.retrieval.last_talk import last_talk
 from memscope.retrieval.query import Query, Request
 from memscope.retrieval.undated import undated_terms
 from memscope.services import Services
@@ -65,9 +66,11 @@ _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends"
 )  # fmt: skip
 async def understand(query: Query, ctx: Services) -> Query:
     wanted = need(query.text) if query.speak == "when_needed" and query.text.strip() else "user"
-    if len(query.text) <= MAX_FOLLOW_UP_CHARS and query.as_of is None:
-        if _has("refers", fold(query.text), [language.questions for language in languages.of(query.text)]):
-            query = await follow_up(query, ctx)
+    if len(query.text) <= MAX_FOLLOW_UP_CHARS:
+        short, signs = fold(query.text), [language.questions for language in languages.of(query.text)]
+        if _has("last_talk", short, signs) and (time := await last_talk(query, ctx)):
+            return last_talk_question(query, time)
+        query = await follow_up(query, ctx) if query.as_of is None and _has("refers", short, signs) else query
     text = searched(query.text)
     asked = in_first_person(text, query.scope.user)
     wording, ends = fold(asked), ends_of(asked, MAX_ANALYSED_CHARS)
@@ -100,29 +103,20 @@ async def understand(query: Query, ctx: Services) -> Query:
     is_list_question = asks_for_list(query.text)
     return altered(
         query,
-        terms=(*terms, *wordless, *days),
-        weights=(*_weights(terms, rest, signs), *(0.0 for _ in (*wordless, *days))),
-        statement_terms=_count_statement_terms(ends, frozenset(terms)),
-        undated=undated_terms(word_of_term, named),
-        kinds_asked=kinds,
-        names=names(ends_of(text, MAX_ANALYSED_CHARS)),
-        periods=periods(named, reference) or coming,
-        asks_number=_has("number", wording, signs),
-        asks_when=asks_when,
-        asks_assistant=_has("assistant", wording, signs),
-        asks_personally=personal or recalls,
-        recalls=recalls,
-        asks_ahead=bool(ahead or coming),
-        asks_period=asks_period,
+        terms=(*terms, *wordless, *days), weights=(*_weights(terms, rest, signs), *(0.0 for _ in (*wordless, *days))),
+        statement_terms=_count_statement_terms(ends, frozenset(terms)), undated=undated_terms(word_of_term, named),
+        kinds_asked=kinds, names=names(ends_of(text, MAX_ANALYSED_CHARS)),
+        periods=periods(named, reference) or coming, days=frozenset(days),
+        asks_number=_has("number", wording, signs), asks_when=asks_when,
+        asks_assistant=_has("assistant", wording, signs), about_talk=_has("talk", wording, signs),
+        asks_personally=personal or recalls, recalls=recalls,
+        asks_ahead=bool(ahead or coming), asks_period=asks_period,
         said_then=_has("past", ends, signs) or len(ahead) < len(named),
-        days=frozenset(days),
-        topics=tuple(sorted(about)),
-        meaning=sentence_vector(subject),
+        topics=tuple(sorted(about)), meaning=sentence_vector(subject),
         is_list_question=is_list_question,
         list_k=max_list_hits(query.k) if query.expand_lists and is_list_question else 0,
         need=wanted,
-        about_talk=_has("talk", wording, signs),
-    )
+    )  # fmt: skip
 
 
 def _weights(asked: Sequence[int], rest: Iterable[str], signs: Sequence[Questions]) -> tuple[float, ...]:
@@ -150,6 +144,15 @@ def profile_question(query: Query) -> Query:
     return altered(
         query, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True, list_k=most
     )
+
+
+def last_talk_question(query: Query, time: Interval) -> Query:
+    """Turn the query into one for what was said at the time of the last conversation, whatever its words."""
+    most = max_list_hits(query.k) if query.expand_lists else 0
+    return altered(
+        query, terms=(DURABLE_TERM,), weights=(0.0,), periods=(time,), asks_period=True, asks_personally=True,
+        about_talk=True, list_k=most,
+    )  # fmt: skip
 
 
 def _is_personal(query: Request, wanted: Need, wording: str, signs: Sequence[Questions], about: frozenset[int]) -> bool:

@@ -70,6 +70,28 @@ _WHEN_JOINS = (
 )
 _HAS_ONE_THING = r"who has (?:got )?(?:my|our|the) (?:[\w'’-]+ ){0,2}[\w'’-]*[^\Ws]\W*$"  # "Who has my ladder?"
 _CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
+# "our previous chat", "where we left off", "what we said last time"; and the words of a question that asks for no more.
+_TALKED = (
+    r"\b(?:talk|chat|said|say|tell|told|ask|discuss|mention|speak|spoke|continu|resum|carry|pick|recap|summar|catch|work"
+    r"|left|leave|stop|finish)"
+)
+_EARLIER_TALK = (
+    r"(?:\b(?:last|previous|latest|most recent|earlier) (?:chat|talk|conversation|session|discussion)"
+    rf"|\blast (?:(?:thing|question) )?(?:(?:that )?(?:we|i|you) )?(?!left|leave|stop|work|pick|finish|carry){_TALKED}"
+    rf"|{_TALKED}.*\b(?:last|previous) time\b|\b(?:last|previous) time\b.*{_TALKED}"
+    r"|\bwhere (?:was|were) (?:we|i)\b|\bwhere we(?:['’]d)? (?:(?:had )?(?:left|were|was|got|stopped|finished))\b"
+    r"|\bwhere (?:did|had|have) we (?:leave|left|stop|finish|end|g[eo]t to)|\bleft off\b)"
+)
+_WORDS_ON_TALK = (
+    r"(?:hi|hey|hello|ok(?:ay)?|so|and|now|again|back|just|well|please|actually|exactly|wh(?:at|ere|ich|en)(?:['’]?s)?"
+    r"|how|long|was|were|is|are|do|did|does|ha[sd]|have|been|can|could|would|will|shall|should|you|i(?:['’]?(?:d|m|ll))?"
+    r"|we(?:['’]?(?:d|ll))?|us|me|my|our|your|let(?:['’]?s)?|it(?:['’]?s)?|that|this|the|a|an|of|on|in|at|from|to|with"
+    r"|about|up|off|for|since|ago|remember|recall|remind|know|tell|told|say|said|saying|ask(?:ed|ing)?|talk(?:ed|ing)?"
+    r"|chat(?:s|ted|ting)?|discuss\w*|speak(?:ing)?|spoken?|mention(?:ed)?|conversations?|sessions?|continu(?:e|ing)|carry"
+    r"|going|go on|resume|pick|got|get|start|keep|recap|summar\w+|give|quick|short|brief|catch|refresh|memory|last"
+    r"|previous|recent|most|latest|earlier|time|left|leave|leaving|stop(?:ped)?|finish(?:ed)?|end(?:ed)?|things?|topics?"
+    r"|subject|work(?:ed|ing)?|doing|plans?|questions?)"
+)
 
 QUESTIONS = Questions(
     number=pattern(
@@ -100,6 +122,7 @@ QUESTIONS = Questions(
         r"\b(?:discuss|talk(?:ed)? about|ask(?:ed)?(?= (?:you|about)\b)|(?:i|we|you)(?: \w+)? ask(?:ed)?|questions?"
         r"|(?:bring|brought) up|conversations?|topics?|summar\w+|mention\w*)\b"
     ),
+    last_talk=pattern(rf"^\W*(?=.*{_EARLIER_TALK})(?:{_WORDS_ON_TALK}\W+)*{_WORDS_ON_TALK}\W*$"),
     personal=pattern(
         r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
         r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy"
@@ -183,7 +206,7 @@ QUESTIONS = Questions(
     "know ask wonder please",
     open_words="happen occur spend plan event appointment schedule calendar agenda busy free date commitment arrange "
     "diary activity book upcoming due show come forget remember know need list tell say mention talk told look "
-    "left still remind mine ours",
+    "left still remind mine ours discuss chat speak conversation",
     soon="in the next 30 days",
     me="me",
     my="my",
