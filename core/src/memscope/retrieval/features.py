@@ -23,7 +23,7 @@ from memscope.retrieval.subjects import named, subjects
 from memscope.search.bm25 import bm25, rarity
 from memscope.search.matching import WINDOW_LENGTH
 from memscope.search.snapshot import NEIGHBOUR_LENGTH_DISCOUNT, TURN_BEFORE
-from memscope.search.units import INSIGHT, USER_ROLE
+from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 
@@ -151,9 +151,15 @@ class FeatureInputs:
 
     @cached_property
     def known(self) -> float:
-        """Highest coverage of any candidate, relative to ``MIN_WORD_COVERAGE``."""
-        share = min(1.0, MAX_EXPECTED_WORDS / max(self.words, 1))
-        return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * share)
+        """Highest coverage of any candidate, or of a question that one answers, relative to ``MIN_WORD_COVERAGE``."""
+        share, candidates = min(1.0, MAX_EXPECTED_WORDS / max(self.words, 1)), self.candidates
+        best = float(self.coverage.max(initial=0))
+        if best < MIN_WORD_COVERAGE * share:
+            answers = (candidates.role == ASSISTANT_ROLE) & ((candidates.flags_before & int(Flag.QUESTION)) != 0)
+            answers &= (candidates.flags & int(Flag.ASKING | Flag.UNKNOWING)) == 0
+            met = (candidates.tf_neighbours[answers, TURN_BEFORE] > 0) @ self.weights
+            best = max(best, float(met.max(initial=0)) / max(float(self.weights.sum()), 1e-9))
+        return best / (MIN_WORD_COVERAGE * share)
 
     @cached_property
     def words(self) -> float:

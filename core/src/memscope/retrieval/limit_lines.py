@@ -18,13 +18,14 @@ from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_T
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.names import names
 from memscope.languages.requests import NEEDS_USER
+from memscope.languages.statements import requests
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
 from memscope.retrieval.capitals import CAPITALISED
 from memscope.retrieval.features import FILLER_WEIGHT, MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
-from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
+from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level, replies_to
 from memscope.search.snapshot import TURN_BEFORE
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
@@ -109,9 +110,16 @@ async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Ser
         led = (before == has[best]).all(axis=2).any(axis=1) & (candidates.session == candidates.session[best])
         led &= (candidates.role == USER_ROLE) & (candidates.time >= candidates.time[best])
         after |= {row: best for row in np.flatnonzero(led).tolist() if row not in rows[:MAX_LINES]}
-    records = (await fetch(query, candidates, [*after], ctx)).records if after else {}
-    texts = {row: record.text for row in after if (record := records.get(candidates.handle[row]))}
-    going_on = [
+    asks_user = bool(rows) and query.need in NEEDS_USER and inputs.coverage[rows[0]] > 0
+    replies = replies_to(rows[0], candidates) if asks_user else []
+    read = [*after, *(rows[:1] if replies else ())]
+    records = (await fetch(query, candidates, read, ctx)).records if read else {}
+    texts = {row: record.text for row in read if (record := records.get(candidates.handle[row]))}
+    if replies and requests(texts.pop(rows[0], "")):
+        after |= dict.fromkeys(replies, rows[0])
+    else:
+        replies = []
+    going_on = replies + [
         row for row, text in texts.items() if any(one.statements.continues.search(text) for one in languages.of(text))
     ]
     order = list(rows)
