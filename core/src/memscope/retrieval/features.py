@@ -124,12 +124,17 @@ class FeatureInputs:
         return np.maximum(self.occurs, self.candidates.tf_header > 0)
 
     @cached_property
-    def coverage(self) -> Values:
-        """[n] share of the query's word weight in the unit or its header; unknown words get the highest rarity."""
+    def shares(self) -> Values:
+        """[q] share of each term in the query's word weight; unknown words get the highest rarity."""
         rare = rarity(self.candidates.units, np.maximum(self.candidates.document_frequency, 0.5))
         weights = rare * np.array(self.query.weights, np.float32)
+        return weights / max(float(weights.sum()), 1e-9)
+
+    @cached_property
+    def coverage(self) -> Values:
+        """[n] share of the query's word weight in the unit or its header."""
         with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
-            return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
+            return self.presence @ self.shares
 
     @cached_property
     def of_kind(self) -> Values:
@@ -157,8 +162,8 @@ class FeatureInputs:
         if best < MIN_WORD_COVERAGE * share:
             answers = (candidates.role == ASSISTANT_ROLE) & ((candidates.flags_before & int(Flag.QUESTION)) != 0)
             answers &= (candidates.flags & int(Flag.ASKING | Flag.UNKNOWING)) == 0
-            met = (candidates.tf_neighbours[answers, TURN_BEFORE] > 0) @ self.weights
-            best = max(best, float(met.max(initial=0)) / max(float(self.weights.sum()), 1e-9))
+            met = (candidates.tf_neighbours[answers, TURN_BEFORE] > 0) @ self.shares
+            best = max(best, float(met.max(initial=0)))
         return best / (MIN_WORD_COVERAGE * share)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -99,12 +99,16 @@ async def understand(query: Query, ctx: Services) -> Query:
     wants_durable = personal and bool(terms) and not remark  # which asks for nothing
     kinds = frozenset(KIND_TERMS[kind] for kind in asked_kinds(ends)) if wants_durable else frozenset[int]()
     wordless = _wordless_terms(query, wanted, kinds, durable=wants_durable, asks_period=asks_period)
+    weighed, fillers = frozenset(map(term, rest)), _terms_of("fillers", tuple(signs))
+    weights = [0.0 if one not in weighed else FILLER_WEIGHT if one in fillers else 1.0 for one in terms]
+    statements = [*filterfalse(_ASKS.search, sentences(ends))]
+    stated = words("\n".join(statements)) if len(statements) > 1 else []
     days = tuple(dict.fromkeys((*days_asked(one.interval for one in ahead), *days_repeated)))
     is_list_question = asks_for_list(query.text)
     return altered(
         query,
-        terms=(*terms, *wordless, *days), weights=(*_weights(terms, rest, signs), *(0.0 for _ in (*wordless, *days))),
-        statement_terms=_count_statement_terms(ends, frozenset(terms)), undated=undated_terms(word_of_term, named),
+        terms=(*terms, *wordless, *days), weights=(*weights, *(0.0 for _ in (*wordless, *days))),
+        statement_terms=len({*terms}.intersection(map(term, stated))), undated=undated_terms(word_of_term, named),
         kinds_asked=kinds, names=names(ends_of(text, MAX_ANALYSED_CHARS)),
         periods=periods(named, reference) or coming, days=frozenset(days),
         asks_number=_has("number", wording, signs), asks_when=asks_when,
@@ -117,12 +121,6 @@ async def understand(query: Query, ctx: Services) -> Query:
         list_k=max_list_hits(query.k) if query.expand_lists and is_list_question else 0,
         need=wanted,
     )  # fmt: skip
-
-
-def _weights(asked: Sequence[int], rest: Iterable[str], signs: Sequence[Questions]) -> tuple[float, ...]:
-    """Return the weights of the terms; only words in ``rest`` have any."""
-    weighed, fillers = frozenset(map(term, rest)), _terms_of("fillers", tuple(signs))
-    return tuple(0.0 if one not in weighed else FILLER_WEIGHT if one in fillers else 1.0 for one in asked)
 
 
 def _wordless_terms(
@@ -169,12 +167,6 @@ def searched(query: str) -> str:
         return query
     first, last = (list(sentences(part)) for part in (query[:MAX_ANALYSED_CHARS], query[-MAX_ANALYSED_CHARS:]))
     return " ".join(filter(is_question, (*first[:EDGE_SENTENCES], *last[-EDGE_SENTENCES:]))) or query
-
-
-def _count_statement_terms(query: str, terms: frozenset[int]) -> int:
-    """Count the terms in sentences without a question mark; 0 unless there are several such sentences."""
-    statements = [*filterfalse(_ASKS.search, sentences(query))]
-    return len(terms.intersection(map(term, words("\n".join(statements))))) if len(statements) > 1 else 0
 
 
 def _has(sign: str, text: str, signs: Sequence[Questions]) -> bool:
