@@ -65,7 +65,8 @@ class Period:
     """A span that may recur.
 
     ``other``: the second reading of ambiguous words, such as "last Friday" said on a Sunday. ``coming``: the next one
-    is meant, unless the clause is in the past tense.
+    is meant, unless the clause is in the past tense. ``counted``: counts it from another time, which the sentence may
+    name before it ("the talk is on Friday, dinner a day later"); ``relative``: without one, it names no time.
     """
 
     find: Callable[[int], Span | None]
@@ -73,6 +74,8 @@ class Period:
     cycle: Cycle = ""
     other: Period | None = None
     coming: bool = False
+    counted: Callable[[Now], Period | None] | None = None
+    relative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +114,14 @@ def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | N
         span = period.find(n)
         return change(span) if span else None
 
+    def counted(named: Now) -> Period | None:
+        from_named = period.counted(named) if period.counted else None
+        return then(from_named, change, grain) if from_named else None
+
     other = then(period.other, change, grain) if period.other else None
-    return Period(find, grain or period.grain, period.cycle, other, period.coming)
+    return replace(
+        period, find=find, grain=grain or period.grain, other=other, counted=counted if period.counted else None
+    )
 
 
 def number_of(cycle: Cycle, when: datetime) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -33,7 +33,8 @@ from memscope.records import Interval
 _LONG_UNITS: tuple[Grain, ...] = ("month", "year")
 _ENDED: tuple[Shape, ...] = ("before", "until")
 _TIMES_OF_DAY = frozenset({"second", "minute", "hour", "part"})
-_DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
+_SINGLE_DAYS = frozenset({"minute", "hour", "part", "day"})
+_DAYS = _SINGLE_DAYS | {"weekend", "week"}
 MIN_NAMED_YEAR_GAP = timedelta(days=300)  # speakers name the year of a day so far away,
 MAX_OTHER_YEAR_GAP = timedelta(days=65)  # if the same day of another year is so near
 MAX_AMBIGUOUS_WEEKDAY = timedelta(days=10)  # beside an older time, a weekday is neither the last one nor the next
@@ -117,18 +118,25 @@ def _named(text: str, parts: Iterable[Parsed], kinds: frozenset[str] = _MENTIONE
     named: list[Mention] = []
     for part in parts:
         read = (mention(text, token, part) for token in part.tokens if token.kind in kinds)
-        named += _with_months(one for one in read if one and not is_figurative(text, one.start, one.end))
+        named += _beside_others(one for one in read if one and not is_figurative(text, one.start, one.end))
     return named
 
 
-def _with_months(sentence: Iterable[Mention]) -> Iterator[Mention]:
-    """Yield a sentence's mentions; a day without a month is the one nearest to the date with a month before it.
-
-    "We fly out on 3 March and are home on the 10th."
+def _beside_others(sentence: Iterable[Mention]) -> Iterator[Mention]:
+    """Yield a sentence's mentions. A day without a month is the one nearest to the date with a month before it: "We fly
+    out on 3 March and are home on the 10th."; a day counted from another is counted from the one before it: "The exam
+    is on Friday, results a week later."
     """
     dated: Mention | None = None
+    named: Mention | None = None
     for one in sentence:
-        period = one.calendar_period
+        period, is_day = one.calendar_period, one.grain in _SINGLE_DAYS and not one.dayless
+        if period and period.counted and (named or period.relative):
+            counted = _counted_from(named, one, period.counted) if named else None
+            if counted:
+                yield counted
+            continue
+        named = one if is_day and one.shape in ("point", "range") else named
         if dated and period and period.cycle == "month" and one.shape == "point":
             beside = nearest(dated, one._now.when).start
             spans = filter(None, (place(period, replace(one._now, when=beside, future=way)) for way in (True, False)))
@@ -138,6 +146,14 @@ def _with_months(sentence: Iterable[Mention]) -> Iterator[Mention]:
         yield one
         if period and (one.grain, one.shape) == ("day", "point"):
             dated = one if period.cycle == "year" or _NAMED_YEAR.search(one.text) else dated
+
+
+def _counted_from(named: Mention, one: Mention, count: Callable[[Now], Period | None]) -> Mention | None:
+    """Count a mention from the time that another one names; None if that may as well be another day."""
+    now = replace(one._now, when=nearest(named, one._now.when).start)
+    period = None if is_undirected(named) else count(now)
+    span = place(period, now) if period else None
+    return replace(one, interval=interval(span, now.when.tzinfo), calendar_period=None, direction="") if span else None
 
 
 def resolve(text: str, reference: datetime) -> Interval | None:

@@ -20,9 +20,9 @@ from memscope.errors import InputError
 # Kinds that name no time alone: a sentence without others is skipped.
 _CONNECTING_WORDS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func have the of in and or to article at on for from by before"
-    " after since till between around every other during past later prior ago future pasttense step edge beginning"
-    " rest more less duty within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
-    " inside amid upto whose lunarday lunarcal cha seem alike jubilee except besides".split()
+    " after since till between around every other during past later afterwards prior ago future pasttense step edge"
+    " beginning rest more less duty within couple times half halfword second now hence coming onward ge di fen miao"
+    " sharp ban inside amid upto whose lunarday lunarcal cha seem alike jubilee except besides".split()
 )
 _CUES = frozenset("word func have future pasttense since onward".split())  # their values are cues of ``tense.py``
 _LETTERS_OR_DIGIT = re.compile("[a-z]+|[0-9]")

@@ -136,6 +136,34 @@ def inside(now: Now, span: Length) -> Period | None:
     return away(now, 1, span) if now.future or not now.past else None
 
 
+def from_named(now: Now, sign: int, span: Length) -> Period:
+    """A week later (1), two days before (-1): counted from a time that the sentence names before it."""
+    return replace(away(now, sign, span), counted=lambda named: away(named, sign, span), relative=True)
+
+
+def beside_day(now: Now, sign: int, unit: str) -> Period | None:
+    """The day after (1) or before (-1), the next day, 第二天."""
+    return from_named(now, sign, Length(((1, "day"),))) if unit == "day" and sign in (1, -1) else None
+
+
+def beside_part(now: Now, sign: int, part: Clock) -> Period | None:
+    """The night before (-1), the next morning (1), 头天晚上."""
+    day = beside_day(now, sign, "day")
+    return join(now, day, part) if day else None
+
+
+def from_named_or_now(now: Now, span: Length) -> Period | None:
+    """三天后: after a time that the sentence names, or else from now on."""
+    period = inside(now, span)
+    return replace(period, counted=lambda named: away(named, 1, span)) if period else None
+
+
+def before_named(now: Now, span: Length) -> Period | None:
+    """前两天: before a time that the sentence names, or else before today; 前一天 only the former."""
+    period, single = rolling(now, -1, span), span.parts == ((1, "day"),)
+    return replace(period, counted=lambda named: rolling(named, -1, span), relative=single) if period else None
+
+
 def inside_of(now: Now, span: Length) -> Period | None:
     return within(now, span) if now.future or not now.past else None
 
