@@ -57,8 +57,10 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
     return once(unit_at(later(here.start, step, unit), unit) if step else here)
 
 
-def beyond(now: Now, named: int | str, step: int) -> Period | None:
-    """The week before last, the Monday after next."""
+def beyond(now: Now, named: int | str | Period, step: int) -> Period | None:
+    """The week before last, the Monday after next, the summer before last."""
+    if isinstance(named, Period):
+        return stepped_period(now, 2 * step, named)
     return stepped_unit(now, 2 * step, named) if isinstance(named, str) else stepped_weekday(now, 2 * step, named)
 
 
@@ -111,16 +113,17 @@ def this_month(now: Now, years: int) -> Period:
 
 
 def stepped_period(now: Now, step: int, period: Period) -> Period | None:
-    """Last May is the last one that is over, next May the next to begin, this May the one of this year."""
+    """Last May is the last one that is over, next May the next to begin, this May the one of this year. The May before
+    last has step -2.
+    """
     if period.cycle != "year":
         return None
     if not step:
         return once(look(period, now.local.year))
-    for n in range(3):
-        span = look(period, now.local.year + (n - 1 if step > 0 else 1 - n))
-        if span and (span.start > now.local if step > 0 else span.end <= now.local):
-            return fixed(span)
-    return None
+    years = (now.local.year + (n - 1 if step > 0 else 1 - n) for n in range(2 + abs(step)))
+    spans = [span for year in years if (span := look(period, year))]
+    over = [span for span in spans if (span.start > now.local if step > 0 else span.end <= now.local)]
+    return fixed(over[abs(step) - 1]) if len(over) >= abs(step) else None
 
 
 def away(now: Now, sign: int, span: Length) -> Period:
