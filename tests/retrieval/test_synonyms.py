@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.retrieval.synonyms import MAX_SYNONYM_TERMS, expansion
+from memscope.retrieval.search import MAX_SYNONYM_TERMS, expansion
 from memscope.text.terms import term, terms
 from memscope.text.tokens import words
 

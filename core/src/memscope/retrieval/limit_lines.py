@@ -18,14 +18,14 @@ from memscope.languages.durable_facts import MAX_DURABILITY, TASTE_TERMS, WISH_T
 from memscope.languages.flags import DURABILITY_SHIFT, Flag
 from memscope.languages.names import names
 from memscope.languages.requests import NEEDS_USER
-from memscope.languages.statements import requests
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, Handle
 from memscope.retrieval.capitals import CAPITALISED
 from memscope.retrieval.features import FILLER_WEIGHT, MIN_MEANING_COSINE, MIN_WORD_COVERAGE, FeatureInputs
+from memscope.retrieval.following import with_following
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
-from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level, replies_to
+from memscope.retrieval.restatements import STATEMENT_LEVEL, evidence_level
 from memscope.search.snapshot import TURN_BEFORE
 from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
 from memscope.services import Services
@@ -50,7 +50,6 @@ COSINE_WEIGHT = 2.0  # of an embedder beside topics; without one, built-in vecto
 # of a line about the user for "How did the interview go?": share of the words, topic (at this weight) and cosine
 MIN_RECALLED_LIKENESS, RECALLED_TOPIC_WEIGHT = 0.6, 0.4
 MAX_GREETING_WORDS = 2  # with content
-MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of the best lines
 MAX_WISHES = 2  # lines reserved for standing wishes
 # Shares of the lines reserved for the user's lasting statements. For a choice: if the best line lacks its words; if it
 # has them. For a question about the user whose words were not found: if no statement has all of them; if one has.
@@ -85,7 +84,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
             inputs = FeatureInputs(query, replace(candidates, event=np.zeros_like(candidates.event)))
         matched = bool((inputs.coverage[list(query.order[:1])] >= MIN_WORD_COVERAGE).any())  # of the best line
         likely = _within_reach(inputs, met or (matched and not answered), answered)
-        rows = await _with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)
+        rows = await with_following(inputs, tuple(filterfalse(_is_idle(inputs).__getitem__, likely)), ctx)
         unsure = query.need == "perhaps"
         rows = rows[:MAX_PERHAPS_LINES] if unsure else rows
         shares = CHOICE_SHARES[matched], 0.0 if met or unsure else STATEMENT_SHARES[answered]
@@ -93,40 +92,8 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
         return altered(query, order=order, limited=len(query.order) - len(rows))
     rows = _standing_wishes(candidates)
     if query.need in ("world", "kind"):
-        rows = tuple(dict.fromkeys((*rows, *await _with_following(inputs, _covered(inputs), ctx))))
+        rows = tuple(dict.fromkeys((*rows, *await with_following(inputs, _covered(inputs), ctx))))
     return altered(query, order=rows, limited=len(query.order) - len(rows))
-
-
-async def _with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Services) -> tuple[int, ...]:
-    """Insert the user's next turns about the subject of one of the best lines: "She's 74 and stubborn." after "Mum is
-    having a new hip." shares no word with a question about Mum.
-    """
-    query, candidates = inputs.query, inputs.candidates
-    if query.asks_period or query.is_list_question:
-        return rows
-    has, before = candidates.tf > 0, candidates.tf_neighbours[:, : TURN_BEFORE + 1] > 0
-    after: dict[int, int] = {}
-    for best in [row for row in rows[:MAX_LINES] if inputs.coverage[row] > 0 and candidates.role[row] == USER_ROLE]:
-        led = (before == has[best]).all(axis=2).any(axis=1) & (candidates.session == candidates.session[best])
-        led &= (candidates.role == USER_ROLE) & (candidates.time >= candidates.time[best])
-        after |= {row: best for row in np.flatnonzero(led).tolist() if row not in rows[:MAX_LINES]}
-    asks_user = bool(rows) and query.need in NEEDS_USER and inputs.coverage[rows[0]] > 0
-    replies = replies_to(rows[0], candidates) if asks_user else []
-    read = [*after, *(rows[:1] if replies else ())]
-    records = (await fetch(query, candidates, read, ctx)).records if read else {}
-    texts = {row: record.text for row in read if (record := records.get(candidates.handle[row]))}
-    if replies and requests(texts.pop(rows[0], "")):
-        after |= dict.fromkeys(replies, rows[0])
-    else:
-        replies = []
-    going_on = replies + [
-        row for row, text in texts.items() if any(one.statements.continues.search(text) for one in languages.of(text))
-    ]
-    order = list(rows)
-    for row in going_on[:MAX_FOLLOWING_TURNS]:
-        order = [one for one in order if one != row]
-        order.insert(order.index(after[row]) + 1, row)
-    return tuple(order)
 
 
 def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int, ...]:

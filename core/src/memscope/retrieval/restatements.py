@@ -69,15 +69,6 @@ def evidence_level(candidates: Candidates) -> Values:
     return level
 
 
-def replies_to(asked: int, candidates: Candidates) -> list[int]:
-    """Return the row of the assistant's statement right after the user's turn in row ``asked``, if it is there."""
-    replies = (candidates.tf_neighbours[:, TURN_BEFORE] == candidates.tf[asked]).all(axis=1)
-    replies &= candidates.length_neighbours[:, TURN_BEFORE] == candidates.length[asked]
-    replies &= (candidates.session == candidates.session[asked]) & (candidates.role == ASSISTANT_ROLE)
-    replies &= (evidence_level(candidates) == STATEMENT_LEVEL) & (candidates.role[asked] == USER_ROLE)
-    return np.flatnonzero(replies).tolist()[:1]
-
-
 def demote_restated(candidates: Candidates, scores: Values) -> Values:
     """Lower the scores of assistants' turns below newer turns of the user that have the same query terms."""
     turns = candidates.kind == TURN
