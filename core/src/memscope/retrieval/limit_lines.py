@@ -111,7 +111,8 @@ def _within_reach(inputs: FeatureInputs, met: bool, answered: bool) -> tuple[int
     if query.asks_period:
         timed = _is_of_the_time(inputs)
         greets = inputs.has(Flag.GREETING) & (candidates.length <= MAX_GREETING_WORDS)
-        return tuple(sorted(filter(timed.__getitem__, query.order), key=greets.__getitem__))  # "Hello again" last
+        rows = [row for row in query.order if timed[row] or row in query.bridged]
+        return tuple(sorted(rows, key=greets.__getitem__))  # "Hello again" last
     if query.is_list_question:
         of_kind = _states_the_kind(inputs)
         return tuple([row for row in query.order if of_kind[row] or row in query.bridged])
@@ -343,12 +344,14 @@ def _one_per_record(rows: Iterable[int], candidates: Candidates) -> list[int]:
 
 def _covered(inputs: FeatureInputs) -> tuple[int, ...]:
     """Return the best rows with enough of the query's words, a name in it, or its subject and a near meaning. For a
-    question about a kind, rows with nearly all of its words. If it has capitalised names, rows with one of them:
+    question about a kind, rows with nearly all of its words; if it asks for a day, the user's with those that are no
+    interrogatives. If it has capitalised names, rows with one of them:
     "two walls" is no answer to "When did the Berlin Wall fall?". If it may recall something of the user's, what they
     said of themselves and is alike in words, topic and meaning together.
     """
     if inputs.query.need == "kind":
-        enough = inputs.coverage >= MIN_KIND_COVERAGE
+        states = inputs.answers_all & (inputs.candidates.role == USER_ROLE)
+        enough = (inputs.coverage >= MIN_KIND_COVERAGE) | (states & inputs.query.asks_when)
     else:
         near = inputs.candidates.meaning >= MIN_MEANING_COSINE
         enough = (inputs.coverage >= MIN_WORD_COVERAGE) | _has_a_name(inputs, sure=True)

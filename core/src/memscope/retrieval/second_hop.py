@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ async def second_hop(query: Query, ctx: Services) -> Query:
         return query
     says_it = (candidates.tf[:, described] > 0).any(axis=1)
     usable = says_it & (FeatureInputs(query, candidates).coverage >= MIN_HIT_COVERAGE)
+    usable |= candidates.event > 0  # a plan for the time asked for, which may have changed since
     if query.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
         usable |= candidates.topic > 0
     usable &= (candidates.length <= MAX_BRIDGE_HIT_TERMS) & (candidates.role != ASSISTANT_ROLE)
@@ -69,9 +71,15 @@ async def second_hop(query: Query, ctx: Services) -> Query:
         return query
     fetched = candidates.brought or await fetch(query, candidates, sources, ctx)
     handles = [candidates.handle[row] for row in sources]
-    texts = [text for handle in handles for text in _texts(query, handle, fetched)]
-    bridges = _bridges(query, texts)
-    return await _with_bridged_lines(query, handles, bridges, ctx) if bridges else query
+    texts = [[*_texts(query, handle, fetched)] for handle in handles]
+    bridges = _bridges(query, chain.from_iterable(texts))
+    if not bridges:
+        return query
+    query = await _with_bridged_lines(query, handles, bridges, ctx)
+    shared = [name for name in bridges if any(_has_name(text, name) for text in texts[0])]
+    pairs = zip(sources[1:], texts[1:], strict=True)
+    alike = [row for row, lines in pairs if any(_has_name(text, name) for text in lines for name in shared)]
+    return altered(query, bridged=query.bridged.union(alike))
 
 
 def _description_terms(query: Query) -> list[int]:
