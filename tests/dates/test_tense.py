@@ -308,3 +308,8 @@ def test_before_christmas_is_the_next_one_unless_the_question_looks_back(questio
     (ahead,) = asked(question, SAID, past=False, ahead=False)
     (back,) = asked(question, SAID, past=True, ahead=False)
     assert (ahead.interval.end.year, back.interval.end.year) == (2026, 2025)
+
+
+def test_that_day_after_a_weekday_or_a_feast_tells_no_past() -> None:
+    assert printed("周六那天去看房") != printed("周六那天我去看房了")
+    assert printed("冬至那天回老家") == "2026-12-22"

@@ -27,6 +27,7 @@ from memscope.dates.calendar import (
 from memscope.dates.figure_readers import short_year
 from memscope.dates.numbers import ordinal
 
+TROPICAL_REST = 0.2422  # of a day, by which the sun's year is longer than 365 days
 _SPOKEN_FEASTS = {51: (5, 1), 61: (6, 1), 11: (10, 1)}
 
 
@@ -45,6 +46,17 @@ def name_of_person(now: Now, number: int) -> bool | None:
 
 def feast(month_number: int, day: int) -> Period:
     return yearly(lambda year: date_of(year, month_number, day), "day")
+
+
+def solar_term(month: int, base: float) -> Period:
+    """冬至: the day on which the sun reaches a point of its yearly path, by the usual formula for 2000 to 2099."""
+
+    def day(year: int) -> Span | None:
+        since = year - 2000
+        leaps = (since - (month <= 2)) // 4
+        return date_of(year, month, int(since * TROPICAL_REST + base) - leaps) if 0 <= since < 100 else None
+
+    return yearly(day, "day")
 
 
 def moving_feast(month_number: int, weekday: int, number: int, days: int = 0) -> Period:

@@ -20,6 +20,8 @@ from memscope.dates.cues import (
 )
 
 _DONE = "了到好完"
+_THAT_DAY = "那天"
+_DAY_ENDS = frozenset({"date", "weekday"})
 
 
 def read_cues(tokens: Sequence[Token], text: str) -> Iterator[Cue]:
@@ -28,6 +30,13 @@ def read_cues(tokens: Sequence[Token], text: str) -> Iterator[Cue]:
     soft = False
     for i, token in enumerate(tokens):
         sign = sign_of(token)
+        if (
+            i
+            and token.start == tokens[i - 1].end
+            and tokens[i - 1].kind in _DAY_ENDS
+            and text[token.start :].startswith(_THAT_DAY)
+        ):
+            continue  # 周六那天 may be ahead, unlike 那天
         if sign in ("ahead", "agree") and i + 1 == len(tokens) > 1 and text[token.end - 1] not in _DONE:
             sign = "lean"  # a noun: 健康计划, 周末安排
         if sign in ("book", "get") and [following.kind for following in tokens[i + 1 : i + 2]] == ["of"]:

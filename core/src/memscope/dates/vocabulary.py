@@ -10,7 +10,7 @@ from typing import Any
 
 from memscope.dates import lunar
 from memscope.dates.clocks import hours
-from memscope.dates.days import easter_feast, feast, moving_feast
+from memscope.dates.days import easter_feast, feast, moving_feast, solar_term
 from memscope.dates.relative import CalendarStep
 from memscope.dates.repeated import Rule
 
@@ -25,6 +25,7 @@ _VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (  # the most frequent one
     (r"(\d\d)/(\d)/(-?\d)\+?(\d?)", lambda *rule: moving_feast(*(int(part or 0) for part in rule))),
     (r"lunar(\d\d)-(\d\d)(-1)?", lambda *day: lunar.feast(*(int(part or 0) for part in day))),
     (r"qingming()", lambda _: lunar.qingming()),
+    (r"solar(\d\d)/(\d+\.\d+)", lambda month, day: solar_term(int(month), float(day))),
     (r"easter([+-]\d+)", lambda days: easter_feast(int(days))),
     (r"on/(\d),(\d)", lambda *days: Rule("week", 1, tuple(map(int, days)))),
     (r"(.+)/(.+)", lambda *parts: tuple(map(_value, parts))),
