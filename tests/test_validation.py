@@ -148,6 +148,41 @@ def test_a_time_under_another_name_is_not_dated_today(key):
     assert take({"role": "user", "content": "a", "time": NOW, key: "2026"}).timed == (True,)
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("tiem", "time"), ("Time", "time"), ("timestmap", "timestamp"), ("sesion", "session"), ("session_id", "session"),
+     ("sessionId", "session"), ("speeker", "speaker"), ("nmae", "name"), ("meta_data", "metadata"), ("ID", "id")],
+)  # fmt: skip
+def test_a_misspelt_key_is_named_with_the_one_that_was_meant(key, meant):
+    with pytest.raises(InputError, match=f"turns\\[1\\].*'{key}'") as refused:
+        take({"role": "user", "content": "fine"}, {"role": "user", "content": "a", key: "secret words"})
+    assert repr(meant) in refused.value.hint and "secret" not in str(refused.value)
+    assert take({"role": "user", "content": "a", key: None})
+
+
+@pytest.mark.parametrize(("message", "meant"), [
+    ({"rol": "user", "content": "a"}, "role"), ({"role": "user", "contnet": "a"}, "content"),
+])  # fmt: skip
+def test_a_misspelt_key_that_is_needed_is_named_too(message, meant):
+    with pytest.raises(InputError, match="unknown key") as refused:
+        take(message)
+    assert repr(meant) in refused.value.hint
+
+
+@pytest.mark.parametrize("message", [
+    {"refusal": "no", "annotations": [1], "audio": {"id": "1"}, "tool_calls": [1], "function_call": {"a": 1}},
+    {"tool_call_id": "1", "reasoning_content": "x", "status": "done", "type": "message", "phase": "final"},
+    {"model": "m", "stop_reason": "end", "stop_sequence": "x", "usage": {"a": 1}, "cache_control": {"a": 1}},
+    {"additional_kwargs": {"a": 1}, "response_metadata": {"a": 1}, "usage_metadata": {"a": 1}, "example": True},
+    {"source": "user", "models_usage": {"a": 1}, "recipient": "all", "weight": 1.0, "end_turn": True, "author": "a"},
+    {"parts": ["a"], "kind": "request", "instructions": "x", "run_id": "1", "blocks": ["a"], "index": 1, "_id": "1"},
+    {"context": "x", "contents": "x", "uid": "1", "username": "a", "version": 1, 5: "x", "x" * 10_000: "x"},
+])  # fmt: skip
+def test_keys_of_frameworks_are_ignored(message):
+    (turn,) = take({"role": "user", "content": "a", **message}).turns
+    assert turn.text == "a"
+
+
 @pytest.mark.parametrize("key", ["latitude", "runtime", "status", "update", "format", "station", "tools"])
 def test_other_keys_are_no_times(key):
     assert take({"role": "user", "content": "a", key: 5, "date": None}).timed == (False,)

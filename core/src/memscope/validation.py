@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memscope.errors import InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
+from memscope.records.turn_keys import TURN_KEYS, refuse_misspelt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +25,6 @@ INTEGER_BITS = 64
 MAX_CLOCK_SKEW = timedelta(days=1)
 ALL_TIME = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 MIN_MILLISECONDS_EPOCH = 100_000_000_000  # as seconds the year 5138, as milliseconds 1973
-TIME_LIKE = re.compile(
-    r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"
-    r"(_?(s|ms|ns|utc|iso|sec|seconds|millis))?|when|created"
-)
 MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages that may lack a text
 MEMORY_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
@@ -337,6 +333,8 @@ def _turn(
                  "time": message.time, "session": message.scope.session, "metadata": message.metadata}  # fmt: skip
     if not isinstance(message, Mapping):
         raise InputError(f"{path[:-1]} must be a dict or a Turn, got {type(message).__name__}")
+    if not message.keys() <= TURN_KEYS.keys():
+        refuse_misspelt(path[:-1], message)
     role = _role(path, message.get("role"))
     name = f"{path}content" if path else "text"
     words, skipped = _text_of(name, message)
@@ -361,9 +359,6 @@ def _time(path: str, message: Mapping[Any, Any], default_zone: tzinfo | None) ->
     name = "timestamp" if message.get("time") is None else "time"
     value = message.get(name)
     if value is None:
-        named = (key for key, one in message.items() if isinstance(key, str) and one is not None)
-        if (strange := next((key for key in named if TIME_LIKE.fullmatch(key)), None)) is not None:
-            raise InputError(f"{path[:-1]} has no time, but the unknown key {strange!r}", hint="did you mean 'time'?")
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _from_seconds(f"{path}{name}", value, default_zone)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 
 from memscope.entities.results import Entity, Neighbour
+from memscope.errors import nearest
 from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval, Role
 from memscope.stores.rules import record_id
 from memscope.text.surrogates import joined
@@ -15,6 +16,7 @@ from memscope.validation import MEMORY_KINDS
 from memscope_server.listing import kind_of, said_of
 
 MAX_FIELDS = 64
+MAX_PARTS = 1000  # of a message
 MAX_REQUEST_VALUES = 50_000
 
 
@@ -71,15 +73,25 @@ class RequestBody(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _limit_fields(cls, value: Any) -> Any:
+    def _check_fields(cls, value: Any) -> Any:
         if isinstance(value, dict) and len(value) > MAX_FIELDS:
             raise ValueError(f"more than {MAX_FIELDS} fields")
+        if isinstance(value, dict) and (unknown := next((key for key in value if key not in cls.model_fields), None)):
+            shown = unknown[:40]
+            raise ValueError(f"unknown field {shown!r}; {nearest(shown, cls.model_fields)}")
         return value
+
+
+class ContentPart(BaseModel):
+    """A part of a message. The texts of its parts are joined by line ends; parts without text are counted only."""
+
+    type: str = "text"
+    text: Words | None = None
 
 
 class TurnIn(RequestBody):
     role: Literal["user", "assistant", "system", "tool", "person"]
-    content: Words
+    content: Words | Annotated[list[ContentPart], Field(max_length=MAX_PARTS, fail_fast=True)]
     speaker: Name | None = None
     time: Moment | None = None
     id: Name | None = None

@@ -194,7 +194,7 @@ def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[StdinT
             try:
                 added.count(memory.add_turns([line.turn], **call.scope))
             except InputError as error:
-                reason = say("cannot be taken: {error}", error=say_error(error).replace("turns[0].", ""))
+                reason = say("cannot be taken: {error}", error=re.sub(r"turns\[0\][. ]?", "", say_error(error)))
                 added.refuse(line.number, reason)
 
 
