@@ -44,7 +44,7 @@ WORDS = [*get_args(FoundBy), *"""
     user assistant tool system person place organisation thing topic
     turn observation insight
     new merged superseded proposed rejected consolidate reflect audit
-    loaded blocked broken ok warn fail wiped pending failed parked removed
+    loaded blocked broken missing ok warn fail wiped pending failed parked removed
     versions sqlite settings plugins permissions disk store users models clock work memories secrets
     memscope holds searchable errors usage costs budget facts bytes schema chat embedding rerank none insights turns
     single-hop multi-hop temporal secret adversarial recommendation instruction fiction atomic backup

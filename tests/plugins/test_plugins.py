@@ -185,6 +185,16 @@ def test_allow_and_block(installed):
     assert listed["two"].reason == "plugins.block names it"
 
 
+@pytest.mark.parametrize("choice", ["allow", "block"])
+def test_a_chosen_name_that_is_no_plugin_is_listed_and_logged(installed, caplog, choice):
+    installed("dist-typo", redaction=GOOD)
+    names = {"allow": ("redaction", "redactoin"), "block": ("redactoin",)}[choice]
+    listed = by_name(Plugins(PluginSettings(**{choice: names})))
+    assert listed["redaction"].state == "loaded" and listed["redactoin"].state == "missing"
+    assert f"plugins.{choice} names it" in listed["redactoin"].reason
+    assert "did you mean 'redaction'?" in listed["redactoin"].reason and "'redactoin'" in caplog.text
+
+
 def test_required_plugins(installed):
     installed("dist-req", redaction="import a_module_that_is_not_there")
     with pytest.raises(PluginError, match=r"'redaction'.*ModuleNotFoundError"):

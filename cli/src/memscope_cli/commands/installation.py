@@ -17,13 +17,13 @@ from memscope_cli.commands.language import join, say
 from memscope_cli.commands.options import Call, command
 from memscope_cli.commands.output import pad, visible
 
-STATE_STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
+STATE_STYLES = {"loaded": "green", "blocked": "dim", "broken": "red", "missing": "red"}
 
 
 @command("plugins", short_help="Show the plugins, loaded or not and why.")
 @click.option("--hook", metavar="NAME", help="Only plugins with this hook.")
 def plugins(call: Call, hook: str | None) -> None:
-    """Show the plugins with their hooks, and whether each is loaded, blocked by the settings, or broken and why."""
+    """Show the plugins with their hooks, and whether each is loaded, blocked by the settings, broken or missing."""
     from memscope.plugins.loader import Plugins
 
     listed = [one for one in Plugins(call.settings().plugins).listed() if hook is None or hook in one.hooks]

@@ -55,10 +55,10 @@ __all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One line of ``memscope plugins``. ``reason`` explains the states "broken" and "blocked"."""
+    """One line of ``memscope plugins``. ``reason`` explains every state but "loaded"."""
 
     name: str
-    state: Literal["loaded", "blocked", "broken"]
+    state: Literal["loaded", "blocked", "broken", "missing"]
     distribution: str = ""
     version: str = ""
     file: str = ""
@@ -106,6 +106,7 @@ class Plugins:
                 hint = "give a module or an object with functions such as memscope_before_add_turns"
                 raise PluginError(f"plugin {_name(plugin)!r} has no hooks", hint=hint)
         self._check_required()
+        self._list_missing()
         for kind, register in _PROCESS_WIDE.items():
             for name, registration in self._registries[kind].entries.items():
                 plugin = self._listed[registration.plugin]
@@ -195,6 +196,15 @@ class Plugins:
                 mend = "update it" if plugin.state == "broken" else "mend that"
                 message = f"plugin {name!r} is required and {plugin.state}: {plugin.reason}"
                 raise PluginError(message, hint=f"{mend}, or take it out of plugins.require")
+
+    def _list_missing(self) -> None:
+        """List the names in ``allow`` and ``block`` that are no plugin: a misspelt one would load what it blocks."""
+        known = tuple(self._listed)
+        for setting, names in (("allow", self._choice.allow or ()), ("block", self._choice.block)):
+            for name in (name for name in names if name not in known):
+                reason = f"plugins.{setting} names it, but it is not installed; {nearest(name, known)}"
+                self._listed[name] = Plugin(name, "missing", reason=reason)
+                log.warning("plugin %r is not there: %s", name, reason)
 
     # ---- registered objects
 

@@ -164,6 +164,9 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
         message = say("no plugin reads the section {name} of the settings", name=repr(name))
         mend = say_sentence(install_hint(name)) if name in DISTRIBUTIONS else say("install its plugin")
         yield Finding("plugins", "warn", message, mend)
+    for plugin in (plugin for plugin in listed if plugin.state == "missing"):
+        mend = say("correct the name, or take it out of the settings")
+        yield Finding("plugins", "warn", f"{plugin.name!r}: {say_sentence(plugin.reason)}", mend)
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
         message = say("{name} cannot be loaded: {reason}", name=repr(plugin.name), reason=plugin.reason)
         blocked = ",".join([*exam.settings.plugins.block, plugin.name])  # the variable replaces a file's whole list
