@@ -241,6 +241,13 @@ async def test_a_second_statement_under_a_name_supersedes_the_first(memory):
     assert (old.superseded_by, old.current) == (second.id, False)
 
 
+@pytest.mark.parametrize("namespace", ["memscope.entities", "memscope.summary"])
+async def test_a_namespace_whose_records_no_search_returns_is_refused(memory, namespace):
+    with pytest.raises(InputError, match=namespace):
+        await memory.add_memory("Tea.", user="alice", name="drink", namespace=namespace)
+    assert await memory.list(user="alice") == []
+
+
 async def test_an_update_keeps_the_old_version(memory):
     made = await memory.add_memory("Allergic to nuts.", user="alice")
     changed = await memory.update(made.id, user="alice", text="Allergic to peanuts.", version=1)

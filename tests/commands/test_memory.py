@@ -71,7 +71,7 @@ def test_an_empty_result_is_explained_and_no_error(run):
     for done in (run("retrieve", "?!"), run("context", "?!"), run("list", "--text", "volcano")):
         assert (done.exit_code, done.stdout) == (0, "")
         assert done.stderr.startswith("memscope: ")
-    assert run("retrieve", "?!").stderr == "memscope: empty query\n"
+    assert run("retrieve", "?!").stderr == "memscope: the query has no words\n"
 
 
 def test_context_prints_lines_for_a_prompt(run):

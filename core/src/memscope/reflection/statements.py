@@ -22,6 +22,7 @@ from memscope.stores import Store
 from memscope.stores.rules import Memory
 from memscope.text.terms import terms
 from memscope.text.tokens import fold
+from memscope.transfer.checks import document_namespace
 
 if TYPE_CHECKING:
     from memscope.services import MemoryOperations
@@ -41,7 +42,7 @@ async def add(
     draft, memory = statement(
         await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, services.limits),
         name=None if name is None else validation.identifier("name", name),
-        namespace=None if namespace is None else validation.identifier("namespace", namespace),
+        namespace=None if namespace is None else document_namespace(namespace),
         expires=None if expires is None else validation.when("expires", expires, zone or services.zone),
     )  # fmt: skip
     about = validation.text("subject", " ".join(subject.split()), services.limits.query) if subject else ""

@@ -37,7 +37,9 @@ FULL_WEIGHT_TERMS = 40  # longer texts contain a synonym of almost any word
 )  # fmt: skip
 async def search(query: Query, ctx: Services) -> Query:
     if not query.terms:
-        return altered(query, reason=query.reason or "empty query")
+        return altered(
+            query, reason=query.reason or ("the query has no words" if query.text.strip() else "empty query")
+        )
     embedder, vector = ctx.embedder, query.vector
     if embedder is not None and vector is None and knows(embedder.languages, query.written):
         vector = await ctx.embed_query(searched(query.written))

@@ -12,6 +12,8 @@ from memscope import validation
 from memscope.errors import InputError
 from memscope.records import (
     BLOCK_ORDERS,
+    CORRECTIONS,
+    SUMMARY_NAMESPACE,
     Block,
     Insight,
     Interval,
@@ -36,6 +38,13 @@ _CHECKED_COLUMNS: Mapping[type, Sequence[str]] = {
     stored: [column.name for column in fields(stored) if column.name != "scope"]
     for stored in (Turn, Observation, Insight, Block, Receipt)
 }
+
+
+def document_namespace(value: object) -> str:
+    """Validate the namespace of a document; refuse those of memscope's own records, which no search returns."""
+    if value in (CORRECTIONS, SUMMARY_NAMESPACE):
+        raise InputError(f"namespace {value!r} is memscope's own", hint="use another; own records are never searched")
+    return validation.identifier("namespace", value)
 
 
 def check_record(record: StoredType, limits: Limits, *, keyless: bool = False) -> StoredType:

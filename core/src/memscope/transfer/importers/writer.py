@@ -17,7 +17,7 @@ from memscope.records import BLOCK_LABEL, BLOCK_LIMIT, Block, ChangeSet, Insight
 from memscope.records.identity import digest, statement
 from memscope.stores import erased_blocks
 from memscope.transfer import Progress, in_parts
-from memscope.transfer.checks import check_record
+from memscope.transfer.checks import check_record, document_namespace
 from memscope.transfer.importers import (
     ImportedBlock,
     ImportedMemory,
@@ -192,7 +192,7 @@ class ItemWriter:
             successor = self._id(secret, where.user, item.superseded_by)
         insert, observation = statement(
             secret, turn, timed=True, name=item.name and validation.identifier("name", item.name),
-            namespace=item.namespace and validation.identifier("namespace", item.namespace),
+            namespace=item.namespace and document_namespace(item.namespace),
             data=validation.json_object("data", item.data, limits), expires=item.expires,
         )  # fmt: skip
         observation = replace(observation, closed=item.closed, closed_said=item.closed)
