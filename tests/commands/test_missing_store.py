@@ -67,6 +67,7 @@ def test_an_empty_installation_names_the_first_step(run, tmp_path):
 def test_copy_from_a_wrong_path_creates_neither_file(run, tmp_path, source):
     done = run("copy", "--from", source, "--to", "new.db")
     assert done.exit_code == 3 and "'typo.db'" in done.stderr
+    assert "--from" in done.stderr and "--store" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

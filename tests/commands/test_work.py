@@ -101,7 +101,9 @@ def test_without_a_model_work_stays_pending(server, monkeypatch):
     for name in ("BASE_URL", "MODEL", "FIRST_PAUSE_S"):
         monkeypatch.delenv(f"MEMSCOPE_CHAT__{name}")
     done = run("consolidate")
-    assert done.exit_code == 0 and "1 pending" in done.stdout and "no chat model" in done.stderr
+    assert done.exit_code == 6 and "1 pending" in done.stdout and "no chat model" in done.stderr
+    run("forget", "--user", "alice", "--everything", "--yes")
+    assert run("consolidate").exit_code == 0  # nothing waits
 
 
 def test_review_accepts_and_rejects(server, monkeypatch):

@@ -121,11 +121,16 @@ def file_of(location: str) -> Path | None:
     return Path(location.removeprefix("sqlite:///")).expanduser()
 
 
-def require_store(location: str) -> None:
-    """Raise ``ConfigError`` if a SQLite store does not exist, so that reading does not create it."""
+def require_store(location: str, option: str = "--store") -> None:
+    """Raise ``ConfigError`` if a SQLite store does not exist, so that reading does not create it.
+
+    ``option``: the one that names the store.
+    """
     path = file_of(location)
     if path is not None and not path.exists() and not path.with_name(f"{path.name}-wal").exists():
         hint = say("memscope add creates it; --store names another")
+        if option != "--store":
+            hint = say("give {option} a store that is there", option=option)
         raise ConfigError(say("there is no store at {path}", path=repr(str(path))), hint=hint)
 
 

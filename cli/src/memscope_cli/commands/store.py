@@ -101,7 +101,7 @@ def copy(call: Call, source: str, target: str) -> None:
     """
     from memscope.transfer import copy
 
-    require_store(source)
+    require_store(source, "--from")
     with resumable(call, "copying users") as progress:
         copied = asyncio.run(_copy_store(call, source, target, progress))
     call.show.data(asdict(copied))

@@ -42,6 +42,8 @@ def _report(call: Call, report: WorkReport) -> None:
     show_work(call.show, report)
     if report.model == "none":
         print_error(say("memscope: there is no chat model; set chat in the settings (docs/models.md)"))
+        if report.pending:
+            exit_partly()
     if report.reason:
         exit_partly(say_sentence(report.reason))
     if report.errors:
