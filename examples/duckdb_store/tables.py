@@ -26,6 +26,12 @@ CREATE SEQUENCE batches;
 CREATE TABLE batch(user_name TEXT, id TEXT, stage TEXT, token TEXT, until BIGINT, attempt BIGINT, code TEXT,
     not_before BIGINT, parked BOOLEAN, reply TEXT, done BOOLEAN);
 """
+# Of units in the space that is filled: those that wait, that are parked, that have a vector.
+EMBEDDING_STATE = """
+SELECT count(*) FILTER (parked IS NOT TRUE), count(*) FILTER (parked),
+    (SELECT count(*) FROM vector WHERE (model, dims) IN (SELECT (model, dims) FROM space WHERE NOT serving))
+FROM item LEFT JOIN batch ON item.batch = batch.id WHERE item.stage = 'embed'
+"""
 
 
 class Tables:

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from duckdb_store.tables import Tables
+from duckdb_store.tables import EMBEDDING_STATE, Tables
 from memscope.records import (
     Block,
     ChangeSet,
@@ -42,7 +42,7 @@ from memscope.stores.block_rules import by_key
 from memscope.stores.local import Row
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
-from memscope.stores.spaces import Spaces
+from memscope.stores.spaces import Spaces, is_complete
 
 PAGE = 500
 USERS = "SELECT user_name FROM record UNION SELECT user_name FROM block"
@@ -345,8 +345,8 @@ class WholeStore(Tables):
             self.all(f"{made} {have}", target.model, target.dims)
 
     def is_filled(self) -> bool:
-        items = "SELECT 1 FROM item WHERE stage = 'embed'"
-        return not self.all(f"{items} UNION ALL SELECT 1 FROM batch WHERE stage = 'embed' AND NOT done LIMIT 1")
+        ((waiting, parked, embedded),) = self.all(EMBEDDING_STATE)
+        return not waiting and is_complete(parked, embedded)
 
     def renew_indexes(self) -> None:
         self.save()

@@ -155,6 +155,52 @@ async def test_a_text_that_the_embedder_refuses_holds_up_no_other_user(place):
         assert (await memory.admin.status(user="bob"))["vectors"] == 1
 
 
+class Refusing(Moody):
+    """Refuses every call with a text that names one of ``words``."""
+
+    def __init__(self, *words, dims=8):
+        super().__init__(dims=dims)
+        self.words, self.calls = words, 0
+
+    async def embed(self, texts, *, deadline_s=None):
+        self.calls += 1
+        if any(word in text for text in texts for word in self.words):
+            raise EmbeddingError("no")
+        return await super().embed(texts)
+
+
+async def test_a_text_that_is_always_refused_keeps_no_store_on_its_old_vectors(place):
+    turns = [{"role": "user", "content": f"I drank tea number {number}."} for number in range(100)]
+    embedder = Moody()
+    async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+        await memory.add_turns(turns, user="u")
+        await memory.add_turns([TEA], user="v")
+        assert await memory.flush()
+        services, refusing = memory.admin.runtime.services, Refusing("number 77.", "CANARY")
+        object.__setattr__(services, "embedder", refusing)
+        assert await memory.admin.reembed() == 99
+        status = await memory.admin.status()
+        assert (status["vectors"], status["parked"]["embed"]) == (99, 2)
+        assert status["errors"] == {"embedding": 2} and refusing.calls < 30
+        assert (await services.store.stats()).space == refusing.space
+        assert len(await memory.retrieve("tea CANARY", user="v")) == 1  # by its words
+        refusing.words = ()
+        assert await memory.admin.reembed() == 2
+
+
+async def test_an_embedder_that_refuses_all_texts_leaves_the_old_vectors(place):
+    embedder = Moody()
+    async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+        await memory.add_turns([TEA, {**TEA, "content": "I like tea, CANARY."}], user="u")
+        assert await memory.flush()
+        services = memory.admin.runtime.services
+        object.__setattr__(services, "embedder", Refusing("CANARY"))
+        assert await memory.admin.reembed() == 0
+        status = await memory.admin.status()
+        assert (status["vectors"], status["parked"]["embed"]) == (2, 2)
+        assert (await services.store.stats()).space == embedder.space
+
+
 async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path):
     embedder = Moody(raises(ModelUnavailable("down", retry_after=0.001)))
     async with AsyncMemoryScope(tmp_path / "m.db", settings={"poll_s": 0.02}, embedder=embedder) as memory:

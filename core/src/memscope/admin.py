@@ -8,8 +8,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, overload
 
 from memscope import validation
-from memscope.errors import VERSION, ConfigError, EmbeddingError, InputError, hint_arguments
+from memscope.errors import VERSION, ConfigError, EmbeddingError, InputError, ModelError, hint_arguments
 from memscope.records import ForgetReport, Insight, Json, Observation, Receipt, Select
+from memscope.stores import MAX_ATTEMPTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -422,6 +423,9 @@ class AsyncAdmin:
     async def reembed(self, *, progress: Progress | None = None) -> int:
         """Recompute all vectors with the current embedder. Searches use the old ones until all are done.
 
+        A text that the embedder refuses five times is parked (``status``) and found by its words alone. The old vectors
+        stay if that is so for half of the texts.
+
         Args:
             progress: called with the number done and the total.
 
@@ -439,11 +443,19 @@ class AsyncAdmin:
                 raise ConfigError("there is no embedder", hint="set embedding in the settings")
             await declare(services, replace=True)
             await services.store.unpark("embed")
-            total, done = (await services.store.stats()).pending["embed"], 0
-            while batch := await embed_batch(services):
-                done += batch
-                if progress:
-                    progress(done, total)
+            total, done, idle = (await services.store.stats()).pending["embed"], 0, 0
+            while idle <= MAX_ATTEMPTS:  # by then each refused batch is parked
+                refusals: list[ModelError] = []
+                if batch := await embed_batch(services, refusals=refusals):
+                    done, idle = done + batch, 0
+                    if progress:
+                        progress(done, total)
+                elif not refusals:
+                    break
+                else:
+                    idle += 1
+            else:
+                raise refusals[0]
             if waiting := (await services.store.stats()).failed["embed"]:
                 raise EmbeddingError(
                     f"the embedder failed shortly before; units that still wait: {waiting}",

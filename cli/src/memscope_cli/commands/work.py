@@ -58,7 +58,11 @@ def reembed(call: Call) -> None:
     """
     with call.memory() as memory, resumable(call, "embedding") as progress:
         number = memory.admin.reembed(progress=progress)
-    call.show.report({"embedded": number}, say("{units} embedded", units=count_nouns(number, "unit")))
+        parked = memory.admin.status()["parked"]["embed"]
+    call.show.report({"embedded": number, "parked": parked}, say("{units} embedded", units=count_nouns(number, "unit")))
+    if parked:
+        refused = say("the model refused {units}, found by words alone", units=count_nouns(parked, "unit"))
+        exit_partly(refused)
 
 
 @command("unpark", short_help="Retry work that failed too often.")

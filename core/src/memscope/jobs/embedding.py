@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memscope.errors import OUTAGES, EmbeddingError, EmbeddingMismatch, LeaseLost, MemscopeError, ModelError
+from memscope.errors import (
+    OUTAGES,
+    EmbeddingError,
+    EmbeddingMismatch,
+    LeaseLost,
+    MemscopeError,
+    ModelError,
+    ModelRejected,
+)
 from memscope.records import MAX_WAIT_S, ChangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from memscope.services import Services
 
@@ -20,36 +32,64 @@ log = logging.getLogger("memscope")
 TEXTS_PER_CALL = 128
 LEASE_S = 60.0
 RETRY_S = 5.0
+MAX_REFUSED_CALLS = 16  # per batch: one refused text among TEXTS_PER_CALL takes 8
+TEXT_REFUSALS = (EmbeddingError, ModelRejected)  # of some text, while others may be embedded
 COALESCE_S = 0.02  # texts that arrive within this time share a request
 
 
-async def embed_batch(ctx: Services) -> int:
+async def embed_batch(ctx: Services, *, refusals: list[ModelError] | None = None) -> int:
     """Embed one batch per user of units without vectors, and return the number embedded.
 
     A batch at which the model fails is retried later; the error is raised at once if it is an outage, else after the
-    other users' batches. Raises ``EmbeddingMismatch`` if the store holds vectors of another model.
+    other users' batches. Of a batch with a text that the model refuses, the other texts are embedded. Raises
+    ``EmbeddingMismatch`` if the store holds vectors of another model. ``refusals``: collects the errors of refused
+    texts, which are then retried by the next call, instead of raising them.
     """
     if ctx.embedder is None:
         return 0
-    failure: ModelError | None = None
-    claims = await ctx.store.claim("embed", TEXTS_PER_CALL, LEASE_S)
-    for claim in claims:
+    failure, number = None, 0
+    for claim in await ctx.store.claim("embed", TEXTS_PER_CALL, LEASE_S):
         try:
-            vectors = await ctx.embed(claim.texts)
-            change_set = ChangeSet(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
-            await ctx.store.complete(claim, change_set)
+            vectors = await _embed_all_but_refused(ctx, dict(zip(claim.items, claim.texts, strict=True)))
+            number += len(vectors)
+            await ctx.store.complete(claim, ChangeSet(vectors=vectors, done=tuple(vectors)))
         except LeaseLost:
             continue
         except ModelError as error:
-            wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), MAX_WAIT_S)
+            collected = (
+                refusals if isinstance(error, TEXT_REFUSALS) and not isinstance(error, EmbeddingMismatch) else None
+            )
+            wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), MAX_WAIT_S) if collected is None else 0
             not_before = ctx.clock() + timedelta(seconds=wait)
             await ctx.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
             if isinstance(error, (*OUTAGES, EmbeddingMismatch)):
                 raise
-            failure = failure or error
+            if collected is not None:
+                collected.append(error)
+            else:
+                failure = failure or error
     if failure is not None:
         raise failure
-    return sum(len(claim.items) for claim in claims)
+    return number
+
+
+async def _embed_all_but_refused(ctx: Services, texts: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
+    """Embed texts by id; halve what the model refuses, in a few calls. Raise the refusal if no text is embedded."""
+    refusal: ModelError | None = None
+    vectors: dict[str, NDArray[np.float32]] = {}
+    waiting, left = deque([list(texts)]), MAX_REFUSED_CALLS
+    while waiting and left:
+        ids = waiting.popleft()
+        try:
+            vectors |= zip(ids, await ctx.embed([texts[id] for id in ids]), strict=True)
+        except TEXT_REFUSALS as error:
+            if isinstance(error, EmbeddingMismatch):
+                raise
+            refusal, left, half = refusal or error, left - 1, len(ids) // 2
+            waiting += [part for part in (ids[:half], ids[half:]) if half]
+    if refusal is not None and not vectors:
+        raise refusal
+    return vectors
 
 
 async def declare(ctx: Services, *, replace: bool = False) -> None:

@@ -443,7 +443,8 @@ class Store(Protocol):
 
         Args:
             space: Model and length of its vectors.
-            replace: Replace another space. Its vectors serve searches until stage embed has filled the new one.
+            replace: Replace another space. Its vectors serve searches until stage embed has filled the new one, apart
+                from parked units (``spaces.is_complete``).
 
         Raises:
             EmbeddingMismatch: If the store has vectors of another space, unless ``replace``.

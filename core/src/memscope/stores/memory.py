@@ -38,7 +38,7 @@ from memscope.stores.block_rules import by_key
 from memscope.stores.local import LocalStore, Row, Transaction, utc_now
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
-from memscope.stores.spaces import Spaces
+from memscope.stores.spaces import Spaces, is_complete
 
 T = TypeVar("T")
 SCAN_PAGE_ROWS = 500
@@ -319,9 +319,12 @@ class AllUsers:
             user.pending["embed"] = user.units.keys() - have.keys()
 
     def is_filled(self) -> bool:
-        users = self.data.values()
-        waits = any(user.pending["embed"] for user in users)
-        return not waits and not any(work.batch.stage == "embed" for user in users for work in user.work)
+        users, target = self.data.values(), self.vector_spaces.target
+        work = [work for user in users for work in user.work if work.batch.stage == "embed"]
+        if any(user.pending["embed"] for user in users) or not all(one.batch.parked for one in work):
+            return False
+        embedded = sum(len(user.embedded[target]) for user in users if target in user.embedded)
+        return is_complete(sum(len(one.items) for one in work), embedded)
 
     def renew_indexes(self) -> None:
         for user in self.data.values():

@@ -36,6 +36,15 @@ class Spaces:
         return Spaces(space) if serving in (None, space) else Spaces(serving, space)
 
 
+def is_complete(parked: int, embedded: int) -> bool:
+    """Return whether a filled space may serve although ``parked`` units have no vector in it.
+
+    A text that the embedder always refuses must not keep the old space for ever, an embedder that fails at most texts
+    must not replace it.
+    """
+    return not parked or parked < embedded
+
+
 def check_space(space: VectorSpace) -> None:
     if space.dims < 1:
         raise InputError(f"{space.model!r} declares vectors of {space.dims} numbers", hint="at least 1 is needed")

@@ -292,6 +292,8 @@ async def fail(session: Session, claim: Claim, code: str, not_before: datetime, 
             batch.plan = None
 
     await user_lock.change(session, claim.user, step)
+    if claim.stage == "embed":
+        await session.vectors.switch_when_full()
 
 
 async def give_back(session: Session, claim: Claim) -> None:

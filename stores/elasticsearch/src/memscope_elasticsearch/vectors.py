@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memscope.errors import StoreBusy
 from memscope.records import Stage, Turn, VectorSpace
 from memscope.search.units import make_units
-from memscope.stores.spaces import check_declared, check_replaceable, check_space, checked_vectors
+from memscope.stores.spaces import check_declared, check_replaceable, check_space, checked_vectors, is_complete
 from memscope.text.terms import term
 from memscope_elasticsearch.client import Body, BulkOperation, version_of
 from memscope_elasticsearch.documents import DOCUMENT_KINDS, PART_BITS, scope_hash, unit_id
 from memscope_elasticsearch.mapping import META_ID, META_ROUTING
 from memscope_elasticsearch.session import Session
-from memscope_elasticsearch.user_lock import Batch
+from memscope_elasticsearch.user_lock import Batch, troubled
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+MAX_PARKED_UNITS = 10_000  # beyond that, the old space goes on serving
 _ROW_FIELDS = "scope,kind,seq,space,words,header,rid,part,number"
 
 
@@ -147,7 +148,7 @@ class VectorFields:
         if target is None or target.active:
             return
         await self._session.refresh()
-        if await self._count({"bool": self.waiting("embed")}):
+        if await self._count({"bool": self.waiting("embed")}) and not await self._only_parked(target):
             return
 
         def step(state: dict[str, Any]) -> None:
@@ -156,6 +157,18 @@ class VectorFields:
                 state["spaces"] = [{**last, "active": True}]
 
         await self.change(step)
+
+    async def _only_parked(self, target: VectorField) -> bool:
+        """Return whether parked units alone lack a vector, and few enough of them."""
+        states = [state async for _, state in troubled(self._session)]
+        parked = [one for state in states for one in state.batches if one.parked and one.stage == "embed"]
+        ids, waiting = [id for batch in parked for id, _ in batch.units], self.waiting("embed")
+        if not parked or len(ids) > MAX_PARKED_UNITS:
+            return False
+        others = {**waiting, "must_not": [*waiting["must_not"], {"ids": {"values": ids}}]}
+        return not await self._count({"bool": others}) and is_complete(
+            len(ids), await self._count({"term": {"space": target.number}})
+        )
 
     async def _count(self, query: Body) -> int:
         return await self._session.cluster.count(self._session.names.memory, query)

@@ -16,7 +16,7 @@ from memscope.errors import StoreCorrupt
 from memscope.records import Json, Stage, Stats, VectorSpace
 from memscope.search.units import microseconds, units_version
 from memscope.stores.rules import STAGES, latest_valid_lease
-from memscope.stores.spaces import Spaces
+from memscope.stores.spaces import Spaces, is_complete
 from memscope_postgres.options import PostgresOptions
 from memscope_postgres.queries import SPACES, USER_OF
 from memscope_postgres.statements import ALL_USERS, Database, TransactionStatements
@@ -267,9 +267,11 @@ class PostgresTransaction:
         self.execute(due, self.now, scope=ALL_USERS)
 
     def is_filled(self) -> bool:
-        due = "EXISTS (SELECT 1 FROM lane WHERE stage = 'embed')"
-        parked = "EXISTS (SELECT 1 FROM batch WHERE stage = 'embed' AND done IS NULL AND parked)"
-        return not self._one(f"SELECT {due} OR {parked}")
+        if self._one("SELECT EXISTS (SELECT 1 FROM lane WHERE stage = 'embed')"):
+            return False
+        parked = self._one("SELECT count(*) FROM item WHERE stage = 'embed'")  # with no lane, all of them are
+        embedded = "SELECT count(*) FROM vector WHERE space = (SELECT space FROM space ORDER BY active LIMIT 1)"
+        return is_complete(parked, self._one(embedded) if parked else 0)
 
     def renew_indexes(self) -> None:
         self.need_exclusive()

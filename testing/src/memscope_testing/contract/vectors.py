@@ -8,7 +8,7 @@ import pytest
 from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError
 from memscope.records import ChangeSet, Claim, Select, Supersession, VectorSpace
 from memscope.search.local import LocalSearch
-from memscope.stores import Store
+from memscope.stores import MAX_ATTEMPTS, Store
 from memscope_testing.contract import Chapter
 from memscope_testing.contract.leases import claim_one
 from memscope_testing.records import PAST, at, inserts, observation, remember
@@ -35,6 +35,12 @@ async def fill(store: Store, space: VectorSpace, user: str | None = None) -> int
             await store.complete(claim, vectors(claim, space))
             count += len(claim.items)
     return count
+
+
+async def _park(store: Store, user: str) -> None:
+    for _ in range(MAX_ATTEMPTS):
+        (claim,) = await store.claim("embed", 3, 60, user=user)
+        await store.fail(claim, "embedding", PAST)
 
 
 class Vectors(Chapter):
@@ -89,6 +95,27 @@ class Vectors(Chapter):
         await store.set_vector_space(WIDE_SPACE)
         assert await fill(store, WIDE_SPACE) == 1
         assert ((await store.stats()).space, (await store.stats()).vectors) == (WIDE_SPACE, 4)
+
+    async def test_parked_units_do_not_keep_the_old_space_unless_they_are_most(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        await store.append("bob", inserts("a", "b", user="bob"))
+        await store.set_vector_space(SMALL_SPACE)
+        await fill(store, SMALL_SPACE)
+        await store.set_vector_space(WIDE_SPACE, replace=True)
+        await _park(store, "bob")
+        await fill(store, WIDE_SPACE, "alice")
+        stats = await store.stats()
+        assert (stats.space, stats.vectors, stats.parked["embed"]) == (SMALL_SPACE, 3, 2)
+        await store.unpark("embed")
+        await fill(store, WIDE_SPACE, "bob")
+        await store.set_vector_space(OTHER_SPACE, replace=True)
+        await fill(store, OTHER_SPACE, "bob")
+        await _park(store, "alice")
+        stats = await store.stats()
+        assert (stats.space, stats.vectors, stats.parked["embed"]) == (OTHER_SPACE, 2, 1)
+        await store.unpark("embed")
+        assert await fill(store, OTHER_SPACE) == 1
+        assert (await store.stats()).vectors == 3
 
     async def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
         await store.set_vector_space(SMALL_SPACE)

@@ -103,7 +103,7 @@ class LocalStore(LocalSearch):
         return await self._read(reading, brief=brief)
 
     async def _write_user(self, name: str, task: Callable[[UserTransaction], T], *, embedded: bool = False) -> T:
-        """``embedded``: the task writes vectors, so switch vector spaces if the new one is complete."""
+        """``embedded``: the task ends work of stage embed, so switch vector spaces if the new one is complete."""
 
         def writing(tx: Transaction) -> T:
             result = task(_current(tx.user(name)))
@@ -256,7 +256,9 @@ class LocalStore(LocalSearch):
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
         now = self._now
-        await self._write_user(claim.user, lambda tx: jobs.fail(tx, claim, code, not_before, counted, now))
+        await self._write_user(
+            claim.user, lambda tx: jobs.fail(tx, claim, code, not_before, counted, now), embedded=claim.stage == "embed"
+        )
 
     async def give_back(self, claim: Claim) -> None:
         now = self._now

@@ -205,7 +205,7 @@ class Transaction(Protocol):
         """Reset stage embed: end its batches; its items are the units without a vector in the target space."""
 
     def is_filled(self) -> bool:
-        """Return whether every unit has a vector in the target space."""
+        """Return whether no unit waits for its vector in the target space, and ``spaces.is_complete``."""
 
     def renew_indexes(self) -> None:
         """Raise every user's ``revision`` by one, and ``floor`` to the same, so that indexes are rebuilt."""

@@ -10,7 +10,7 @@ from memscope.records import Stage, Stats
 from memscope.search.units import units_version
 from memscope.stores.local.columns import COUNTERS
 from memscope.stores.rules import STAGES, latest_valid_lease
-from memscope.stores.spaces import Spaces
+from memscope.stores.spaces import Spaces, is_complete
 from memscope.stores.sqlite.small_tables import SpaceTable
 from memscope.stores.sqlite.user import SQLiteUser
 
@@ -113,9 +113,11 @@ class SQLiteTransaction:
         self.db.execute(due, (self.now,))
 
     def is_filled(self) -> bool:
-        due = "EXISTS (SELECT 1 FROM lane WHERE stage = 'embed')"
-        parked = "EXISTS (SELECT 1 FROM batch WHERE stage = 'embed' AND parked = 1)"
-        return not self.db.execute(f"SELECT {due} OR {parked}").fetchone()[0]
+        if self.db.execute("SELECT EXISTS (SELECT 1 FROM lane WHERE stage = 'embed')").fetchone()[0]:
+            return False
+        parked = self.db.execute("SELECT count(*) FROM item WHERE stage = 'embed'").fetchone()[0]  # no lane: all are
+        embedded = "SELECT count(*) FROM vector WHERE space = (SELECT space FROM space ORDER BY active LIMIT 1)"
+        return is_complete(parked, self.db.execute(embedded).fetchone()[0] if parked else 0)
 
     def renew_indexes(self) -> None:
         self.save()
