@@ -17,7 +17,7 @@ EXEMPT = {
     "builtin.py": "registers the built-in languages by their codes",
     "dates/": "the tables of English and Chinese dates share kinds and rows, so that a sentence may mix both",
     "text/language.py": "the code of the language that is usual in a script",
-    "validation.py": "names of fields that hold a time in the metadata of other systems",
+    "records/turn_keys.py": "names of fields that hold a time in the metadata of other systems",
 }
 CJK_LETTER = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]")
 CODES = {one.code for one in languages.registered()}
