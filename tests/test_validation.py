@@ -365,3 +365,8 @@ def test_metadata_has_a_size(value):
     with pytest.raises(InputError):
         validation.json_object("metadata", value, validation.Limits())
     assert validation.json_object("metadata", {"a": 2**64 - 1}, validation.Limits())
+
+
+def test_an_error_that_shows_a_huge_argument_stays_short():
+    error = InputError(f"unknown time zone {'x' * 3_000_000!r}", hint="y" * 3_000_000)
+    assert len(str(error)) < 5_000 and str(error).startswith("unknown time zone 'xxx")

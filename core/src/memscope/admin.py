@@ -361,6 +361,7 @@ class AsyncAdmin:
         from memscope.transfer.importers.writer import import_items
 
         validation.owner(user)
+        validation.choice("dry_run", dry_run, True, False)
         if not sources:
             raise InputError(f"import_from({name!r}) needs a source", hint="a path, or what the importer takes")
         async with self._runtime.operation("import"):

@@ -46,6 +46,8 @@ from typing import Any, TypeVar
 C = TypeVar("C")
 VERSION = "0.2.0"  # of the package; here, where modules that ``memscope`` imports can read it
 
+MAX_MESSAGE_CHARS = 2_000
+
 # Extras that are separate distributions, with the folders that a checkout installs beside ./core.
 DISTRIBUTIONS = {
     "google-adk": "./adapters/google_adk",
@@ -88,6 +90,8 @@ class MemscopeError(Exception):
     retryable = False
 
     def __init__(self, message: str, *, hint: str = "", detail: str = "", retry_after: float | None = None) -> None:
+        if len(message) + len(hint) > MAX_MESSAGE_CHARS:  # it shows an argument that is far too long
+            message, hint = f"{message[:MAX_MESSAGE_CHARS]} ...", hint[:MAX_MESSAGE_CHARS]
         super().__init__(f"{message}; {hint}" if hint else message)
         self.message = message
         self.hint = hint

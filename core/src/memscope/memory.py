@@ -148,6 +148,8 @@ class AsyncMemoryScope:
         Raises:
             ModelError: the embedder failed.
         """
+        if timeout_s is not None and (isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float)):
+            raise InputError(f"timeout_s must be a number of seconds, got {type(timeout_s).__name__}")
         async with self._runtime.operation("flush"):
             self._runtime.work.wake()
             drained = await self._runtime.work.filler.drain(timeout_s)
@@ -186,6 +188,7 @@ class AsyncMemoryScope:
         """
         where = validation.scope(user, agent, session)
         validation.choice("wait", wait, "durable", "searchable")
+        validation.choice("replay", replay, True, False)
         async with self._runtime.operation("add_turns") as services:
             report = await self._runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
             self._runtime.work.wake(user, report.stored)
@@ -270,6 +273,8 @@ class AsyncMemoryScope:
         where = validation.scope(user, agent)
         if (text, data, expires) == (None, None, None):
             raise InputError("update needs to know what", hint="give text, data or expires")
+        if version is not None:
+            validation.count("version", version, 2**31 - 1)
         async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)
             statement = {"role": "user", "content": old.text if text is None else text}
@@ -504,6 +509,7 @@ class AsyncMemoryScope:
         from memscope.retrieval.insights_as_of import without_expired_facts
 
         where = validation.scope(user, agent, session)
+        validation.choice("superseded", superseded, True, False)
         async with self._runtime.operation("list") as services:
             select = validation.select(
                 where, services.zone, kinds=kinds, filter=filter, period=period, text=text, name=name,
@@ -598,6 +604,7 @@ class AsyncMemoryScope:
         """
         where = validation.scope(user, agent, session)
         validation.choice("everything", everything, True, False)
+        validation.choice("dry_run", dry_run, True, False)
         if (text is not None and not str(text).strip()) or filter == {}:
             raise InputError("the text or filter is empty", hint="give words or conditions, or leave it out")
         async with self._runtime.operation("forget") as services:

@@ -303,6 +303,7 @@ class AsyncBlocks:
             NotFound: the block was never written.
             InputError: it is read-only; ``configure`` opens it.
         """
+        validation.choice("dry_run", dry_run, True, False)
         async with self._runtime.operation("forget"):
             block = labelled(await self._seen(), label)
             _check_open(block, None, locked=True)
