@@ -5,15 +5,19 @@ No search returns a proposal, and it supersedes nothing yet. Its ``data`` holds 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from memscope.errors import NotFound
-from memscope.reconciliation.insight_sentences import with_corrections
+from memscope.languages.insight_text import composed
+from memscope.reconciliation.insight_sentences import attributed, with_corrections
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Select, Supersession, Turn
+from memscope.records.identity import stated_fact
 from memscope.stores import Store
+from memscope.text.tokens import fold
 
 MemoryType = TypeVar("MemoryType", Observation, Insight)
 SUPERSESSIONS = "memscope_closings"
@@ -47,7 +51,8 @@ def superseded_by(memory: Observation | Insight) -> list[str]:
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
     """Turn proposals into memories. Raise as ``reject``, and accept none then.
 
-    Of two proposals one supersedes the other when both are accepted: each carries that supersession.
+    Of two proposals one supersedes the other when both are accepted: each carries that supersession. Insights on one
+    subject, written while neither knew the other, become one.
     """
     waiting, now = await _open_proposals(store, user, ids), clock()
     revised: list[Revision] = []
@@ -61,8 +66,37 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
     undecided = {one.id for one in others if not isinstance(one, Turn) and one.proposed}  # or rejected
     settled = tuple(closing for closing in closed if undecided.isdisjoint((closing.id, closing.by)))
     changes = ChangeSet(revised=tuple(revised), closed=settled)
+    changes = await _with_one_insight_per_subject(store, user, changes, now)
     await store.apply(user, await with_corrections(store, user, changes, now))
     return len(revised)
+
+
+async def _with_one_insight_per_subject(store: Store, user: str, changes: ChangeSet, now: datetime) -> ChangeSet:
+    """Let the newest insight on the subject of an accepted one supersede the others, and take over their sentences."""
+    accepted = {one.memory.id: one.memory for one in changes.revised if isinstance(one.memory, Insight)}
+    if not accepted:
+        return changes
+    gone = {closing.id for closing in changes.closed}
+    pages = store.scan(Select(user, kinds=frozenset({"insight"}), current=True))
+    current = [record async for page in pages for record in page if isinstance(record, Insight)]
+    same = defaultdict[tuple[Scope, str], list[Insight]](list)
+    for one in sorted((*current, *accepted.values()), key=lambda one: (one.said, one.recorded)):
+        if one.name is None and one.id not in gone:
+            same[one.scope, fold(one.subject)].append(one)
+    revised, closed = {one.memory.id: one for one in changes.revised}, [*changes.closed]
+    for *older, newest in same.values():
+        if older and not accepted.keys().isdisjoint(one.id for one in (*older, newest)):
+            if stated_fact(newest) is None:  # what a person stated stays as it is
+                revised[newest.id] = Revision(_merged(older, newest), newest.version)
+            closed += [Supersession(one.id, newest.id, now, newest.said, newest.said) for one in older]
+    return replace(changes, revised=tuple(revised.values()), closed=tuple(closed))
+
+
+def _merged(older: Sequence[Insight], newest: Insight) -> Insight:
+    sentences = {fold(part.text): part for one in (*older, newest) for part in attributed(one, {})}
+    sources = tuple(dict.fromkeys(id for one in (*older, newest) for id in one.sources))
+    text = composed(newest.subject, tuple(sentences.values()))
+    return replace(newest, text=text, sentences=tuple(sentences.values()), sources=sources)
 
 
 async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
