@@ -28,7 +28,13 @@ ROOT = Path(__file__).parents[1]
 COMMANDS = LOCALE_FOLDER.parent / "commands"
 PLUGINS = [ROOT / "adapters/mcp/src/memscope_mcp/command.py", ROOT / "server/src/memscope_server/commands.py"]
 SOURCES = [*COMMANDS.rglob("*.py"), LOCALE_FOLDER.parent / "app.py", *PLUGINS]
-SHIPPED = [ROOT / "core/src", ROOT / "cli/src", ROOT / "adapters/mcp/src", ROOT / "server/src"]
+SHIPPED = [
+    ROOT / "core/src",
+    ROOT / "cli/src",
+    ROOT / "adapters/mcp/src",
+    ROOT / "server/src",
+    *ROOT.glob("stores/*/src"),
+]
 PO = LOCALE_FOLDER / "zh" / "LC_MESSAGES" / f"{DOMAIN}.po"
 MO = PO.with_suffix(".mo")
 HEADER = "Content-Type: text/plain; charset=UTF-8\nLanguage: zh\nPlural-Forms: nplurals=1; plural=0;\n"

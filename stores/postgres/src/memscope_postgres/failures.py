@@ -73,10 +73,10 @@ def _code_of_message(message: str) -> str:
 
 
 def unavailable(address: str, code: str = "") -> StoreUnavailable:
-    state = f" ({code})" if code else ""
-    return StoreUnavailable(
-        f"PostgreSQL at {address} cannot be reached{state}", hint="see 'memscope doctor'", retry_after=1.0
-    )
+    reason = f"PostgreSQL at {address} cannot be reached"
+    if code:
+        reason = f"PostgreSQL at {address} cannot be reached ({code})"
+    return StoreUnavailable(reason, hint="see 'memscope doctor'", retry_after=1.0)
 
 
 def outcome_unknown(address: str) -> OutcomeUnknown:
