@@ -29,7 +29,7 @@ async def test_a_flag_is_true_or_false_and_nothing_else(memory, value):
 
 async def test_a_version_and_a_timeout_of_another_type_are_named(memory):
     made = await memory.add_memory("Allergic to nuts.", user="alice")
-    for version in ("1", 0, True, 1.0):
+    for version in ("1", True, 1.0):
         with pytest.raises(InputError, match="version"):
             await memory.update(made.id, user="alice", text="Allergic to peanuts.", version=version)
     with pytest.raises(InputError, match="timeout_s"):

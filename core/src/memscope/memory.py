@@ -273,8 +273,8 @@ class AsyncMemoryScope:
         where = validation.scope(user, agent)
         if (text, data, expires) == (None, None, None):
             raise InputError("update needs to know what", hint="give text, data or expires")
-        if version is not None:
-            validation.count("version", version, 2**31 - 1)
+        if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+            raise InputError(f"version must be a whole number, got {type(version).__name__}")
         async with self._runtime.operation("update") as services:
             old = await self._memory(id, where)
             statement = {"role": "user", "content": old.text if text is None else text}
