@@ -160,6 +160,12 @@ def test_a_misspelt_key_is_named_with_the_one_that_was_meant(key, meant):
     assert take({"role": "user", "content": "a", key: None})
 
 
+def test_a_turn_of_another_user_is_not_stored_for_the_user_of_the_call():
+    with pytest.raises(InputError, match=r"turns\[1\] is of another user"):
+        take({"role": "user", "content": "a", "user": "alice"}, {"role": "user", "content": "b", "user": "bob"})
+    assert take({"role": "user", "content": "a", "user": {"id": 5}})
+
+
 @pytest.mark.parametrize(("message", "meant"), [
     ({"rol": "user", "content": "a"}, "role"), ({"role": "user", "contnet": "a"}, "content"),
 ])  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memscope.errors import InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
-from memscope.records.turn_keys import TURN_KEYS, refuse_misspelt
+from memscope.records.turn_keys import TURN_KEYS, check_other_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -334,7 +334,7 @@ def _turn(
     if not isinstance(message, Mapping):
         raise InputError(f"{path[:-1]} must be a dict or a Turn, got {type(message).__name__}")
     if not message.keys() <= TURN_KEYS.keys():
-        refuse_misspelt(path[:-1], message)
+        check_other_keys(path[:-1], message, where.user)
     role = _role(path, message.get("role"))
     name = f"{path}content" if path else "text"
     words, skipped = _text_of(name, message)

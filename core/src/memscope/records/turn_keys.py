@@ -20,8 +20,10 @@ TIME_LIKE = re.compile(
 )
 
 
-def refuse_misspelt(place: str, message: Mapping[Any, Any]) -> None:
-    """Refuse an unknown key that resembles one without a value; ignore others, such as those of frameworks."""
+def check_other_keys(place: str, message: Mapping[Any, Any], user: str) -> None:
+    """Refuse another user, and an unknown key that resembles one without a value; ignore those of frameworks."""
+    if isinstance(message.get("user"), str) and message["user"] != user:
+        raise InputError(f"{place} is of another user than the call", hint="make one call for each user")
     has = {TURN_KEYS[key] for key in message.keys() & TURN_KEYS.keys() if message[key] is not None}
     missing = tuple(key for key, field in TURN_KEYS.items() if field not in has)
     for key in (key for key, value in message.items() if isinstance(key, str) and value is not None):
