@@ -139,13 +139,19 @@ def test_a_tool_call_or_a_picture_needs_no_text_even_alone(message):
 
 
 @pytest.mark.parametrize(
-    "key", ["created_at", "createdAt", "date", "ts", "timestamp_ms", "create_time", "sent_at", "when", "dateTime"]
+    "key", ["date", "ts", "timestamp_ms", "create_time", "sent_at", "when", "dateTime", "updatedAt"]
 )
 def test_a_time_under_another_name_is_not_dated_today(key):
     with pytest.raises(InputError, match=f"turns\\[0\\].*{key}") as refused:
         take({"role": "user", "content": "a", key: 1_700_000_000})
     assert "'time'" in refused.value.hint
     assert take({"role": "user", "content": "a", "time": NOW, key: "2026"}).timed == (True,)
+
+
+@pytest.mark.parametrize("key", ["time", "timestamp", "created_at", "createdAt"])
+def test_the_time_has_the_names_that_frameworks_give_it(key):
+    taken = take({"role": "user", "content": "a", key: 1_700_000_000})
+    assert taken.turns[0].time.timestamp() == 1_700_000_000 and taken.timed == (True,)
 
 
 @pytest.mark.parametrize(

@@ -166,9 +166,9 @@ class AsyncMemoryScope:
     ) -> AddReport:  # fmt: skip
         """Store turns. They are durable and searchable when this returns; no model is called.
 
-        A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
-        since 1970), ``id``, ``session``, ``metadata``. One without id and time counts as said now. A turn is skipped
-        if its id is stored already, or if a stored turn has the same speaker, words and time.
+        A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``, ``created_at``; a
+        number is seconds since 1970), ``id``, ``session``, ``metadata``. One without id and time counts as said now. A
+        turn is skipped if its id is stored already, or if a stored turn has the same speaker, words and time.
 
         Args:
             turns: dicts or ``Turn`` objects, at most 10,000; those without text are counted in ``empty``.

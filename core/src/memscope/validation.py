@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memscope.errors import InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
-from memscope.records.turn_keys import TURN_KEYS, check_other_keys
+from memscope.records.turn_keys import TIME_KEYS, TURN_KEYS, check_other_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -355,11 +355,11 @@ def _turn(
 
 
 def _time(path: str, message: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
-    """Parse ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
-    name = "timestamp" if message.get("time") is None else "time"
-    value = message.get(name)
-    if value is None:
+    """Parse the first of ``TIME_KEYS``: a datetime, ISO 8601 text, or seconds since 1970."""
+    name = next((key for key in TIME_KEYS if message.get(key) is not None), None)
+    if name is None:
         return None
+    value = message[name]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _from_seconds(f"{path}{name}", value, default_zone)
     return when(f"{path}{name}", value, default_zone)

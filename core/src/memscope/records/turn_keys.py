@@ -11,8 +11,10 @@ from memscope.errors import InputError
 
 TURN_KEYS: Mapping[str, str] = {  # each with the field that it sets
     "role": "role", "content": "content", "text": "content", "speaker": "speaker", "name": "speaker", "time": "time",
-    "timestamp": "time", "id": "id", "session": "session", "metadata": "metadata",
+    "timestamp": "time", "created_at": "time", "createdAt": "time", "id": "id", "session": "session",
+    "metadata": "metadata",
 }  # fmt: skip
+TIME_KEYS = tuple(key for key, field in TURN_KEYS.items() if field == "time")
 MAX_KEY_CHARS = 20  # of an unknown key that may be a misspelt one
 TIME_LIKE = re.compile(
     r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"

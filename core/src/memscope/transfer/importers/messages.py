@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from memscope.records.turn_keys import TIME_KEYS
 from memscope.transfer.importers import ImportedTurn, Item, NotTaken
 from memscope.transfer.importers.files import mapping, path_of, read_json, sequence, word
 
 ROLE_NAMES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system", "tool": "tool",
          "function": "tool"}  # fmt: skip
-KEPT_FIELDS = ("name", "id", "time", "timestamp", "metadata")
+KEPT_FIELDS = ("name", "id", *TIME_KEYS, "metadata")
 
 
 def read(sources: Sequence[Any]) -> Iterator[Item]:
