@@ -18,8 +18,9 @@ from memscope import AsyncMemoryScope
 from memscope.adapters import write_queue
 from memscope.adapters.runs import begin_run
 from memscope.adapters.session import MemorySession, SessionPool, to_turn
-from memscope.adapters.write_queue import queue_of
+from memscope.adapters.write_queue import Write, queue_of
 from memscope.errors import StoreUnavailable
+from memscope.records import Scope
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope_autogen import MemoryScopeMemory
@@ -239,6 +240,21 @@ async def test_other_users_do_not_wait():
         store.refused = ""
         await until_written(memory)
         assert await texts(memory) == ["one", "two"]
+
+
+async def test_users_take_turns_while_a_store_refuses_at_once(monkeypatch):
+    monkeypatch.setattr(write_queue, "LATE_WRITE_PAUSE_S", 1000)
+    store = FickleStore()
+    async with AsyncMemoryScope(store, settings={}) as memory:
+        store.broken = True
+        for text in ("one", "two", "three"):
+            for user in ("alice", "bob", "carol"):
+                async with asyncio.timeout(20):  # the pause between attempts is not the caller's
+                    with pytest.raises(StoreUnavailable):
+                        await queue_of(memory).write(memory, Write([to_turn("user", text)], Scope(user)))
+        store.broken = False
+        await queue_of(memory).flush(memory)
+        assert await texts(memory) == await texts(memory, "bob") == ["one", "two", "three"]
 
 
 async def test_too_many_turns_lose_the_oldest_and_say_so(monkeypatch, caplog):

@@ -62,6 +62,10 @@ class Write:
         attempt = self.attempt
         return attempt is not None and attempt.done() and not attempt.cancelled() and attempt.exception() is None
 
+    @property
+    def is_awaited(self) -> bool:
+        return any(not answer.done() for answer in self.answers)
+
     def settle(self, keys: Keys) -> None:
         for answer in self.answers:
             if not answer.done():
@@ -159,9 +163,12 @@ class WriteQueue:
     async def _write_late(self, memory: AsyncMemoryScope) -> None:
         pause = LATE_WRITE_PAUSE_S
         while self.late:
-            if await self._finish(memory, self.late[0]):
+            awaited = next((late for late in self.late if late.is_awaited), None)
+            if await self._finish(memory, self._of(awaited.where)[0] if awaited else self.late[0]):
                 pause = LATE_WRITE_PAUSE_S
                 continue
+            if any(late.is_awaited for late in self.late):
+                continue  # callers of other scopes learn at once whether theirs fails
             self._wake = asyncio.Event()
             try:
                 async with asyncio.timeout(pause):
