@@ -228,7 +228,7 @@ async def test_other_users_do_not_wait():
 
     store = Choosy()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        sessions = SessionPool(memory, deadline_s=0.05)
+        sessions = SessionPool(memory)
         for text in ("one", "two"):
             assert await sessions.to("alice").record([to_turn("user", text)]) == ("",)
         assert all(await sessions.to("bob").record([to_turn("user", "one")]))
@@ -304,6 +304,40 @@ async def test_what_is_forgotten_does_not_come_back():
         await session.record([to_turn("user", "My PIN is 1234.")], replay=True)
         await until_written(memory)
         assert await texts(memory) == []
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "comes"),
+    [
+        ({"everything": True}, False),
+        ({"session": "one"}, False),
+        ({"session": "two"}, True),
+        ({"session": "one", "text": "bees"}, True),
+    ],
+)
+async def test_what_another_process_forgets_meanwhile_does_not_come_back(tmp_path, monkeypatch, forgotten, comes):
+    path = tmp_path / "memory.db"
+    async with AsyncMemoryScope(path, settings={}) as memory:
+        for session in ("one", "two"):
+            await MemorySession("alice", session=session, memory=memory).record([to_turn("user", "I keep bees.")])
+        attempts = []
+
+        async def failing(*arguments, **more):
+            attempts.append(arguments)
+            await fails()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLiteStore, "append", failing)
+            patch.setattr(write_queue, "LATE_WRITE_PAUSE_S", 1000)
+            await MemorySession("alice", session="one", memory=memory).record([to_turn("user", "My PIN is 1234.")])
+            while len(attempts) < 2:
+                await asyncio.sleep(0.01)
+        async with AsyncMemoryScope(path, settings={}) as other:
+            await other.forget(user="alice", **forgotten)
+        await queue_of(memory).flush(memory)
+        await MemorySession("alice", session="one", memory=memory).record([to_turn("user", "Hello")])
+        assert ("My PIN is 1234." in await texts(memory)) is comes
+        assert (await texts(memory))[-1] == "Hello"
 
 
 async def test_a_strict_session_keeps_nothing_back():

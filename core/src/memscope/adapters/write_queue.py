@@ -220,8 +220,7 @@ class WriteQueue:
     def discard(self, where: Scope) -> None:
         """Drop the late writes of a scope, which its user has forgotten meanwhile. An unset field covers all."""
         for write in [*self.late]:
-            at = write.where
-            if at.user == where.user and where.agent in (None, at.agent) and where.session in (None, at.session):
+            if _covers(where, write.where):
                 self._drop(write)
 
     async def close(self, memory: AsyncMemoryScope) -> None:
@@ -294,9 +293,17 @@ async def _store(memory: AsyncMemoryScope, write: Write) -> Keys:
     runtime = memory.admin.runtime
     tried = Interval(write.began, max(write.began, write.ended) + timedelta(microseconds=1))
     async with runtime.operation("add_turns"):
+        receipts = await runtime.services.store.receipts(where.user)
+        if any(one.whole and one.at >= write.began and _covers(one.scope, where) for one in receipts):
+            return ("",) * len(write.turns)  # another process forgot the scope meanwhile
         report = await runtime.store_turns(write.turns, where, replay=replay, zone=zone, tried=tried)
         runtime.work.wake(where.user, report.stored)
     return report.keys
+
+
+def _covers(scope: Scope, part: Scope) -> bool:
+    """Tell whether ``part`` is in ``scope``, an unset field of which covers all."""
+    return scope.user == part.user and scope.agent in (None, part.agent) and scope.session in (None, part.session)
 
 
 def _may_succeed(attempt: asyncio.Task[Keys]) -> bool:

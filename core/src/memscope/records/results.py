@@ -174,7 +174,8 @@ class ForgetReport:
 class Receipt:
     """The receipt of a forget, as a store keeps it: counts, time and scope, no content.
 
-    ``ids``: at most 1,000 of the forgotten ids; none if a whole user was forgotten.
+    ``ids``: at most 1,000 of the forgotten ids; none if a whole user was forgotten. ``whole``: all of the scope was
+    forgotten, without further conditions.
     """
 
     id: str
@@ -185,6 +186,7 @@ class Receipt:
     insights: int = 0
     blocks: int = 0
     ids: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,4 +82,5 @@ def receipt(select: Select, report: ForgetReport, ids: Iterable[str], at: dateti
     listed = () if is_whole(select) else tuple(islice(ids, MAX_RECEIPT_IDS))
     scope = Scope(select.user, select.agent, select.session)
     counts = (report.turns, report.observations, report.insights, report.blocks)
-    return Receipt(secrets.token_hex(8), scope, at, *counts, listed)
+    whole = select == Select(select.user, select.agent, select.session)
+    return Receipt(secrets.token_hex(8), scope, at, *counts, listed, whole)

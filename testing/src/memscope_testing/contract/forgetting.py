@@ -279,14 +279,14 @@ class Forgetting(Chapter):
         first, second = await store.receipts("alice")
         assert (first.turns, first.observations, set(first.ids), second.ids) == (1, 1, {"a", "o"}, ("b",))
         assert first.scope == Scope("alice") and first.at <= second.at
-        assert "secret" not in repr(first) and await store.receipts("bob") == []
+        assert not first.whole and "secret" not in repr(first) and await store.receipts("bob") == []
 
     async def test_of_a_whole_user_one_receipt_stays_without_ids(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         await forget(store, "a")
         await store.forget(Select("alice"))
         (only,) = await store.receipts("alice")
-        assert (only.turns, only.ids) == (1, ())
+        assert (only.turns, only.ids, only.whole) == (1, (), True)
         assert await store.users() == []
 
     async def test_users_of_whom_nothing_is_left_are_named_when_asked_for(self, store: Store) -> None:
