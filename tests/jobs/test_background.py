@@ -373,6 +373,17 @@ async def test_sweeps_leave_a_beginning_batch_to_fill(world):
     await running.stop()
 
 
+async def test_a_turn_of_one_user_asks_nothing_of_the_others(world, monkeypatch):
+    running, looked_at, due = await background(world, listening()), [], Background._due
+    monkeypatch.setattr(Background, "_due", lambda self, waiting: looked_at.append(1) or due(self, waiting))
+    running.start()
+    for number in range(300):
+        running.turns_added(f"user {number}", 1)
+        await asyncio.sleep(0)
+    await running.stop()
+    assert len(looked_at) < 1000
+
+
 async def _count(world, number, user="alice"):
     return len(await world.texts(user=user)) == number
 

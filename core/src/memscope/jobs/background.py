@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -110,6 +111,7 @@ class Background:
         self._due_at: dict[str, float] = {}  # when the remaining work of a user is due (time.monotonic)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._waiting: dict[str, Waiting] = {}
+        self._timetable: list[tuple[float, str]] = []  # a heap of when users are due, with entries that no longer hold
         self._new_turns = asyncio.Event()
         self._slots = asyncio.Semaphore(ctx.settings.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -148,8 +150,12 @@ class Background:
         self._seen.add(user)
         now, before = time.monotonic(), self._waiting.get(user)
         since = before.since if before and before.turns else now
-        self._waiting[user] = Waiting(turns, now + self._ctx.settings.idle_s, since)
+        self._put(user, Waiting(turns, now + self._ctx.settings.idle_s, since))
         self._new_turns.set()
+
+    def _put(self, user: str, waiting: Waiting) -> None:
+        self._waiting[user] = waiting
+        heappush(self._timetable, (self._due(waiting), user))
 
     async def stop(self, drain_s: float = 5.0) -> None:
         """Stop. Running jobs get ``drain_s`` seconds; then their claims are released and stay pending."""
@@ -171,16 +177,20 @@ class Background:
             now = time.monotonic()
             while self._new_users:
                 self._spawn(partial(self._work, self._new_users.pop(), leftover_due_in_s))
-            for user in [user for user, waiting in self._waiting.items() if self._due(waiting) <= now]:
-                waiting = self._waiting.pop(user)
+            while self._timetable and self._timetable[0][0] <= now:
+                _, user = heappop(self._timetable)
+                waiting = self._waiting.get(user)
+                if waiting is None or self._due(waiting) > now:  # more turns came, with an entry of their own
+                    continue
+                del self._waiting[user]
                 if waiting.until > now:  # one batch is full; the rest begins the next
-                    more = waiting.turns - self._consolidate.limit
-                    self._waiting[user] = Waiting(more, waiting.until, now)
+                    self._put(user, Waiting(waiting.turns - self._consolidate.limit, waiting.until, now))
                 self._spawn(partial(self._work, user, due_in_s if waiting.until > now else None))
             if sweep <= now:
                 self._spawn(self._sweep)
                 sweep = now + self._ctx.settings.poll_s
-            await self._wait(min([sweep, *map(self._due, self._waiting.values())]) - now)
+            next_due = self._timetable[0][0] if self._timetable else sweep
+            await self._wait(min(sweep, next_due) - now)
 
     def _due(self, waiting: Waiting) -> float:
         """Compute when to work: at once for a full batch, after a pause for at least half of one, later for less."""
