@@ -83,6 +83,7 @@ class WriteQueue:
     """The late writes of one memory, oldest first."""
 
     late: deque[Write] = field(default_factory=deque)
+    _awaited: dict[Write, None] = field(default_factory=dict)  # those with ``answers``, in order
     _dropped: int = 0  # turns for which there was no room
     _wake: asyncio.Event | None = None
     _retrying: asyncio.Task[None] | None = None
@@ -112,11 +113,14 @@ class WriteQueue:
         last = self._of(write.where)[-1]
         answer: asyncio.Future[Keys] = asyncio.Future()
         last.answers.append(answer)
+        self._awaited[last] = None
         self._retry(memory)
         try:
             keys = await answer
         finally:
             last.answers.remove(answer)
+            if not last.answers:
+                del self._awaited[last]
         waited = (turn.get("id") or "" for turn in write.turns)
         new = spread(keys if any(chosen) else (), chosen)
         return tuple(key if is_new else id for key, id, is_new in zip(new, waited, chosen, strict=True))
@@ -163,11 +167,11 @@ class WriteQueue:
     async def _write_late(self, memory: AsyncMemoryScope) -> None:
         pause = LATE_WRITE_PAUSE_S
         while self.late:
-            awaited = next((late for late in self.late if late.is_awaited), None)
+            awaited = self._first_awaited()
             if await self._finish(memory, self._of(awaited.where)[0] if awaited else self.late[0]):
                 pause = LATE_WRITE_PAUSE_S
                 continue
-            if any(late.is_awaited for late in self.late):
+            if self._first_awaited():
                 continue  # callers of other scopes learn at once whether theirs fails
             self._wake = asyncio.Event()
             try:
@@ -178,6 +182,9 @@ class WriteQueue:
         if self._dropped:
             log.warning("the store answers again; %d of the turns that waited for it are lost", self._dropped)
         self._dropped = 0
+
+    def _first_awaited(self) -> Write | None:
+        return next((write for write in self._awaited if write.is_awaited), None)
 
     async def _finish(self, memory: AsyncMemoryScope, write: Write) -> bool:
         """Wait for the attempt under way, or make one. Return False if the write is to be repeated later."""
