@@ -340,6 +340,19 @@ async def test_what_another_process_forgets_meanwhile_does_not_come_back(tmp_pat
         assert (await texts(memory))[-1] == "Hello"
 
 
+async def test_what_is_said_after_a_forget_comes_whatever_the_clock_of_the_memory_says():
+    store = FickleStore()
+    async with AsyncMemoryScope(store, settings={}, clock=Clock()) as memory:
+        session = MemorySession("alice", session="one", memory=memory)
+        await session.record([to_turn("user", "My PIN is 1234.")])
+        await session.clear()
+        store.broken = True
+        await session.record([to_turn("user", "I keep bees.")])
+        store.broken = False
+        await until_written(memory)
+        assert await texts(memory) == ["I keep bees."]
+
+
 async def test_a_strict_session_keeps_nothing_back():
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:

@@ -41,7 +41,10 @@ CLOSING_DEADLINE_S = 2.0  # per write
 
 @dataclass(eq=False)
 class Write:
-    """The turns of one call. ``began``: when they were said; ``ended``: when the last attempt failed."""
+    """The turns of one call. ``began``: when they were said; ``ended``: when the last attempt failed.
+
+    Both are by the memory's clock, ``arrived`` by the system's, as the times of receipts are.
+    """
 
     turns: Sequence[TurnInput]
     where: Scope
@@ -49,6 +52,7 @@ class Write:
     zone: tzinfo | None = None
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     ended: datetime | None = None
+    arrived: datetime = field(default_factory=lambda: datetime.now(UTC))
     attempt: asyncio.Task[Keys] | None = None
     answers: list[asyncio.Future[Keys]] = field(default_factory=list)  # of callers that wait
 
@@ -301,7 +305,7 @@ async def _store(memory: AsyncMemoryScope, write: Write) -> Keys:
     tried = Interval(write.began, max(write.began, write.ended) + timedelta(microseconds=1))
     async with runtime.operation("add_turns"):
         receipts = await runtime.services.store.receipts(where.user)
-        if any(one.whole and one.at >= write.began and _covers(one.scope, where) for one in receipts):
+        if any(one.whole and one.at >= write.arrived and _covers(one.scope, where) for one in receipts):
             return ("",) * len(write.turns)  # another process forgot the scope meanwhile
         report = await runtime.store_turns(write.turns, where, replay=replay, zone=zone, tried=tried)
         runtime.work.wake(where.user, report.stored)
