@@ -294,65 +294,6 @@ async def fails(*arguments, **more):
     raise StoreUnavailable("no answer")
 
 
-async def test_what_is_forgotten_does_not_come_back():
-    store = FickleStore()
-    async with AsyncMemoryScope(store, settings={}) as memory:
-        session, store.broken = MemorySession("alice", session="one", memory=memory), True
-        await session.record([to_turn("user", "My PIN is 1234.")])
-        store.broken = False
-        await session.clear()
-        await session.record([to_turn("user", "My PIN is 1234.")], replay=True)
-        await until_written(memory)
-        assert await texts(memory) == []
-
-
-@pytest.mark.parametrize(
-    ("forgotten", "comes"),
-    [
-        ({"everything": True}, False),
-        ({"session": "one"}, False),
-        ({"session": "two"}, True),
-        ({"session": "one", "text": "bees"}, True),
-    ],
-)
-async def test_what_another_process_forgets_meanwhile_does_not_come_back(tmp_path, monkeypatch, forgotten, comes):
-    path = tmp_path / "memory.db"
-    async with AsyncMemoryScope(path, settings={}) as memory:
-        for session in ("one", "two"):
-            await MemorySession("alice", session=session, memory=memory).record([to_turn("user", "I keep bees.")])
-        attempts = []
-
-        async def failing(*arguments, **more):
-            attempts.append(arguments)
-            await fails()
-
-        with monkeypatch.context() as patch:
-            patch.setattr(SQLiteStore, "append", failing)
-            patch.setattr(write_queue, "LATE_WRITE_PAUSE_S", 1000)
-            await MemorySession("alice", session="one", memory=memory).record([to_turn("user", "My PIN is 1234.")])
-            while len(attempts) < 2:
-                await asyncio.sleep(0.01)
-        async with AsyncMemoryScope(path, settings={}) as other:
-            await other.forget(user="alice", **forgotten)
-        await queue_of(memory).flush(memory)
-        await MemorySession("alice", session="one", memory=memory).record([to_turn("user", "Hello")])
-        assert ("My PIN is 1234." in await texts(memory)) is comes
-        assert (await texts(memory))[-1] == "Hello"
-
-
-async def test_what_is_said_after_a_forget_comes_whatever_the_clock_of_the_memory_says():
-    store = FickleStore()
-    async with AsyncMemoryScope(store, settings={}, clock=Clock()) as memory:
-        session = MemorySession("alice", session="one", memory=memory)
-        await session.record([to_turn("user", "My PIN is 1234.")])
-        await session.clear()
-        store.broken = True
-        await session.record([to_turn("user", "I keep bees.")])
-        store.broken = False
-        await until_written(memory)
-        assert await texts(memory) == ["I keep bees."]
-
-
 async def test_a_strict_session_keeps_nothing_back():
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:

@@ -351,3 +351,17 @@ async def test_a_plugin_may_drop_turns_that_an_agent_records():
         keys = await session.record([to_turn("user", text) for text in ("a secret", "I like tea.", "secret")])
         assert [bool(key) for key in keys] == [False, True, False]
         assert await session.record([to_turn("user", "secret")]) == ("",)
+
+
+async def test_an_agent_stopped_while_its_memory_is_opened_has_said_what_it_said(tmp_path):
+    session = MemorySession("alice", memory=tmp_path / "memory.db")
+    recording = asyncio.create_task(session.record([to_turn("user", "Hello")]))
+    await asyncio.sleep(0)
+    recording.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await recording
+    async with asyncio.timeout(60):
+        while not (turns := await session.list_turns()):
+            await asyncio.sleep(0.01)
+    assert [turn.text for turn in turns] == ["Hello"]
+    await session.close()

@@ -134,16 +134,34 @@ class MemorySession:
         return tuple(next(keys) if self._is_recorded(turn) else "" for turn in turns)
 
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
-        zone = await self._zone()
-        placed = [_in_zone(turn, zone) for turn in turns]
+        is_begun = False
 
         async def write(memory: AsyncMemoryScope) -> tuple[str, ...]:
-            turns = Write(placed, Scope(self.user, self.agent, self.session), replay, zone)
+            nonlocal is_begun
+            zone = await self._zone()
+            placed = [_in_zone(turn, zone) for turn in turns]
+            if is_begun:
+                return ("",) * len(turns)
+            is_begun = True
+            new = Write(placed, Scope(self.user, self.agent, self.session), replay, zone)
             if self.strict:
-                return await add(memory, turns, strict=True)
-            return await queue_of(memory).write(memory, turns)
+                return await add(memory, new, strict=True)
+            return await queue_of(memory).write(memory, new)
 
-        return await self.do(write)
+        try:
+            return await self.do(write)
+        except asyncio.CancelledError:
+            if not is_begun and not self.strict:  # stopped while the memory was opened: the turns are said all the same
+                task = asyncio.create_task(self._write_later(write), name="memscope-write")
+                _begun_late.add(task)
+                task.add_done_callback(_begun_late.discard)
+            raise
+
+    async def _write_later(self, write: Operation[tuple[str, ...]]) -> None:
+        try:
+            await self.do(write)
+        except Exception as error:
+            self._warn("add_turns", error)
 
     def _is_recorded(self, turn: TurnInput) -> bool:
         side = "assistant" if turn["role"] == "assistant" else "user"
@@ -337,6 +355,9 @@ class MemorySession:
 
     async def close(self) -> None:
         await self.handle.close()
+
+
+_begun_late: set[asyncio.Task[None]] = set()
 
 
 class SessionPool:
