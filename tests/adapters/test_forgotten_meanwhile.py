@@ -1,4 +1,4 @@
-"""What is forgotten while turns wait for the store does not come back with them; what is said afterwards is recorded."""
+"""Turns that wait for the store while their scope is forgotten do not bring it back; later ones are recorded."""
 
 from __future__ import annotations
 
