@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from memscope_server.connections import Connection
 from memscope_server.limits import HttpLimits
 from memscope_server.tokens import TokenFile
 
@@ -241,3 +242,11 @@ def test_a_server_may_open_more_files_than_some_systems_allow_at_first(tmp_path)
             assert answers(served) and resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 256
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_the_body_of_a_response_does_not_wait_for_the_client_to_confirm_its_headers(quick, monkeypatch):
+    accepted, made = [], Connection.connection_made
+    monkeypatch.setattr(Connection, "connection_made", lambda self, to: (made(self, to), accepted.append(to))[0])
+    with quick.client(quick.alice) as client:
+        client.get("/api/v1/me").raise_for_status()
+        assert accepted[0].get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

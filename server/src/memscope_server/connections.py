@@ -74,6 +74,8 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if (accepted := transport.get_extra_info("socket")) is not None:  # asyncio does not, for a socket that we bind
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._update_timeout()
         if len(self.waiting) > self.limits.waiting_connections:
             next(iter(self.waiting))._abort()
