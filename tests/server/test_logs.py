@@ -42,7 +42,7 @@ def test_an_unexpected_error_is_logged_by_its_type_and_place(client, caplog, mon
 def test_a_response_that_breaks_off_is_logged_by_its_type_and_place(client, caplog, monkeypatch):
     from memscope_server import api
 
-    async def broken(*args):
+    async def broken(*args, **more):
         yield b"event: piece\n"
         raise KeyError(SAID)
 

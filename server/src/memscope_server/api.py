@@ -18,7 +18,7 @@ from memscope.text.surrogates import joined
 from memscope_server import access, schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
-from memscope_server.problems import BUG_DETAIL, BUG_HINT, log_unexpected
+from memscope_server.problems import BUG_DETAIL, BUG_HINT, described, log_unexpected
 from memscope_server.schemas import record_of, retrieval_of
 
 MAX_RECORDS_PER_CALL = 1000
@@ -238,10 +238,11 @@ async def chat(request: Request, caller: Anyone, user: str, body: schemas.ChatIn
     def done() -> dict[str, Any]:
         return {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]}
 
-    return StreamingResponse(stream_events(answer, done), media_type="text/event-stream")
+    events = stream_events(answer, done, operator=caller.operator)
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> AsyncIterator[bytes]:
+async def stream_events(answer: Any, done: Callable[[], dict[str, Any]], *, operator: bool) -> AsyncIterator[bytes]:
     """Yield the pieces of an answer as events, then ``done`` with the result of ``done()``, or ``error``."""
     async with aclosing(answer):
         try:
@@ -249,7 +250,7 @@ async def stream_events(answer: Any, done: Callable[[], dict[str, Any]]) -> Asyn
                 yield _event("piece", {"text": piece})
             yield _event("done", done())
         except MemscopeError as error:
-            yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
+            yield _event("error", described(error, operator=operator))
         except Exception as error:
             log_unexpected(error, "a chat")
             detail = BUG_DETAIL.format(type(error).__name__)

@@ -107,6 +107,9 @@ def status_of(error: MemscopeError) -> int:
     return next(HTTP_STATUS[kind] for kind in type(error).__mro__ if kind in HTTP_STATUS)
 
 
+UNSEEN_HINT = "try again later, or ask who runs the server"
+
+
 class _Json(JSONResponse):
     """JSON response for any text: lone surrogates, which clients may send, become U+FFFD."""
 
@@ -124,13 +127,23 @@ def problem(
     return _Json(content | more, status, headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
-def problem_of(error: MemscopeError) -> JSONResponse:
-    return problem(status_of(error), error.code, error.message, error.hint, retry_after=error.retry_after)
+def problem_of(error: MemscopeError, *, operator: bool = False) -> JSONResponse:
+    return problem(status_of(error), **described(error, operator=operator), retry_after=error.retry_after)
+
+
+def described(error: MemscopeError, *, operator: bool) -> dict[str, str]:
+    """Give code, detail and hint of an error; only an operator is told the addresses and paths of store and models."""
+    inside = isinstance(error, errors.StoreError | errors.ModelError) and not isinstance(error, errors.BudgetSpent)
+    if operator or not inside:
+        return {"code": error.code, "detail": error.message, "hint": error.hint}
+    failed = "store" if isinstance(error, errors.StoreError) else "model"
+    return {"code": error.code, "detail": f"the server's {failed} failed", "hint": UNSEEN_HINT}
 
 
 async def memscope_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemscopeError)
-    return problem_of(error)
+    caller = getattr(request.state, "caller", None)
+    return problem_of(error, operator=caller is not None and caller.operator)
 
 
 async def invalid(request: Request, error: Exception) -> JSONResponse:

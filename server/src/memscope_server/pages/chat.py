@@ -34,4 +34,4 @@ async def answer(request: Request, here: Here) -> StreamingResponse:
         part = show(request, "shown.html", here, hits=reply.memories, notes=reply.notes)
         return {"html": bytes(part.body).decode()}
 
-    return StreamingResponse(stream_events(reply, shown), media_type="text/event-stream")
+    return StreamingResponse(stream_events(reply, shown, operator=here.caller.operator), media_type="text/event-stream")
