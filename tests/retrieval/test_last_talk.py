@@ -75,11 +75,18 @@ def test_a_session_that_lasts_is_divided_by_its_pauses() -> None:
 
 def test_the_last_conversation_of_years_ago_and_of_a_time_in_the_past(memory: MemoryScope) -> None:
     question = "What did we talk about last time?"
-    assert _shown(memory, question, as_of=NOW - timedelta(days=1, hours=6)) == sorted(TALKS["wedding"])
+    for hours in (6, 1):
+        assert _shown(memory, question, as_of=NOW - timedelta(days=1, hours=hours)) == sorted(TALKS["wedding"])
     with MemoryScope(":memory:", settings={}, clock=lambda: NOW) as old:
         assert _shown(old, question) == []
         _add(old, TALKS["hall"], "hall", NOW - timedelta(days=700))
         assert _shown(old, question) == sorted(TALKS["hall"])
+
+
+@pytest.mark.parametrize("when", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)])
+def test_the_edges_of_the_calendar_are_no_error(memory: MemoryScope, when: datetime) -> None:
+    assert isinstance(_shown(memory, "What did we talk about last time?", as_of=when), list)
+    assert isinstance(memory.profile("u", as_of=when), str)
 
 
 def test_a_long_conversation_shows_statements_before_greetings(memory: MemoryScope) -> None:

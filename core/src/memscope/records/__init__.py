@@ -65,6 +65,7 @@ from memscope.records.stored import (
     Sentence,
     Stage,
     Turn,
+    days_after,
     in_zone,
 )
 
@@ -74,5 +75,6 @@ __all__ = [
     "Block", "BlockKey", "Candidates", "ChangeSet", "Claim", "FeatureValue", "FetchResult", "ForgetReport", "FoundBy",
     "Handle", "Hit", "Insight", "Interval", "Json", "Kind", "LeftOut", "Memory", "Observation", "Quote", "Receipt",
     "Record", "Repeats", "Retrieval", "Revision", "Role", "Scope", "Search", "Select", "Sentence", "Speak", "Stage",
-    "Stats", "Supersession", "Turn", "TurnInsert", "VectorSpace", "WorkReport", "in_zone", "refusals", "weaknesses",
+    "Stats", "Supersession", "Turn", "TurnInsert", "VectorSpace", "WorkReport", "days_after", "in_zone", "refusals",
+    "weaknesses",
 ]  # fmt: skip

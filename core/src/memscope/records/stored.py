@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal, TypeAlias
 
 from memscope.records import printing
@@ -36,6 +36,14 @@ def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
         return when.astimezone(zone)
     except OverflowError:
         return when
+
+
+def days_after(when: datetime, days: int) -> datetime:
+    """Add days to a time, clamped to the range of the calendar."""
+    try:
+        return when + timedelta(days=days)
+    except OverflowError:
+        return (datetime.max if days > 0 else datetime.min).replace(tzinfo=when.tzinfo)  # noqa: DTZ901
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from memscope.languages.durable_facts import is_durable, kinds, statement_score, statement_weight
 from memscope.languages.insight_text import past_plan
 from memscope.languages.own_words import parted
 from memscope.languages.statements import content_words, is_question, requests, sentences
 from memscope.pipeline import altered, worker
-from memscope.records import Hit, Insight, Observation, Turn
+from memscope.records import Hit, Insight, Observation, Turn, days_after
 from memscope.retrieval.context import profile_line
 from memscope.retrieval.events import plan_is_past
 from memscope.retrieval.hits import fetch, make_hit
@@ -38,7 +38,7 @@ NAMED_BONUS, PERSONAL_TOPIC_BONUS = 1.0, 1.5  # added for a name, and for a topi
 STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence gets weight 0
 MIN_ENTRY_WEIGHT = 1.0  # of an entry, unless the query asks for the profile (even odds)
 UNNAMED_WEIGHT = 0.5  # of a lasting statement without a name or topic
-MAX_PASSING_AGE = timedelta(days=180)  # how long passing matters are shown: a trip, an errand, a wish
+MAX_PASSING_AGE = 180  # days, how long passing matters are shown: a trip, an errand, a wish
 SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
@@ -80,7 +80,7 @@ async def _entries_by_row(query: Query, ctx: Services) -> dict[int, list[Profile
     fetched = await fetch(query, candidates, rows, ctx)
     hits = ((row, make_hit(query, candidates, row, fetched)) for row in rows)
     entries_by_row = await asyncio.to_thread(lambda: {row: list(entries(hit, query, ctx)) for row, hit in hits if hit})
-    since = (query.as_of or query.now) - MAX_PASSING_AGE
+    since = days_after(query.as_of or query.now, -MAX_PASSING_AGE)
     held = {
         row: [one for one in row_entries if one.weight > 0 and one.holds(since)]
         for row, row_entries in entries_by_row.items()

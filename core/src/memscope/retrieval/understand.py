@@ -25,7 +25,7 @@ from memscope.languages.repetitions import days_asked, repeated_days
 from memscope.languages.requests import NEEDS_USER, Need, need, remarks, wishes_heeded
 from memscope.languages.statements import about_user, is_question, sentences
 from memscope.pipeline import altered, worker
-from memscope.records import Interval
+from memscope.records import Interval, days_after
 from memscope.retrieval.features import FILLER_WEIGHT
 from memscope.retrieval.follow_up import MAX_FOLLOW_UP_CHARS, follow_up
 from memscope.retrieval.last_talk import last_talk
@@ -231,7 +231,7 @@ def _named(query: str, signs: Sequence[Questions], reference: datetime, asking: 
 
 def _coming_year(query: str, signs: Sequence[Questions], reference: datetime) -> tuple[Interval, ...]:
     """Return the year ahead, as a coming day may answer "When do we fly?" in other words; nothing for a past event."""
-    return () if _has("past", query, signs) else (Interval(reference, _moved(reference, 366)),)
+    return () if _has("past", query, signs) else (Interval(reference, days_after(reference, 366)),)
 
 
 def _from_today(named: dates.Mention, reference: datetime) -> Iterator[dates.Mention]:
@@ -258,14 +258,6 @@ def periods(mentions: Sequence[dates.Mention], reference: datetime) -> tuple[Int
     distinct = list({mention.interval: mention for mention in mentions}.values())
     named = [*distinct[: MAX_NAMED_TIMES // 2], *distinct[MAX_NAMED_TIMES // 2 :][-MAX_NAMED_TIMES // 2 :]]
     most = MAX_PERIODS // max(1, len(named))
-    first, last = _moved(reference, -366 * min(MAX_YEARS_BACK, most)), _moved(reference, 366)
+    first, last = days_after(reference, -366 * min(MAX_YEARS_BACK, most)), days_after(reference, 366)
     found_in = (dates.recurrences(mention, first, last)[-most:] for mention in named)
     return tuple(dict.fromkeys(interval for intervals in found_in for interval in intervals))
-
-
-def _moved(when: datetime, days: int) -> datetime:
-    """Add days to a time, clamped to the range of the calendar."""
-    try:
-        return when + timedelta(days=days)
-    except OverflowError:
-        return (datetime.max if days > 0 else datetime.min).replace(tzinfo=when.tzinfo)  # noqa: DTZ901
