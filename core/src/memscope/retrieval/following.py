@@ -23,7 +23,7 @@ MAX_FOLLOWING_TURNS = 2  # of the user's next turns about the subject of one of 
 
 async def with_following(inputs: FeatureInputs, rows: tuple[int, ...], ctx: Services) -> tuple[int, ...]:
     """Insert the user's next turns about the subject of one of the best lines: "She's 74 and stubborn." after "Mum is
-    having a new hip." shares no word with a question about Mum.
+    having a new hip." shares no word with a question about Mum. If the best line is a request, insert its reply.
     """
     query, candidates = inputs.query, inputs.candidates
     if query.asks_period or query.is_list_question:
