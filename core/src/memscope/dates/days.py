@@ -49,12 +49,13 @@ def feast(month_number: int, day: int) -> Period:
 
 
 def solar_term(month: int, base: float) -> Period:
-    """冬至: the day on which the sun reaches a point of its yearly path, by the usual formula for 2000 to 2099."""
+    """冬至: the day on which the sun reaches a point of its yearly path, by the usual formula for 2000 to 2099 (after
+    February).
+    """
 
     def day(year: int) -> Span | None:
         since = year - 2000
-        leaps = (since - (month <= 2)) // 4
-        return date_of(year, month, int(since * TROPICAL_REST + base) - leaps) if 0 <= since < 100 else None
+        return date_of(year, month, int(since * TROPICAL_REST + base) - since // 4) if 0 <= since < 100 else None
 
     return yearly(day, "day")
 
