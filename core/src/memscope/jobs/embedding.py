@@ -33,7 +33,6 @@ TEXTS_PER_CALL = 128
 LEASE_S = 60.0
 RETRY_S = 5.0
 MAX_REFUSED_CALLS = 16  # per batch: one refused text among TEXTS_PER_CALL takes 8
-TEXT_REFUSALS = (EmbeddingError, ModelRejected)  # of some text, while others may be embedded
 COALESCE_S = 0.02  # texts that arrive within this time share a request
 
 
@@ -56,9 +55,7 @@ async def embed_batch(ctx: Services, *, refusals: list[ModelError] | None = None
         except LeaseLost:
             continue
         except ModelError as error:
-            collected = (
-                refusals if isinstance(error, TEXT_REFUSALS) and not isinstance(error, EmbeddingMismatch) else None
-            )
+            collected = refusals if _refuses_a_text(error) else None
             wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), MAX_WAIT_S) if collected is None else 0
             not_before = ctx.clock() + timedelta(seconds=wait)
             await ctx.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
@@ -82,14 +79,19 @@ async def _embed_all_but_refused(ctx: Services, texts: Mapping[str, str]) -> dic
         ids = waiting.popleft()
         try:
             vectors |= zip(ids, await ctx.embed([texts[id] for id in ids]), strict=True)
-        except TEXT_REFUSALS as error:
-            if isinstance(error, EmbeddingMismatch):
+        except ModelError as error:
+            if not _refuses_a_text(error):
                 raise
             refusal, left, half = refusal or error, left - 1, len(ids) // 2
             waiting += [part for part in (ids[:half], ids[half:]) if half]
     if refusal is not None and not vectors:
         raise refusal
     return vectors
+
+
+def _refuses_a_text(error: ModelError) -> bool:
+    """Tell whether the model refuses some text of a call, while it may embed the others."""
+    return isinstance(error, EmbeddingError | ModelRejected) and not isinstance(error, EmbeddingMismatch)
 
 
 async def declare(ctx: Services, *, replace: bool = False) -> None:
