@@ -234,6 +234,37 @@ memory.close()
 
 
 @needs_posix
+async def test_a_fork_waits_for_a_read_that_is_under_way(path: Path) -> None:
+    """SQLite's connections share locks; the child would wait for ever for one that its parent's reader held."""
+    code = f"""
+import asyncio, os, threading, warnings
+warnings.simplefilter("ignore")
+from memscope.stores.sqlite.engine import Engine
+from memscope.stores.sqlite.files import connect
+from pathlib import Path
+engine = Engine(Path({str(path)!r}), connect)
+began, over = threading.Event(), []
+def task(db):
+    began.set()
+    threading.Event().wait(0.3)
+    over.append(1)
+reader = threading.Thread(target=lambda: asyncio.run(engine.read(task)))
+reader.start()
+began.wait()
+child = os.fork()
+if not child:
+    os._exit(len(over))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+reader.join()
+engine.close()
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout.strip(), done.stderr) == ("1", "")
+
+
+@needs_posix
 async def test_a_fork_waits_for_an_import_that_is_under_way() -> None:
     """The child would wait for ever for the lock of a module that its parent's thread was importing."""
     code = """

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from memscope.errors import ClosedError, StoreBusy, StoreFull
 from memscope.stores import held_files, part_files
 from memscope.stores.sqlite import files
-from memscope.stores.sqlite.files import Connect, FileLock
+from memscope.stores.sqlite.files import Connect, FileLock, in_sqlite
 from memscope.stores.sqlite.reserve import Reserve
 
 T = TypeVar("T")
@@ -87,12 +87,13 @@ class Engine:
         files.probe(self.path)
         stat = self.path.stat()  # before opening, so that a replacement in between is noticed
         self._place, self._length = (stat.st_dev, stat.st_ino), 0
-        reader = files.open_reader(self.path, self._connect)
-        try:
-            files.check(reader, self.path)
-        except BaseException:
-            reader.close()
-            raise
+        with in_sqlite.lock:
+            reader = files.open_reader(self.path, self._connect)
+            try:
+                files.check(reader, self.path)
+            except BaseException:
+                reader.close()
+                raise
         self._free.append(reader)
         if files.writable(self.path):
             with self._lock.held():
@@ -238,16 +239,17 @@ class Engine:
         self, task: Callable[[sqlite3.Connection], T], free: deque[sqlite3.Connection], *, inline: bool = False
     ) -> T:
         try:
-            self._check_here(inline=inline)
-            db = free.popleft() if free else self._open_reader(waits=free is self._free)
-            try:
-                db.execute("BEGIN")
-                result = task(db)
-            finally:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                free.append(db)
-            return result
+            with in_sqlite.lock:
+                self._check_here(inline=inline)
+                db = free.popleft() if free else self._open_reader(waits=free is self._free)
+                try:
+                    db.execute("BEGIN")
+                    result = task(db)
+                finally:
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+                    free.append(db)
+                return result
         except BaseException as error:
             raise files.typed(error, self.path) from None
 
@@ -260,7 +262,7 @@ class Engine:
     async def copy(self, target: Path) -> None:
         def task() -> None:
             try:
-                with closing(files.open_reader(self.path, self._connect)) as db:
+                with in_sqlite.lock, closing(files.open_reader(self.path, self._connect)) as db:
                     db.execute("PRAGMA query_only = OFF")
                     files.copy(db, target)
             except BaseException as error:
@@ -295,8 +297,9 @@ class Engine:
             self._wake.notify()
         self._thread.join()
         self._readers.shutdown(wait=True)
-        for db in (*self._free, *self._brief):
-            db.close()
+        with in_sqlite.lock:
+            for db in (*self._free, *self._brief):
+                db.close()
         if self._writer is not None:
             with suppress(sqlite3.Error, StoreBusy, OSError), self._lock.held():
                 self._writer.close()

@@ -134,14 +134,12 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + "-lock")
         self._file: int | None = None
-        self.working = threading.RLock()
-        _locks.add(self)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         if self._file is None:
             self._file = open_lock(self.path)
-        with held(self._file, self.path), self.working:
+        with held(self._file, self.path), in_sqlite.lock:
             yield
 
     def close(self) -> None:
@@ -150,24 +148,36 @@ class FileLock:
             self._file = None
 
 
-# SQLite keeps the state of a write per process. A child forked during a write would wait forever for its parent's
-# writer, so a fork waits for the running write.
+# SQLite has locks of its own that all connections of a process share. A child forked while another thread held one
+# would wait for it forever, so a fork waits until no thread is inside SQLite.
 
-_locks: WeakSet[FileLock] = WeakSet()
 _forking = threading.Lock()
-_paused: list[FileLock] = []
+_thread_locks: WeakSet[threading.RLock] = WeakSet()
+_paused: list[threading.RLock] = []
+
+
+class _InSQLite(threading.local):
+    """``lock`` is the calling thread's own. It is held while the thread is inside SQLite; only a fork waits for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        with _forking:
+            _thread_locks.add(self.lock)
+
+
+in_sqlite = _InSQLite()
 
 
 def _pause() -> None:
     _forking.acquire()
-    for lock in list(_locks):
-        lock.working.acquire()
+    for lock in list(_thread_locks):
+        lock.acquire()
         _paused.append(lock)
 
 
 def _go_on() -> None:
     while _paused:
-        _paused.pop().working.release()
+        _paused.pop().release()
     _forking.release()
 
 
