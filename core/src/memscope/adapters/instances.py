@@ -57,7 +57,9 @@ def wait_for(work: Coroutine[Any, Any, R]) -> R:
     return loop_thread.run(work)
 
 
-_lock = threading.Lock()
+_lock = threading.Lock()  # held across a fork, so that no child copies it locked
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _shared: list[SharedMemory] = []
 
 

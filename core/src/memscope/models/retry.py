@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import random
 import threading
 import time
@@ -23,18 +24,21 @@ from memscope.models.endpoint import Endpoint
 T = TypeVar("T")
 MAX_PAUSE_S = 8.0
 
+_lock = threading.RLock()  # for the event loops of all threads; held across a fork, so that no child copies it locked
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
 
 class PerLoop(Generic[T]):
     """One ``T`` per event loop, created on first use, for connections and semaphores, which are bound to a loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._lock = threading.Lock()
         self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def get(self) -> T:
         loop = asyncio.get_running_loop()
-        with self._lock:
+        with _lock:
             if loop not in self._values:
                 for old in [old for old in self._values if old.is_closed()]:
                     del self._values[old]  # its value refers to the loop, so the weak key never expires
@@ -43,11 +47,11 @@ class PerLoop(Generic[T]):
 
     def here(self, *, keep: bool = True) -> T | None:
         """Return the entry of the running event loop, None if it has none. Without ``keep``, remove it."""
-        with self._lock:
+        with _lock:
             return (self._values.get if keep else self._values.pop)(asyncio.get_running_loop(), None)
 
     def take(self) -> list[tuple[asyncio.AbstractEventLoop, T]]:
-        with self._lock:
+        with _lock:
             taken = list(self._values.items())
             self._values.clear()
         return taken
@@ -59,13 +63,12 @@ class Breaker:
     def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.failures, self.seconds = failures, seconds
         self._clock = clock
-        self._lock = threading.Lock()
         self._failed_in_row = 0
         self._open_until = 0.0
 
     def check(self) -> None:
         """Raise ``ModelUnavailable`` while the breaker is open."""
-        with self._lock:
+        with _lock:
             wait = self._open_until - self._clock()
             if wait <= 0 and self._failed_in_row >= self.failures:
                 self._open_until = self._clock() + self.seconds
@@ -74,7 +77,7 @@ class Breaker:
             raise ModelUnavailable(message, hint=f"next try in {wait:.0f} s", retry_after=wait)
 
     def record(self, well: bool) -> None:
-        with self._lock:
+        with _lock:
             self._failed_in_row = 0 if well else self._failed_in_row + 1
             if well:
                 self._open_until = 0.0
