@@ -69,6 +69,13 @@ _WHEN_JOINS = (
     r"[^.?!]*(?<![,&])(?<!\bor)(?<!\band)(?<!know)(?<!knows) when\b"
 )
 _HAS_ONE_THING = r"who has (?:got )?(?:my|our|the) (?:[\w'’-]+ ){0,2}[\w'’-]*[^\Ws]\W*$"  # "Who has my ladder?"
+# Number of things that one counts, unlike "How many mugs does the cafe want?" and "How many weeks have we left?"
+_COUNTED = (
+    r"how many (?!(?:more |other )?(?:minutes|hours|days|nights|weeks|months|years|times|miles|pounds|dollars|euros)\b)"
+    r"(?:[\w'’+-]+ ){1,5}?(?:do|did|have|had|can|could|am|are|were) (?:i|we|there)\b"
+)
+_ADVICE = r"\w+ (?:[\w'’-]+ ){1,3}(?:should|shall|could|might) (?:i|we)\b"  # "What gloves should I buy?"
+_HIS_DAYS = r"\w+ (?:days|nights|hours|times|dates) (?:do|does|did|is|are|was|were|will|can) (?!i\b|we\b)"
 _CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
 # "our previous chat", "where we left off", "what we said last time"; and the words of a question that asks for no more.
 _TALKED = (
@@ -146,9 +153,12 @@ QUESTIONS = Questions(
         r"|these days|as of (?:now|today))\b"
     ),
     list=pattern(
-        rf"(?i)\b(?!what \w+s {_OBJECT})(?:which|what|how many) (?:(?:kind|type|sort)s? of )?"
+        r"(?i)(?:^|[.?!\n])(?!\W*(?:why|how(?! many| much| old))\b)[^.?!\n]*?(?:"
+        rf"\b(?!what \w+s {_OBJECT})(?!{_ADVICE}|{_HIS_DAYS})"
+        r"(?:which|what) (?:(?:kind|type|sort)s? of )?"
         rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
-        r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
+        rf"|\b{_COUNTED}"
+        r"|\b(?:which|what) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w"
         rf"|\b(?!{_HAS_ONE_THING})(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
         r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:like|enjoy|love|hate)\b"
@@ -160,9 +170,11 @@ QUESTIONS = Questions(
         r" (?!do\b|be\b|remember|keep in|watch|look out|think)\w"
         r"|\bname (?:all|the|my) \w+s\b|\bwhat (?:did|do) (?:i|we) .{2,60}"
         r"\bthis (?:year|month|season|spring|summer|autumn|fall|winter|term|semester)\b"
-        r"|\b(?:what|where|who) all\b|\ball (?:of )?(?:the|my|our|those)\b|\beach (?:of|one)\b"
-        r"|\bevery(?:thing|one|body)\b|\bevery (?!day|week|month|year|time|morning|night|evening)\w"
-        r"|(?<!ing )\blist\b(?! for\b)|\bso far\b"
+        r"|\b(?:what|where|who) all\b|\ball (?:of )?(?:the (?!(?:time|way|same|best)\b)|(?:my|our|those)\b)"
+        r"|\beach (?:of|one)\b"
+        r"|\bevery(?:thing|one|body)\b(?!['’](?:s|ll)\b| (?:is|was|has|will|seems|feels|looks|hurts|says?|keeps)\b)"
+        r"|\bevery (?!day|week|month|year|time|morning|night|evening)\w"
+        r"|(?<!ing )\blist\b(?! for\b)|\bso far\b)"
     ),
     works=pattern(r"(?i)\b(?:books?|novels?|films?|movies?|plays|series|albums?|songs?|games|podcasts?|magazines?)\b"),
     title=pattern(
