@@ -70,7 +70,7 @@ _WHEN_JOINS = (
 )
 _HAS_ONE_THING = r"who has (?:got )?(?:my|our|the) (?:[\w'’-]+ ){0,2}[\w'’-]*[^\Ws]\W*$"  # "Who has my ladder?"
 # Number of things that one counts, unlike "How many mugs does the cafe want?" and "How many weeks have we left?"
-_COUNTED = (
+_TO_COUNT = (
     r"how many (?!(?:more |other )?(?:minutes|hours|days|nights|weeks|months|years|times|miles|pounds|dollars|euros)\b)"
     r"(?:[\w'’+-]+ ){1,5}?(?:do|did|have|had|can|could|am|are|were) (?:i|we|there)\b"
 )
@@ -157,7 +157,7 @@ QUESTIONS = Questions(
         rf"\b(?!what \w+s {_OBJECT})(?!{_ADVICE}|{_HIS_DAYS})"
         r"(?:which|what) (?:(?:kind|type|sort)s? of )?"
         rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
-        rf"|\b{_COUNTED}"
+        rf"|\b{_TO_COUNT}"
         r"|\b(?:which|what) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w"
         rf"|\b(?!{_HAS_ONE_THING})(?:what|where|who)(?: (?:have|has)|['’]ve) \w"
