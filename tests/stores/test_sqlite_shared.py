@@ -7,8 +7,6 @@ import multiprocessing
 import random
 import re
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,7 +21,7 @@ from memscope.search import units
 from memscope.search.snapshot import ROW_DTYPE
 from memscope.stores.sqlite import engine, files, secure_erase
 from memscope_testing.records import ids, inserts, observation, remember, turn
-from stores.sqlite_file import impatient, made, needs_posix, opened
+from stores.sqlite_file import impatient, made, opened
 
 pytestmark = pytest.mark.slow
 
@@ -156,138 +154,6 @@ async def test_eight_processes_adding_the_same_turns_store_them_once(path: Path)
         assert sorted(await ids(store)) == sorted(f"k{n}" for n in range(100))
         assert (await store.stats("alice")).units == 100
         assert await ids(store, pending="consolidate") == await ids(store)
-
-
-@needs_posix
-async def test_stores_survive_a_fork(path: Path) -> None:
-    """Like a server that opens its store and then forks its workers."""
-    code = f"""
-import asyncio, os, warnings
-warnings.simplefilter("ignore")
-from memscope.stores.sqlite import SQLiteStore
-from memscope_testing.records import inserts, ids
-store = SQLiteStore({str(path)!r})
-asyncio.run(store.append("alice", inserts("parent")))
-async def work(name):
-    for n in range(25):
-        await store.append("alice", inserts(f"{{name}}-{{n}}"))
-    assert "parent" in await ids(store)
-    await store.close()
-children = []
-for name in "abcd":
-    child = os.fork()
-    if not child:
-        try:
-            asyncio.run(work(name))
-        except BaseException as error:
-            print(repr(error), flush=True)
-            os._exit(1)
-        os._exit(0)
-    children.append(child)
-codes = [os.waitpid(child, 0)[1] for child in children]
-asyncio.run(store.append("alice", inserts("after")))
-print(codes, len(asyncio.run(ids(store))))
-asyncio.run(store.close())
-"""
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.strip() == "[0, 0, 0, 0] 102", done.stdout + done.stderr
-    with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-@needs_posix
-async def test_a_fork_in_the_middle_of_writing_leaves_the_child_a_store(path: Path) -> None:
-    code = f"""
-import os, signal, threading, warnings
-warnings.simplefilter("ignore")
-from memscope import MemoryScope
-memory = MemoryScope({str(path)!r}, settings={{}})
-turn, over = {{"role": "user", "content": "x"}}, threading.Event()
-def write():
-    while not over.is_set():
-        memory.add_turns([turn], user="parent")
-writer = threading.Thread(target=write)
-writer.start()
-codes = []
-for _ in range(12):
-    child = os.fork()
-    if not child:
-        signal.alarm(60)
-        try:
-            memory.add_turns([turn], user="child")
-        except BaseException as error:
-            print(repr(error), flush=True)
-            os._exit(1)
-        os._exit(0)
-    codes.append(os.waitpid(child, 0)[1])
-over.set()
-writer.join()
-print(sum(codes), len(memory.list(user="child")))
-memory.close()
-"""
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.strip() == "0 12", done.stdout + done.stderr
-
-
-@needs_posix
-async def test_a_fork_waits_for_a_read_that_is_under_way(path: Path) -> None:
-    """SQLite's connections share locks; the child would wait for ever for one that its parent's reader held."""
-    code = f"""
-import asyncio, os, threading, warnings
-warnings.simplefilter("ignore")
-from memscope.stores.sqlite.engine import Engine
-from memscope.stores.sqlite.files import connect
-from pathlib import Path
-engine = Engine(Path({str(path)!r}), connect)
-began, over = threading.Event(), []
-def task(db):
-    began.set()
-    threading.Event().wait(0.3)
-    over.append(1)
-reader = threading.Thread(target=lambda: asyncio.run(engine.read(task)))
-reader.start()
-began.wait()
-child = os.fork()
-if not child:
-    os._exit(len(over))
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-reader.join()
-engine.close()
-"""
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert (done.stdout.strip(), done.stderr) == ("1", "")
-
-
-@needs_posix
-async def test_a_fork_waits_for_an_import_that_is_under_way() -> None:
-    """The child would wait for ever for the lock of a module that its parent's thread was importing."""
-    code = """
-import os, threading, warnings
-warnings.simplefilter("ignore")
-from memscope.imports import importing
-began, over = threading.Event(), []
-def load():
-    with importing:
-        began.set()
-        threading.Event().wait(0.3)
-        over.append(1)
-threading.Thread(target=load).start()
-began.wait()
-child = os.fork()
-if not child:
-    os._exit(len(over) + 10 * importing.acquire(timeout=60))
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.strip() == "11", done.stdout + done.stderr
 
 
 async def test_one_store_serves_several_loops_at_once(path: Path) -> None:
