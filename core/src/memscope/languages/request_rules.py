@@ -30,6 +30,7 @@ class Requests:
         numbers: group 1 holds a number that is not part of a date ("240", "three").
         news: asks for the weather, the news and the like.
         advice: asks for a recommendation or an idea, which depends on the user ("recommend", "tonight").
+        may_have: asks whether the speaker may eat or drink something, which their health decides ("can I have a beer").
         looks_up: asks about the past ("what did I buy") or for a date, not for a recommendation.
         measures: asks for a length, weight, temperature or recipe, where the user's units matter.
         amounts: asks for a sum, price or dose; the amounts of a calculation or of code have their units.
@@ -54,6 +55,7 @@ class Requests:
     numbers: re.Pattern[str] = MATCHES_NOTHING
     news: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
+    may_have: re.Pattern[str] = MATCHES_NOTHING
     looks_up: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
     amounts: re.Pattern[str] = MATCHES_NOTHING

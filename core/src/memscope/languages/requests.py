@@ -77,7 +77,7 @@ def need(message: str) -> Need:
     asks = rules.explains.search(asked) or rules.explains.search(bare) or requests(message.strip())
     if score is not None:
         least = (MIN_ADVICE_NEED if rules.advice.search(bare) else MIN_NEED) if asks else MIN_UNASKED_NEED
-        if score >= least:
+        if score >= least or rules.may_have.search(asked):
             return "user" if score >= MIN_SURE_NEED else "perhaps"
         return "kind" if score < MIN_DOUBT and (asks or _MARKED_QUESTION.search(message)) else "world"
     if rules.own.search(bare) or rules.advice.search(bare):
@@ -107,7 +107,8 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     rules, folded = of_sentence(message).requests, instruction(message)
     has_code = _CODE_SNIPPET.search(message) is not None
     code = ("code",) * (has_code or not topic_numbers(CODING).isdisjoint(topics(folded)))
-    chooses = wanted in NEEDS_USER and rules.advice.search(rules.addressing.sub(" ", folded))
+    advised = rules.may_have.search(folded) or rules.advice.search(rules.addressing.sub(" ", folded))
+    chooses = wanted in NEEDS_USER and advised
     if chooses and not rules.looks_up.search(folded):
         return ("content", "manner", "measure", *code)
     if rules.material.search(folded) or has_code:

@@ -152,6 +152,10 @@ REQUESTS = Requests(
         r"|what['’]?s the (?:time|date)(?: (?:now|today|right now|in .{1,40}))?\W*$"
         r"|who won(?! the \w+(?: \w+)?\W*$))\b"
     ),
+    may_have=pattern(
+        r"^\W*(?:(?:so|and|but|then|hm+|hey)\W+)*(?:can|could|may) (?:i|we|my \w+) (?:(?:still|also|even|just) )?"
+        r"(?:eat|drink|have|try|taste) (?!(?:that|this|it|them|those|these|the|your|my|to)\b)\w"
+    ),
     advice=pattern(
         r"^\W*(?!(?:is|are|was|were|am|be|do|does|did|has|have|had|can|will|would|what|which|who|whose|when|where|why|how"
         r"|either|whether|more|less|today|tomorrow|sooner|one|two)\b)(?:[a-z'-]+ ){1,4}or (?!so\b|not\b|less\b|more\b)"
