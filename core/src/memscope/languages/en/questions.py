@@ -76,6 +76,11 @@ _TO_COUNT = (
 )
 _ADVICE = r"\w+ (?:[\w'’-]+ ){1,3}(?:should|shall|could|might) (?:i|we)\b"  # "What gloves should I buy?"
 _HIS_DAYS = r"\w+ (?:days|nights|hours|times|dates) (?:do|does|did|is|are|was|were|will|can) (?!i\b|we\b)"
+# "Which Postgres version do we run?": the noun after it is what is asked for.
+_OF_ONE = (
+    r" (?-i:(?!(?:who|that|which|i|we|you|he|she|they|it|there|still|also|all|else|outside|inside)\b)[a-z]+[a-rt-z])"
+)
+_OF_ONE += r" (?:do|does|did|am|is|are|was|were|have|has|had|can|will|should)\b"
 _CAPITALISED = r"[\w,;:] [\"'“‘(]?(?!I\b|I['’])[A-ZÀ-Þ][a-z]"
 # "our previous chat", "where we left off", "what we said last time"; and the words of a question that asks for no more.
 _TALKED = (
@@ -156,7 +161,7 @@ QUESTIONS = Questions(
         r"(?i)(?:^|[.?!\n])(?!\W*(?:why|how(?! many| much| old))\b)[^.?!\n]*?(?:"
         rf"\b(?!what \w+s {_OBJECT})(?!{_ADVICE}|{_HIS_DAYS})"
         r"(?:which|what) (?:(?:kind|type|sort)s? of )?"
-        rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))"
+        rf"(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b(?!['’](?!ve\b))(?!{_OF_ONE})"
         rf"|\b{_TO_COUNT}"
         r"|\b(?:which|what) (?:people|children|men|women)\b"
         r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w"
