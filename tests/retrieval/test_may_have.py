@@ -1,4 +1,4 @@
-"""Whether the user may eat or drink something is for their health to say, however little the question says of it."""
+"""A question whether the user may eat or drink something: their health decides, however little it says of it."""
 
 from __future__ import annotations
 
