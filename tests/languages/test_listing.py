@@ -51,7 +51,7 @@ def test_a_question_for_all_of_a_class(question):
         "how many mugs does the cafe want?", "How many weeks have I left?", "What gloves should I buy for the studio?",
         "which days does my assistant work", "why am I doing all the cleaning?", "Everything is turning",
         "everyone's here", "How do I know everyone's birthday?", "why am I eating in my room all the time",
-        "which postgres version do we run", "what sports club am I in",
+        "which postgres version do we run", "what sports club am I in", "what day's dominoes?",
         "Which client pays late?", "Which cousin lives in Oslo?", "Which doctor treats my back?", "what suits me best",
         "我星期天去了哪个博物馆？", "我老板叫什么名字？", "我每天坐几路车？", "伊达生日是哪天？",
         "我每个月要还银行多少钱？", "每個星期上幾次課？", "每个小时收费多少？",

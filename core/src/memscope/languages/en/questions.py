@@ -7,7 +7,7 @@ from memscope.languages.question_rules import Questions
 
 _SINGULAR = (
     r"(?:is|was|does|did|do|has|had|goes|makes|keeps|helps|causes|gives|brings|happens|matters|its|this|his|hers|us|as"
-    r"|always|news|chess|tennis|\w+ss|\w+us|time"
+    r"|always|news|chess|tennis|\w+ss|\w+us|time|(?:day|date|one|colou?r|size|name)['’]s"
     # what one thing or person does: "Which client pays late?"
     r"|accepts|allows|arrives|asks|avoids|becomes|begins|belongs|comes|eats|feels|fits|gets|hates|holds|hurts|knows|lends"
     r"|lets|lives|loves|needs|opens|owes|owns|pays|reads|says|seems|sells|sends|sits|sleeps|speaks|suits|takes|teaches"
