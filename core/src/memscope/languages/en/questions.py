@@ -75,7 +75,7 @@ _TO_COUNT = (
     r"(?:[\w'’+-]+ ){1,5}?(?:do|did|have|had|can|could|am|are|were) (?:i|we|there)\b"
 )
 _ADVICE = r"\w+ (?:[\w'’-]+ ){1,3}(?:should|shall|could|might) (?:i|we)\b"  # "What gloves should I buy?"
-_HIS_DAYS = r"\w+ (?:days|nights|hours|times|dates) (?:do|does|did|is|are|was|were|will|can) (?!i\b|we\b)"
+_HIS_DAYS = r"\w+ (?:days|nights|hours|times|dates) (?:do|does|did|will|can) (?!i\b|we\b)"
 # "Which Postgres version do we run?": the noun after it is what is asked for.
 _OF_ONE = (
     r" (?-i:(?!(?:who|that|which|i|we|you|he|she|they|it|there|still|also|all|else|outside|inside)\b)[a-z]+[a-rt-z])"
