@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from datetime import UTC, datetime
 
 import httpx2
@@ -60,20 +61,19 @@ def test_a_memory_comes_with_its_sources_quotes_and_successor(alice, served):
 
 def test_records_come_newest_first_page_by_page(alice):
     whole = [one["id"] for one in alice.get(f"{ALICE}/records").json()["records"]]
-    pages, offset, more = [], 0, True
-    while more:
-        page = alice.get(f"{ALICE}/records", params={"limit": 3, "offset": offset}).json()
-        pages += [one["id"] for one in page["records"]]
-        offset, more = offset + 3, page["more"]
+    pages, after = [], ""
+    while after is not None:
+        page = alice.get(f"{ALICE}/records", params={"limit": 3, "after": after}).json()
+        pages, after = pages + [one["id"] for one in page["records"]], page["next"]
     assert pages == whole and len(set(whole)) == len(whole) > 6
 
 
 def test_later_pages_continue_the_list_of_the_first(alice):
     page = {"limit": 4, "kind": "turn"}
-    first = alice.get(f"{ALICE}/records", params=page).json()["records"]
+    first = alice.get(f"{ALICE}/records", params=page).json()
     alice.post(f"{ALICE}/turns", json={"turns": [TURN]})
-    second = alice.get(f"{ALICE}/records", params={**page, "offset": 4}).json()["records"]
-    assert not {one["id"] for one in first} & {one["id"] for one in second} and second
+    second = alice.get(f"{ALICE}/records", params={**page, "after": first["next"]}).json()["records"]
+    assert not {one["id"] for one in first["records"]} & {one["id"] for one in second} and second
     assert alice.get(f"{ALICE}/records", params=page).json()["records"][0]["text"] == TURN["content"]
 
 
@@ -182,13 +182,14 @@ async def test_later_pages_fetch_only_their_own_records(tmp_path):
     store, tokens = NoMoreScans(tmp_path / "memory.db"), TokenFile(tmp_path / "tokens.json")
     async with AsyncMemoryScope(store, settings={}) as memory:
         await memory.add_turns([{"role": "user", "content": f"Remark {number}."} for number in range(350)], user="u")
-        app = create_app(memory, tokens=tokens, hosts={"served"})
         headers = {"Authorization": f"Bearer {tokens.add('user', 'u')[1]}"}
-        transport = httpx2.ASGITransport(app)
+        transport = httpx2.ASGITransport(create_app(memory, tokens=tokens, hosts={"served"}))
         async with httpx2.AsyncClient(transport=transport, base_url="http://served", headers=headers) as user:
             for path in ("/u/u/records", "/api/v1/users/u/records"):
                 store.scans = 0
-                pages = [(await user.get(path, params={"offset": offset})).text for offset in (0, 100, 200, 300)]
+                pages = [(await user.get(path)).text]
+                while after := re.search(r'(?:after=|"next":")([\d.]+)', pages[-1]):
+                    pages.append((await user.get(path, params={"after": after[1]})).text)
                 assert store.scans == 0 and "Remark 349." in pages[0] and "Remark 0." in pages[3]
 
 
@@ -209,10 +210,10 @@ async def test_a_filtered_list_reads_only_candidate_records(tmp_path, monkeypatc
             ({"as_of": day}, ["The boat is green.", "The boat is green.", "So\nlate."], 15),
         ):
             decoded.clear()
-            _, page = await Listings().page(memory, 0, 11, user="u", agent=None, **asked)
+            page = (await Listings().page(memory, None, 11, user="u", agent=None, **asked)).records
             assert [one.text for one in page][: len(found)] == found and len(decoded) <= most, asked
-        known = (await Listings().page(memory, 0, 400, user="u", agent=None, as_of=day, kinds=["observation"]))[1]
-        assert [one.text for one in known] == ["The boat is green."]
+        known = await Listings().page(memory, None, 400, user="u", agent=None, as_of=day, kinds=["observation"])
+        assert [one.text for one in known.records] == ["The boat is green."]
 
 
 def test_chat_streams_pieces_and_remembers_both_sides(served, tmp_path, fault_server):

@@ -70,7 +70,7 @@ def test_a_corrected_memory_is_shown_on_the_ask_page(alice):
 
 @pytest.mark.parametrize(
     ("page", "status"),
-    [("/u/alice/records?as_of=soon", 422), ("/nothing", 404), ("/u/alice/records?offset=x", 422),
+    [("/u/alice/records?as_of=soon", 422), ("/nothing", 404), ("/u/alice/records?after=x", 422),
      ("/u/alice/entities/Nobody", 404), ("/u/alice/blocks/none", 404), ("/u/alice/forget?id=none", 404)],
 )  # fmt: skip
 def test_a_browser_gets_a_page_about_an_error(alice, page, status):

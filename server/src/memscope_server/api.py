@@ -176,14 +176,14 @@ async def records(
     until: schemas.Until | None = None,
     superseded: bool = False,
     limit: Limit = 100,
-    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    after: str | None = None,
 ) -> schemas.RecordsOut:
-    """List turns and memories, newest first. Later pages continue the first page's list, unaffected by new records."""
-    listing, page = await listings_of(request).page(
-        memory_of(request), offset, limit, **caller.scope(user, agent), session=session, kinds=kind, text=text,
+    """List turns and memories, newest first. ``after``: ``next`` of the page before; none is repeated or skipped."""
+    page = await listings_of(request).page(
+        memory_of(request), after, limit, **caller.scope(user, agent), session=session, kinds=kind, text=text,
         name=name, namespace=namespace, period=(since, until), superseded=superseded,
     )  # fmt: skip
-    return schemas.RecordsOut(records=list(map(record_of, page)), more=len(listing.ids) > offset + limit)
+    return schemas.RecordsOut(records=list(map(record_of, page.records)), next=page.next)
 
 
 @router.get("/users/{user:path}/records/{id:path}", tags=["reading"])

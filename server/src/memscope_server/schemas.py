@@ -378,10 +378,10 @@ class EntityOut(BaseModel):
 
 
 class RecordsOut(BaseModel):
-    """A page of records, newest first; ``more`` tells whether there is a next page."""
+    """A page of records, newest first; ``next`` is the ``after`` of the following page, null on the last one."""
 
     records: list[RecordOut]
-    more: bool
+    next: str | None
 
 
 def record_of(record: Record) -> RecordOut:

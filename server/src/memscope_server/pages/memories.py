@@ -22,11 +22,11 @@ router = APIRouter()
 @router.get("/u/{user:path}/")
 async def overview(request: Request, here: Here) -> Response:
     memory = memory_of(request)
-    listing, newest = await listings_of(request).page(memory, 0, MAX_NEWEST_RECORDS, **here.scope)
+    newest = await listings_of(request).page(memory, None, MAX_NEWEST_RECORDS, **here.scope)
     weeks = await memory.entities(**here.scope).timeline(by="week")
     return show(
-        request, "overview.html", here, kinds=listing.kinds, newest=newest, chart=columns(weeks.buckets, "week"),
-        profile=(await memory.profile(**here.scope)).splitlines(),
+        request, "overview.html", here, kinds=newest.listing.kinds, newest=newest.records,
+        chart=columns(weeks.buckets, "week"), profile=(await memory.profile(**here.scope)).splitlines(),
         waiting=len(await proposals_for(memory, here.scope)),
         blocks=[one for one in await memory.blocks(**here.scope).list() if one.value.strip()],
         entities=await memory.entities(**here.scope).list(top=MAX_LISTED_ENTITIES),
@@ -36,22 +36,21 @@ async def overview(request: Request, here: Here) -> Response:
 @router.get("/u/{user:path}/records")
 async def records(
     request: Request, here: Here, kind: str = "", q: str = "", as_of: str = "", since: str = "", until: str = "",
-    session: str = "", closed: bool = False, offset: int = 0,
+    session: str = "", closed: bool = False, after: str = "",
 ) -> Response:  # fmt: skip
     """List records, newest first. For the next pages the script requests only the rows."""
-    memory, offset = memory_of(request), max(0, offset)
-    listing, page = await listings_of(request).page(
-        memory, offset, MEMORIES_PER_PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
+    memory = memory_of(request)
+    page = await listings_of(request).page(
+        memory, after, MEMORIES_PER_PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
         kinds=[kind] if kind in KIND_TABS else None, as_of=day_start(request, as_of, 1),
         period=(day_start(request, since), day_start(request, until, 1)),
     )  # fmt: skip
     asked = {"kind": kind, "q": q, "as_of": as_of, "since": since, "until": until, "session": session,
              "closed": "true" if closed else ""}  # fmt: skip
-    following = offset + MEMORIES_PER_PAGE if len(listing.ids) > offset + MEMORIES_PER_PAGE else None
     return show(
-        request, "rows.html" if "x-rows" in request.headers else "records.html", here, records=page, asked=asked,
-        following=following, offset=offset, number=len(listing.ids), first=listing.first, kinds=KIND_TABS,
-        today=memory.admin.runtime.services.now(),
+        request, "rows.html" if "x-rows" in request.headers else "records.html", here, asked=asked,
+        records=page.records, following=page.next, after=after, number=len(page.listing.keys), first=page.listing.first,
+        kinds=KIND_TABS, today=memory.admin.runtime.services.now(),
     )  # fmt: skip
 
 
@@ -84,7 +83,7 @@ async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, An
 async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Response:
     """Show the hits for a query, the reasons for their ranking, and the records that were left out."""
     memory, hits = memory_of(request), Retrieval()
-    listing, _ = await listings_of(request).page(memory, 0, 0, **here.scope)
+    listing = (await listings_of(request).page(memory, None, 0, **here.scope)).listing
     if q:
         hits = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
     why = {out.id: out.why for out in hits.left_out}
