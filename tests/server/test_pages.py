@@ -57,6 +57,28 @@ def test_channels_are_listed_with_the_comma_of_the_language(alice):
     assert "words, " in alice.get("/u/alice/ask", params=asked).text
 
 
+def test_a_correction_undoes_none_of_another_tab(alice):
+    version = re.search(r'name="version" value="(\d+)"', alice.get("/u/alice/records/fact-lisbon").text)
+    for text, status in (("Lives in Porto.", 303), ("Lives in Faro.", 409)):
+        form = {"text": text, "version": version[1]}
+        assert alice.post("/u/alice/records/fact-lisbon/correct", data=form).status_code == status
+    assert alice.get("/api/v1/users/alice/records/fact-lisbon").json()["text"] == "Lives in Porto."
+
+
+def test_a_form_keeps_the_line_end_that_a_text_begins_with(alice):
+    added = alice.post("/api/v1/users/alice/memories", json={"text": "\nA poem."}).json()
+    assert ">\n\nA poem.</textarea>" in alice.get(f"/u/alice/records/{added['id']}").text  # browsers drop the first
+
+
+def test_the_list_of_users_says_how_many_more_match(operator, monkeypatch):
+    monkeypatch.setattr("memscope_server.pages.operators.MAX_LISTED_USERS", 2)
+    for name in ("anna", "anton", "antje"):
+        turn = {"role": "user", "content": "Hi."}
+        operator.post(f"/api/v1/users/{name}/turns", json={"turns": [turn]}).raise_for_status()
+    assert "and 1 more" in operator.get("/", params={"q": "an"}).text
+    assert " more" not in operator.get("/", params={"q": "bob"}).text
+
+
 def test_a_corrected_memory_is_shown_on_the_ask_page(alice):
     """Show a hit that only a correction, and no search channel, brought up."""
     new = {"text": "The user lives in Potsdam."}

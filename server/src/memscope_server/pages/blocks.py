@@ -10,11 +10,10 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from memscope.errors import InputError
 from memscope.records import Block
 from memscope_server.api import memory_of
 from memscope_server.pages.comparison import compare
-from memscope_server.pages.rendering import Here, back, show
+from memscope_server.pages.rendering import Here, back, show, version_of
 
 MAX_VERSIONS_PER_PAGE = 20
 MAX_DIFF_LINES = 500
@@ -68,23 +67,16 @@ async def rethink(request: Request, here: Here, label: str) -> Response:
     """Rewrite a block, unless it has changed since the form was loaded."""
     form: Mapping[str, str] = request.state.form
     edited = memory_of(request).blocks(**here.scope)
-    await edited.rethink(label, _lines(form, "value"), reason=form.get("reason", ""), version=_version(form))
+    await edited.rethink(label, _lines(form, "value"), reason=form.get("reason", ""), version=version_of(form))
     return back(here, "blocks")
 
 
 @router.post("/u/{user:path}/blocks/{label}/revert")
 async def revert(request: Request, here: Here, label: str) -> Response:
-    await memory_of(request).blocks(**here.scope).revert(label, _version(request.state.form))
+    await memory_of(request).blocks(**here.scope).revert(label, version_of(request.state.form))
     return back(here, "blocks", label)
 
 
 def _lines(form: Mapping[str, str], name: str) -> str:
     """Return a form field with LF line ends; browsers send CR LF."""
     return form.get(name, "").replace("\r\n", "\n")
-
-
-def _version(form: Mapping[str, str]) -> int:
-    try:
-        return int(form.get("version", ""))
-    except ValueError:
-        raise InputError("version is not a number", hint="load the page again") from None

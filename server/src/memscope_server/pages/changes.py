@@ -14,7 +14,7 @@ from memscope_server import access
 from memscope_server.access import decide, proposals_for
 from memscope_server.api import memory_of
 from memscope_server.listing import fetch
-from memscope_server.pages.rendering import MAX_LIST_ITEMS, Here, back, day_start, show
+from memscope_server.pages.rendering import MAX_LIST_ITEMS, Here, back, day_start, show, version_of
 
 SELECTOR_FIELDS = ("id", "text", "since", "until", "session")
 router = APIRouter()
@@ -48,8 +48,10 @@ async def remember(request: Request, here: Here) -> Response:
 
 @router.post("/u/{user:path}/records/{id:path}/correct")
 async def correct(request: Request, here: Here, id: str) -> Response:
+    """Correct a memory, unless it has changed since the form was loaded."""
     form: Mapping[str, str] = request.state.form
-    await memory_of(request).update(id, **here.scope, text=form.get("text", "").replace("\r\n", "\n"))
+    text = form.get("text", "").replace("\r\n", "\n")
+    await memory_of(request).update(id, **here.scope, text=text, version=version_of(form))
     return back(here, "records", id)
 
 

@@ -20,7 +20,7 @@ async def home(request: Request, caller: Anyone, q: str = "") -> Response:
         return RedirectResponse(address(str(caller.token.user)), 303)
     users = await memory_of(request).admin.users()
     matching = [user for user in users if q.casefold() in user.casefold()]
-    return render(request, "users.html", caller, users=matching[:MAX_LISTED_USERS], number=len(users), wanted=q)
+    return render(request, "users.html", caller, users=matching[:MAX_LISTED_USERS], number=len(matching), wanted=q)
 
 
 @router.get("/jobs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -102,6 +103,14 @@ def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
         return min(max(start.replace(tzinfo=zone) if zone else start.astimezone(), first), last)
     except (ValueError, OverflowError, OSError):  # beyond the first or last day that datetime supports
         return last if begin.year > 1 else first
+
+
+def version_of(form: Mapping[str, str]) -> int:
+    """Return the version that a form was loaded with, so that it does not undo a change made since in another tab."""
+    try:
+        return int(form.get("version", ""))
+    except ValueError:
+        raise InputError("version is not a number", hint="load the page again") from None
 
 
 def title_of(record: Record) -> str:
