@@ -56,6 +56,17 @@ async def test_a_stated_insight_that_is_forgotten_leaves_no_statement(memory, gi
     assert [one.id for one in await memory.list(user="alice", kinds=["insight"])] == ([] if given else [before.id])
 
 
+async def test_a_corrected_insight_corrects_the_fact_it_states(memory):
+    job = await memory.add_memory("Works at Acme.", user="alice", kind="insight", subject="job")
+    await memory.update(job.id, user="alice", text="Works at Beta.")
+    shown = await memory.context("Where does she work?", user="alice")
+    assert "Beta" in shown and not [line for line in shown.splitlines() if "Acme" in line and "changed" not in line]
+    (insight,) = await memory.list(user="alice", kinds=["insight"])
+    (fact,) = await memory.list(user="alice", kinds=["observation"])
+    assert (insight.id, insight.text, fact.text, fact.version) == (job.id, "Works at Beta.", "Works at Beta.", 2)
+    assert [one.text for one in await memory.history(fact.id, user="alice")] == ["Works at Acme.", "Works at Beta."]
+
+
 async def test_a_stated_insight_that_expires_hides_its_statement(memory):
     code = await memory.add_memory("The gate code is 4711.", user="alice", kind="insight", subject="gate")
     await memory.update(code.id, user="alice", expires="2026-01-01T00:00Z")

@@ -52,14 +52,22 @@ async def apply_correction(ctx: Services, old: Memory, revision: Revision) -> No
         new = replace(new, sentences=())
     if SUPERSESSIONS in old.data:  # of a proposal, for when it is accepted
         new = replace(new, data={**new.data, SUPERSESSIONS: old.data[SUPERSESSIONS]})
-    revised = [replace(revision, memory=new)]
-    if isinstance(new, Insight) and new.expires != old.expires and (id := stated_fact(new)) is not None:
-        fact = (await ctx.store.fetch(user, [id])).records.get(id)
-        if isinstance(fact, Observation):  # what was stated expires with it
-            revised.append(Revision(replace(fact, expires=new.expires, recorded=new.recorded), fact.version))
-    changes = ChangeSet(revised=tuple(revised))
+    stated = await _stated(ctx, old, new) if isinstance(new, Insight) else ()
+    changes = ChangeSet(revised=(replace(revision, memory=new), *stated))
     await ctx.store.apply(user, await with_corrections(ctx.store, user, changes, ctx.clock()))
     await remove_outdated_lines(ctx, user)
+
+
+async def _stated(ctx: Services, old: Memory, new: Insight) -> Sequence[Revision]:
+    """Return the revision of the fact that a stated insight rests on: it is corrected and expires with it."""
+    id = stated_fact(new)
+    fact = (await ctx.store.fetch(new.scope.user, [id])).records.get(id) if id else None
+    if not isinstance(fact, Observation) or (new.text, new.expires) == (old.text, old.expires):
+        return ()
+    changed = replace(fact, expires=new.expires, recorded=new.recorded)
+    if new.text != old.text:
+        changed = replace(changed, text=new.text.removeprefix(f"{new.subject}: "), origin=CORRECTED)
+    return (Revision(changed, fact.version),)
 
 
 async def remove_outdated_lines(ctx: Services, user: str) -> Sequence[Mapping[str, Json]]:

@@ -139,7 +139,7 @@ async def with_corrections(store: Store, user: str, change_set: ChangeSet, now: 
         return change_set
     derived = (await store.fetch(user, [*ended, *revised])).derived
     current = {one.id: one for group in derived.values() for one in group if isinstance(one, Insight) and one.current}
-    gone = {closing.id for closing in change_set.closed}
+    gone = {closing.id for closing in change_set.closed} | {memory.id for memory in memories}
     insights = [memory for memory in current.values() if memory.id not in gone]
     if not insights:
         return change_set
