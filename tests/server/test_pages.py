@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -68,6 +69,22 @@ def test_a_correction_undoes_none_of_another_tab(alice):
 def test_a_form_keeps_the_line_end_that_a_text_begins_with(alice):
     added = alice.post("/api/v1/users/alice/memories", json={"text": "\nA poem."}).json()
     assert ">\n\nA poem.</textarea>" in alice.get(f"/u/alice/records/{added['id']}").text  # browsers drop the first
+
+
+@pytest.mark.parametrize("user", ["team/records/one", "team/blocks", "team/entities/Kim", "a%2Fb", "/a", "a/"])
+def test_a_slash_in_a_name_leads_to_no_other_user(operator, user):
+    place, id = quote(user, safe=""), "chat/records/1 ?#%2F"
+    turn = {"role": "user", "content": "My sister Kim met Anna in Rome.", "id": id}
+    operator.post(f"/api/v1/users/{place}/turns", json={"turns": [turn]}).raise_for_status()
+    for path in ("profile", "proposals", "entities", "timeline", "stream", "graph", "blocks", "records"):
+        assert operator.get(f"/api/v1/users/{place}/{path}").status_code == 200, path
+    for path in ("", "records", "ask", "chat", "entities", "timeline", "blocks", "review", "forget"):
+        page = operator.get(f"/u/{place}/{path}")
+        assert page.status_code == 200 and f'href="/u/{place}/{path}" aria-current="page"' in page.text, path
+    assert f"/u/{place}/records/{quote(id, safe='')}" in operator.get(f"/u/{place}/records").text
+    assert operator.get(f"/u/{place}/records/{quote(id, safe='')}").status_code == 200
+    read = operator.get(f"/api/v1/users/{place}/records/{quote(id, safe='')}").json()
+    assert (read["user"], read["id"]) == (user, id)
 
 
 def test_the_list_of_users_says_how_many_more_match(operator, monkeypatch):

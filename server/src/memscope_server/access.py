@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection
 from memscope import AsyncMemoryScope
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Insight, Observation
+from memscope_server import paths as paths  # registers how routes read names
 from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
 

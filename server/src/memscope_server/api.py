@@ -68,7 +68,7 @@ async def status(request: Request, caller: Operator, user: str | None = None) ->
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
-@router.post("/users/{user:path}/turns", tags=["writing"])
+@router.post("/users/{user:name}/turns", tags=["writing"])
 async def add_turns(request: Request, caller: Anyone, user: str, body: schemas.TurnsIn) -> AddReport:
     """Store turns. They are durable and searchable once this responds."""
     turns = [turn.model_dump(exclude_none=True) for turn in body.turns]
@@ -76,21 +76,21 @@ async def add_turns(request: Request, caller: Anyone, user: str, body: schemas.T
     return await memory_of(request).add_turns(turns, **scope, session=body.session, replay=body.replay, zone=body.zone)
 
 
-@router.post("/users/{user:path}/memories", tags=["writing"])
+@router.post("/users/{user:name}/memories", tags=["writing"])
 async def add_memory(request: Request, caller: Anyone, user: str, body: schemas.MemoryIn) -> schemas.RecordOut:
     """Store a statement as a memory, verbatim. A second one under the same name supersedes the first."""
     values = body.model_dump(exclude={"agent", "text"}, exclude_none=True)
     return record_of(await memory_of(request).add_memory(body.text, **caller.scope(user, body.agent), **values))
 
 
-@router.patch("/users/{user:path}/memories/{id:path}", tags=["writing"])
+@router.patch("/users/{user:name}/memories/{id:name}", tags=["writing"])
 async def update(request: Request, caller: Anyone, user: str, id: str, body: schemas.MemoryChange) -> schemas.RecordOut:
     """Correct a memory. Its id stays, and its history keeps the old version."""
     values = body.model_dump(exclude_none=True)
     return record_of(await memory_of(request).update(id, **caller.scope(user), **values))
 
 
-@router.post("/users/{user:path}/forget", tags=["writing"])
+@router.post("/users/{user:name}/forget", tags=["writing"])
 async def forget(request: Request, caller: Anyone, user: str, body: schemas.ForgetIn) -> ForgetReport:
     """Permanently delete the selected records and all that is derived from them; respond with a receipt."""
     values = body.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
@@ -98,31 +98,31 @@ async def forget(request: Request, caller: Anyone, user: str, body: schemas.Forg
     return await access.forget(memory_of(request), caller, caller.scope(user, body.agent), period=period, **values)
 
 
-@router.post("/users/{user:path}/sweep", tags=["writing"])
+@router.post("/users/{user:name}/sweep", tags=["writing"])
 async def sweep(request: Request, caller: Operator, user: str) -> ForgetReport:
     """Forget expired memories (operators only)."""
     return await memory_of(request).admin.sweep(user=user)
 
 
-@router.post("/users/{user:path}/unpark", tags=["writing"])
+@router.post("/users/{user:name}/unpark", tags=["writing"])
 async def unpark(request: Request, caller: Operator, user: str) -> schemas.CountOut:
     """Retry parked work, which had failed too often (operators only)."""
     return schemas.CountOut(count=await memory_of(request).admin.unpark(user=user))
 
 
-@router.post("/users/{user:path}/consolidate", tags=["writing"])
+@router.post("/users/{user:name}/consolidate", tags=["writing"])
 async def consolidate(request: Request, caller: Operator, user: str) -> WorkReport:
     """Extract observations from pending turns now (operators only)."""
     return await memory_of(request).consolidate(user=user)
 
 
-@router.post("/users/{user:path}/reflect", tags=["writing"])
+@router.post("/users/{user:name}/reflect", tags=["writing"])
 async def reflect(request: Request, caller: Operator, user: str) -> WorkReport:
     """Consolidate, then update the insights (operators only)."""
     return await memory_of(request).reflect(user=user)
 
 
-@router.post("/users/{user:path}/audit", tags=["writing"])
+@router.post("/users/{user:name}/audit", tags=["writing"])
 async def audit_pairs(request: Request, caller: Operator, user: str, asked: schemas.AuditIn) -> AuditReport:
     """Let the chat model judge pairs of similar facts and apply its verdicts, unless ``preview`` (operators only)."""
     return await memory_of(request).admin.audit(user=user, ask=asked.ask, preview=asked.preview)
@@ -131,14 +131,14 @@ async def audit_pairs(request: Request, caller: Operator, user: str, asked: sche
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-@router.post("/users/{user:path}/retrieve", tags=["reading"])
+@router.post("/users/{user:name}/retrieve", tags=["reading"])
 async def retrieve(request: Request, caller: Anyone, user: str, body: schemas.RetrieveIn) -> schemas.RetrievalOut:
     """Get the best hits for a query; ``explain`` adds the features of each score."""
     values = body.model_dump(exclude={"agent", "query"})
     return retrieval_of(await memory_of(request).retrieve(body.query, **caller.scope(user, body.agent), **values))
 
 
-@router.post("/users/{user:path}/context", tags=["reading"])
+@router.post("/users/{user:name}/context", tags=["reading"])
 async def context(request: Request, caller: Anyone, user: str, body: schemas.ContextIn) -> schemas.TextOut:
     """Get the best hits as dated lines for a prompt."""
     values = body.model_dump(exclude={"agent", "query"})
@@ -146,7 +146,7 @@ async def context(request: Request, caller: Anyone, user: str, body: schemas.Con
     return schemas.TextOut(text=text)
 
 
-@router.get("/users/{user:path}/profile", tags=["reading"])
+@router.get("/users/{user:name}/profile", tags=["reading"])
 async def profile(
     request: Request, caller: Anyone, user: str, tokens: Annotated[int, Query(ge=1, le=10_000)] = 200
 ) -> schemas.TextOut:
@@ -155,13 +155,13 @@ async def profile(
     return schemas.TextOut(text=await memory_of(request).profile(**scope, tokens=tokens))
 
 
-@router.get("/users/{user:path}/audit", tags=["reading"])
+@router.get("/users/{user:name}/audit", tags=["reading"])
 async def audit(request: Request, caller: Operator, user: str) -> list[AuditFinding]:
     """Find near duplicates, contradictions, memories without an existing source, and loops (operators only)."""
     return await memory_of(request).admin.audit(user=user)
 
 
-@router.get("/users/{user:path}/records", tags=["reading"])
+@router.get("/users/{user:name}/records", tags=["reading"])
 async def records(
     request: Request,
     caller: Anyone,
@@ -186,13 +186,13 @@ async def records(
     return schemas.RecordsOut(records=list(map(record_of, page.records)), next=page.next)
 
 
-@router.get("/users/{user:path}/records/{id:path}", tags=["reading"])
+@router.get("/users/{user:name}/records/{id:name}", tags=["reading"])
 async def record(request: Request, caller: Anyone, user: str, id: str) -> schemas.RecordOut:
     """Get the turn or memory with this id."""
     return record_of(await memory_of(request).get(id, **caller.scope(user)))
 
 
-@router.get("/users/{user:path}/memories/{id:path}/history", tags=["reading"])
+@router.get("/users/{user:name}/memories/{id:name}/history", tags=["reading"])
 async def history(request: Request, caller: Anyone, user: str, id: str) -> list[schemas.RecordOut]:
     """List all versions of a memory and the memories before and after it by supersession, oldest first."""
     return list(map(record_of, await memory_of(request).history(id, **caller.scope(user))))
@@ -201,20 +201,20 @@ async def history(request: Request, caller: Anyone, user: str, id: str) -> list[
 # ------------------------------------------------------------------------------------------------------------- approval
 
 
-@router.get("/users/{user:path}/proposals", tags=["approval"])
+@router.get("/users/{user:name}/proposals", tags=["approval"])
 async def proposals(request: Request, caller: Anyone, user: str) -> list[schemas.RecordOut]:
     """List the memories that await a person's approval."""
     return list(map(record_of, await proposals_for(memory_of(request), caller.scope(user))))
 
 
-@router.post("/users/{user:path}/proposals/accept", tags=["approval"])
+@router.post("/users/{user:name}/proposals/accept", tags=["approval"])
 async def accept(request: Request, caller: Anyone, user: str, body: schemas.IdsIn) -> schemas.CountOut:
     """Accept proposals, which makes them visible as memories."""
     scope = caller.scope(user)
     return schemas.CountOut(count=await decide(memory_of(request), scope, body.ids, accept=True))
 
 
-@router.post("/users/{user:path}/proposals/reject", tags=["approval"])
+@router.post("/users/{user:name}/proposals/reject", tags=["approval"])
 async def reject(request: Request, caller: Anyone, user: str, body: schemas.IdsIn) -> schemas.CountOut:
     """Reject proposals, which closes them."""
     scope = caller.scope(user)
@@ -225,7 +225,7 @@ async def reject(request: Request, caller: Anyone, user: str, body: schemas.IdsI
 
 
 @router.post(
-    "/users/{user:path}/chat",
+    "/users/{user:name}/chat",
     tags=["chat"],
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},

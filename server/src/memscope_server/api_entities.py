@@ -14,7 +14,7 @@ from memscope_server.access import Anyone
 from memscope_server.api import Limit, memory_of
 from memscope_server.schemas import record_of
 
-router = APIRouter(prefix="/api/v1/users/{user:path}", tags=["entities"])
+router = APIRouter(prefix="/api/v1/users/{user:name}", tags=["entities"])
 
 
 class View:
@@ -42,7 +42,7 @@ async def entities(
     return await view.entities.list(top=top, since=since, kind=kind, as_of=view.as_of)
 
 
-@router.get("/entities/{name:path}")
+@router.get("/entities/{name:name}")
 async def entity(view: Viewed, name: str, top: Limit = 20) -> schemas.EntityOut:
     """Get one entity by its name or an alias, with its facts, insights, turns and neighbours."""
     details = await view.entities.get(name, top=top, as_of=view.as_of)
@@ -52,19 +52,19 @@ async def entity(view: Viewed, name: str, top: Limit = 20) -> schemas.EntityOut:
     )  # fmt: skip
 
 
-@router.post("/entities/{name:path}/merge")
+@router.post("/entities/{name:name}/merge")
 async def merge(request: Request, caller: Anyone, user: str, name: str, body: schemas.OtherName) -> Entity:
     """Merge two names into one entity. Split undoes it."""
     return await memory_of(request).entities(**caller.scope(user, body.agent)).merge(name, body.other)
 
 
-@router.post("/entities/{name:path}/split")
+@router.post("/entities/{name:name}/split")
 async def split(request: Request, caller: Anyone, user: str, name: str, body: schemas.OtherName) -> Entity:
     """Split an alias off into an entity of its own."""
     return await memory_of(request).entities(**caller.scope(user, body.agent)).split(name, body.other)
 
 
-@router.post("/entities/{name:path}/dismiss", status_code=204)
+@router.post("/entities/{name:name}/dismiss", status_code=204)
 async def dismiss(request: Request, caller: Anyone, user: str, name: str, agent: str | None = None) -> None:
     """Dismiss a name that is not an entity."""
     await memory_of(request).entities(**caller.scope(user, agent)).dismiss(name)

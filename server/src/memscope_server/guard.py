@@ -15,6 +15,7 @@ from memscope.errors import LimitError, MemscopeError
 from memscope_server.access import SAFE_METHODS, SIGN_IN_PATH, Caller, Sessions
 from memscope_server.bodies import Bodies, Disconnected, replay
 from memscope_server.limits import HttpLimits
+from memscope_server.paths import with_encoded_slashes
 from memscope_server.problems import Forbidden, Misdirected, TokensUnreadable, log_unexpected, problem_of
 
 FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
@@ -50,6 +51,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        scope = with_encoded_slashes(scope)
         reply = _Reply(scope, receive, send, self._bodies)
         try:
             headers = Headers(scope=scope)

@@ -20,12 +20,12 @@ MAX_DIFF_LINES = 500
 router = APIRouter()
 
 
-@router.get("/u/{user:path}/blocks")
+@router.get("/u/{user:name}/blocks")
 async def blocks(request: Request, here: Here) -> Response:
     return show(request, "blocks.html", here, blocks=await memory_of(request).blocks(**here.scope).list())
 
 
-@router.get("/u/{user:path}/blocks/{label}")
+@router.get("/u/{user:name}/blocks/{label:segment}")
 async def history(request: Request, here: Here, label: str, offset: int = 0) -> Response:
     """Show a page of a block's versions, newest first, each as a diff to its predecessor."""
     versions, offset = await memory_of(request).blocks(**here.scope).history(label), max(0, offset)
@@ -54,7 +54,7 @@ def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersio
     return [BlockVersion(one, lines[:MAX_DIFF_LINES], max(0, len(lines) - MAX_DIFF_LINES)) for one, lines in diffs]
 
 
-@router.post("/u/{user:path}/blocks")
+@router.post("/u/{user:name}/blocks")
 async def create(request: Request, here: Here) -> Response:
     form: Mapping[str, str] = request.state.form
     editor = memory_of(request).blocks(**here.scope)
@@ -62,7 +62,7 @@ async def create(request: Request, here: Here) -> Response:
     return back(here, "blocks")
 
 
-@router.post("/u/{user:path}/blocks/{label}")
+@router.post("/u/{user:name}/blocks/{label:segment}")
 async def rethink(request: Request, here: Here, label: str) -> Response:
     """Rewrite a block, unless it has changed since the form was loaded."""
     form: Mapping[str, str] = request.state.form
@@ -71,7 +71,7 @@ async def rethink(request: Request, here: Here, label: str) -> Response:
     return back(here, "blocks")
 
 
-@router.post("/u/{user:path}/blocks/{label}/revert")
+@router.post("/u/{user:name}/blocks/{label:segment}/revert")
 async def revert(request: Request, here: Here, label: str) -> Response:
     await memory_of(request).blocks(**here.scope).revert(label, version_of(request.state.form))
     return back(here, "blocks", label)

@@ -20,7 +20,7 @@ SELECTOR_FIELDS = ("id", "text", "since", "until", "session")
 router = APIRouter()
 
 
-@router.get("/u/{user:path}/review")
+@router.get("/u/{user:name}/review")
 async def review(request: Request, here: Here) -> Response:
     """Show proposals, each with its quote and the memories that it would supersede."""
     memory = memory_of(request)
@@ -30,7 +30,7 @@ async def review(request: Request, here: Here) -> Response:
     return show(request, "review.html", here, proposals=shown, number=len(waiting), replaced=replaced)
 
 
-@router.post("/u/{user:path}/review/{id:path}/{verdict}")
+@router.post("/u/{user:name}/review/{id:name}/{verdict}")
 async def judge(request: Request, here: Here, id: str, verdict: str) -> Response:
     if verdict not in ("accept", "reject"):
         raise InputError("a proposal is accepted or rejected")
@@ -38,7 +38,7 @@ async def judge(request: Request, here: Here, id: str, verdict: str) -> Response
     return back(here, "review")
 
 
-@router.post("/u/{user:path}/remember")
+@router.post("/u/{user:name}/remember")
 async def remember(request: Request, here: Here) -> Response:
     """Store a statement as a memory, verbatim."""
     form: Mapping[str, str] = request.state.form
@@ -46,7 +46,7 @@ async def remember(request: Request, here: Here) -> Response:
     return back(here, "records", memory.id)
 
 
-@router.post("/u/{user:path}/records/{id:path}/correct")
+@router.post("/u/{user:name}/records/{id:name}/correct")
 async def correct(request: Request, here: Here, id: str) -> Response:
     """Correct a memory, unless it has changed since the form was loaded."""
     form: Mapping[str, str] = request.state.form
@@ -55,7 +55,7 @@ async def correct(request: Request, here: Here, id: str) -> Response:
     return back(here, "records", id)
 
 
-@router.get("/u/{user:path}/forget")
+@router.get("/u/{user:name}/forget")
 async def forget_page(request: Request, here: Here) -> Response:
     """Show the form or, with a selection, a preview of the records that would be deleted."""
     asked = {name: request.query_params.get(name, "") for name in SELECTOR_FIELDS}
@@ -68,7 +68,7 @@ async def forget_page(request: Request, here: Here) -> Response:
     return show(request, "forget_preview.html", here, asked=asked, report=report, goes=goes)
 
 
-@router.post("/u/{user:path}/forget")
+@router.post("/u/{user:name}/forget")
 async def forget(request: Request, here: Here) -> Response:
     """Delete the selected records and show the receipt. To delete everything, the form must repeat the user's name."""
     form: Mapping[str, str] = request.state.form

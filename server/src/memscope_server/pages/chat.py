@@ -14,7 +14,7 @@ MAX_EARLIER_TURNS = 50
 router = APIRouter()
 
 
-@router.get("/u/{user:path}/chat")
+@router.get("/u/{user:name}/chat")
 async def chat(request: Request, here: Here, session: str = "") -> Response:
     """Show the last turns of a session, by default a new one, and the form for the next message."""
     memory = memory_of(request)
@@ -24,7 +24,7 @@ async def chat(request: Request, here: Here, session: str = "") -> Response:
     return show(request, "chat.html", here, model=model.name if model else "", session=name, turns=turns)
 
 
-@router.post("/u/{user:path}/chat")
+@router.post("/u/{user:name}/chat")
 async def answer(request: Request, here: Here) -> StreamingResponse:
     """Stream the answer as events: ``piece``, then ``done`` with an HTML fragment, or ``error``."""
     form = request.state.form

@@ -19,7 +19,7 @@ MAX_DRAWN_NODES, MAX_THEMES = 18, 12
 router = APIRouter()
 
 
-@router.get("/u/{user:path}/entities")
+@router.get("/u/{user:name}/entities")
 async def entities(request: Request, here: Here, kind: str = "") -> Response:
     """Show the most frequent entities and their graph."""
     known = memory_of(request).entities(**here.scope)
@@ -30,7 +30,7 @@ async def entities(request: Request, here: Here, kind: str = "") -> Response:
     )
 
 
-@router.get("/u/{user:path}/entities/{name:path}")
+@router.get("/u/{user:name}/entities/{name:name}")
 async def entity(request: Request, here: Here, name: str) -> Response:
     """Show an entity with its facts, turns, timeline and graph."""
     known = memory_of(request).entities(**here.scope)
@@ -43,7 +43,7 @@ async def entity(request: Request, here: Here, name: str) -> Response:
     )  # fmt: skip
 
 
-@router.post("/u/{user:path}/entities/{name:path}/{step}")
+@router.post("/u/{user:name}/entities/{name:name}/{step}")
 async def correct(request: Request, here: Here, name: str, step: str) -> Response:
     """Merge another name into an entity, split an alias off, or dismiss the name."""
     known, other = memory_of(request).entities(**here.scope), request.state.form.get("other", "")
@@ -57,7 +57,7 @@ async def correct(request: Request, here: Here, name: str, step: str) -> Respons
     return back(here, "entities", corrected.name)
 
 
-@router.get("/u/{user:path}/timeline")
+@router.get("/u/{user:name}/timeline")
 async def timeline(request: Request, here: Here, by: str = "week") -> Response:
     """Show the number of turns over time, with the entities and themes of each period."""
     step: By = next((one for one in TIMELINE_STEPS if one == by), "week")

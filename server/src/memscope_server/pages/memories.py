@@ -19,7 +19,7 @@ MEMORIES_PER_PAGE, MAX_NEWEST_RECORDS, MAX_LISTED_ENTITIES = 100, 6, 12
 router = APIRouter()
 
 
-@router.get("/u/{user:path}/")
+@router.get("/u/{user:name}/")
 async def overview(request: Request, here: Here) -> Response:
     memory = memory_of(request)
     newest = await listings_of(request).page(memory, None, MAX_NEWEST_RECORDS, **here.scope)
@@ -33,7 +33,7 @@ async def overview(request: Request, here: Here) -> Response:
     )  # fmt: skip
 
 
-@router.get("/u/{user:path}/records")
+@router.get("/u/{user:name}/records")
 async def records(
     request: Request, here: Here, kind: str = "", q: str = "", as_of: str = "", since: str = "", until: str = "",
     session: str = "", closed: bool = False, after: str = "",
@@ -54,7 +54,7 @@ async def records(
     )  # fmt: skip
 
 
-@router.get("/u/{user:path}/records/{id:path}")
+@router.get("/u/{user:name}/records/{id:name}")
 async def record(request: Request, here: Here, id: str) -> Response:
     """Show a record with its sources, the quotes highlighted in them, its versions, and the records derived from it."""
     memory = memory_of(request)
@@ -79,7 +79,7 @@ async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, An
     }
 
 
-@router.get("/u/{user:path}/ask")
+@router.get("/u/{user:name}/ask")
 async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Response:
     """Show the hits for a query, the reasons for their ranking, and the records that were left out."""
     memory, hits = memory_of(request), Retrieval()

@@ -76,7 +76,7 @@ Here = Annotated[UserPage, Depends(UserPage)]
 
 def show(request: Request, template: str, here: UserPage, **values: Any) -> HTMLResponse:
     shared: dict[str, Any] = {"user": here.user, "agent": here.agent, "kept_agent": here.kept_agent, "at": here.at}
-    shared["tab"] = request.url.path.removeprefix(f"/u/{here.user}/").partition("/")[0]
+    shared["tab"] = request.scope["route"].path.split("/")[3]  # of "/u/{user}/tab"
     return render(request, template, here.caller, **shared, **values)
 
 
