@@ -160,6 +160,16 @@ def test_forgetting_by_keyboard_alone(browser, served):
     assert "There is nothing here" in text(browser)
 
 
+def test_going_back_shows_nothing_that_another_tab_forgot(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/records/fact-diet")
+    browser.get(f"{served.root}/u/alice/ask")
+    with served.client(served.alice) as other:
+        other.post("/api/v1/users/alice/forget", json={"ids": ["fact-diet"]}).raise_for_status()
+    browser.back()
+    wait_for(browser, "There is nothing here")
+
+
 def test_a_proposal_is_accepted_and_a_memory_corrected(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/review")
@@ -331,6 +341,8 @@ def test_a_chat_lists_the_memories_of_an_answer_and_corrects_them(browser, talki
     line.find_element(By.XPATH, ".//button[text()='Save']").send_keys(Keys.ENTER)
     wait_for(browser, "Corrected.")
     assert "The user moved to Porto." in line.text
+    browser.refresh()
+    wait_for(browser, "In March, <b>I think</b>.")  # the address names the session
     browser.get(talking.partition("/login")[0] + "/u/alice/chat")
     browser.find_element(By.NAME, "text").send_keys("Am I vegetarian?", Keys.ENTER)
     wait_for(browser, "of memory shown:")

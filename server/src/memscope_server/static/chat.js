@@ -54,7 +54,9 @@ async function post(form) {
 compose?.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (send.disabled || !field.value.trim()) { return; }
-  const asked = post(compose);
+  const asked = post(compose), address = new URL(compose.action);
+  address.searchParams.set("session", compose.elements.session.value);
+  history.replaceState(null, "", address);  // Back and reload show this conversation again
   add("user", send.dataset.asks).textContent = field.value;
   const words = add("assistant", send.dataset.answers);
   field.value = "";

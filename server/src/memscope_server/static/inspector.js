@@ -1,4 +1,6 @@
 "use strict";
+// A page that the browser kept for Back and Forward may show what has been corrected or forgotten since: load it again.
+addEventListener("pageshow", (event) => { if (event.persisted) { location.reload(); } });
 // On a narrow screen, scroll the tab of this page into view.
 const tab = document.querySelector("nav [aria-current]");
 if (tab) { tab.parentNode.scrollLeft = tab.offsetLeft - (tab.parentNode.clientWidth - tab.offsetWidth) / 2; }
