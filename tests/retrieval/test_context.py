@@ -30,6 +30,10 @@ def test_lines_are_dated_and_oldest_first() -> None:
     )
 
 
+def test_a_hit_without_words_is_no_line() -> None:
+    assert context([hit("", changed=START), hit("Hello")], tokens=100) == "[2024-03-04 09:00 Monday] Ada: Hello"
+
+
 def test_a_hit_is_one_line() -> None:
     assert context([hit("one\n\n  two\nthree")], tokens=100).endswith("Ada: one two three")
 

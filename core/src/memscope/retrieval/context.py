@@ -42,7 +42,7 @@ def context(
         cost = estimate(text + "\n")
         if not fitting and cost > left:
             text, cost = _shortened(text, left, estimate), left
-        if text and cost <= left:
+        if text and hit.text.strip() and cost <= left:  # a corrected statement of data alone has no words
             fitting.append((hit, text))
             left -= cost
     fitting.sort(key=lambda pair: pair[0].time)
