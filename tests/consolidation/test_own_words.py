@@ -14,6 +14,7 @@ from memscope.consolidation.extract import cite_turns
 from memscope.consolidation.reply import Fact, Words
 from memscope.consolidation.transcript import TranscriptLine
 from memscope.records import Scope, Turn
+from memscope.text.tokens import fold
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 TOLD = {"en": ("I pay 700 crowns to Mr. Crook.", "The user pays 700 crowns to Mr. Crook."),
@@ -24,7 +25,8 @@ def reason(said: str, fact: str, *quotes: str) -> str:
     """Return why a fact with these quotes of one turn is refused; "" for a fact."""
     lines = [TranscriptLine(Turn("t1", Scope("ann"), "user", "user", said, AT, AT), said, False)]
     words = [Words(turn=1, words=quote) for quote in quotes]
-    cited = cite_turns(Fact(text=fact, about="user", level=3, when="", keywords=["other"], quotes=words), lines)
+    made = Fact(text=fact, about="user", level=3, when="", keywords=["other"], quotes=words)
+    cited = cite_turns(made, lines, fold(said))
     return cited if isinstance(cited, str) else ""
 
 

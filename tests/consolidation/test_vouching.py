@@ -14,6 +14,7 @@ from memscope.consolidation.extract import cite_turns
 from memscope.consolidation.reply import Fact, Words
 from memscope.consolidation.transcript import TranscriptLine
 from memscope.records import Scope, Turn
+from memscope.text.tokens import fold
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -25,7 +26,8 @@ def refused(text: str, *said: tuple[str, str], quoted: int | None = None) -> boo
     turns = [Turn(f"t{place}", Scope("ann"), role, role, words, AT, AT) for place, (role, words) in enumerate(said)]
     lines = [TranscriptLine(turn, turn.text, turn.role == "assistant") for turn in turns]
     quotes = [Words(turn=number, words=words[:quoted]) for number, (_, words) in enumerate(said, 1)]
-    cited = cite_turns(Fact(text=text, about="user", level=3, when="", keywords=["other"], quotes=quotes), lines)
+    fact = Fact(text=text, about="user", level=3, when="", keywords=["other"], quotes=quotes)
+    cited = cite_turns(fact, lines, fold(" ".join(words for _, words in said)))
     return cited == "not_said_by_user"
 
 
@@ -132,7 +134,7 @@ def test_a_yes_answers_what_was_asked_last():
     made = Fact(
         text="The user's doctor is Mr. Crook.", about="user", level=3, when="", keywords=["other"], quotes=quotes
     )
-    assert cite_turns(made, lines) == "not_said_by_user"
+    assert cite_turns(made, lines, "") == "not_said_by_user"
 
 
 def test_a_denial_does_not_state_what_it_denies():

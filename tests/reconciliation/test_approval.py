@@ -173,7 +173,7 @@ async def test_what_was_rejected_is_not_proposed_in_other_words(world, rejected,
     "other",
     [
         SPANDAU,  # other words of the user
-        fact("Berlin is where Ann's home is.", "I live in Berlin!", about="Ann", keywords=["home"]),
+        fact("Berlin is where the home of the user is.", "I live in Berlin!", about="Berlin", keywords=["home"]),
         fact("The user knows the city well.", "I live in Berlin!", keywords=["name"]),  # another fact of the same words
     ],
     ids=["words", "subject", "fact"],

@@ -9,16 +9,18 @@ to single turns. A turn without a usable reply stays pending. Progress is saved 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 from memscope.consolidation.batch import FactBatch, ProposedRelation, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_facts import choose_known, known_data
 from memscope.consolidation.known_names import known_names
-from memscope.consolidation.reply import LEVELS, MALFORMED_FACT, USUAL_LEVEL, Extraction, Fact, Relation, schema
+from memscope.consolidation.reply import MALFORMED_FACT, Extraction, Fact, Relation, schema
 from memscope.consolidation.transcript import (
     MAX_TRANSCRIPT_CHARS,
     TranscriptLine,
@@ -27,9 +29,10 @@ from memscope.consolidation.transcript import (
     lines_data,
     lines_per_call,
 )
-from memscope.consolidation.vouching import MAX_ASSENT_WORDS, is_vouched_for
+from memscope.consolidation.vouching import MAX_ASSENT_WORDS, is_contradicted, is_vouched_for
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
+from memscope.languages.names import names
 from memscope.languages.own_words import Citation, is_shown
 from memscope.languages.similarity import form, translated
 from memscope.languages.wording import calls_user, worded
@@ -43,6 +46,7 @@ from memscope.records import Json, Observation, Quote, Turn
 from memscope.records.identity import memory_id
 from memscope.services import Services
 from memscope.text.language import has_cjk
+from memscope.text.tokens import fold, pieces
 from memscope.text.topics import topics
 
 MAX_FACT_CHARS = 2_000  # of a fact or a quote
@@ -58,7 +62,10 @@ OPERATOR_INSTRUCTIONS = "What the operator of this memory wants noted, or not, b
 MAX_USELESS_SINGLE_TURNS = 2  # as the first turns of a batch; then it fails
 MAX_REPORTED_REFUSALS = 20  # listed in a report; further ones are only counted
 FINAL_REFUSALS = ("pasted", "instruction")
-REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "pasted"))
+REVIEWABLE_REFUSALS = frozenset(
+    ("no_quote", "translated", "not_said_by_user", "pasted", "contradicted", "unknown_name")
+)
+MIN_NAME_PART_CHARS, MIN_SPELLING_RATIO = 3, 0.8  # of a name in a turn, and of its letters in the fact's spelling
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MIN_SHARED_CHARACTERS = 2  # between a fact and its quotes, in scripts without spaces
 
@@ -125,25 +132,25 @@ async def extract_lines(
     shown_data: dict[str, Json] = {"known": known_data(shown)} if shown else {}
     shown_data["turns"] = lines_data(lines, names)
     messages = (ctx.prompts or Prompts()).messages("extract", [line.text for line in citable.values()], shown_data)
-    if instructions := ctx.settings.consolidation.instructions:
+    instructions = ctx.settings.consolidation.instructions
+    seen = fold(json.dumps([shown_data, instructions], ensure_ascii=False))
+    if instructions:
         messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{instructions}")
     reply_type = await asyncio.to_thread(schema, tuple(citable))  # pydantic needs 20 ms for a class
     for prompt in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, prompt, reply_type)
-        taken = await asyncio.to_thread(add_facts, batch, lines, reply, shown, ctx)
-        if len(taken.facts) > len(batch.facts) or not any(is_worth_retry(fact, lines, ctx) for fact in reply.facts):
+        taken = await asyncio.to_thread(add_facts, batch, lines, reply, shown, seen, ctx)
+        if len(taken.facts) > len(batch.facts):
+            return taken
+        if not any(is_worth_retry(fact, lines, seen, ctx) for fact in reply.facts):
             return taken
     return mark_refused_unread(batch, lines, reply)
 
 
-def is_worth_retry(fact: Fact, lines: Sequence[TranscriptLine], ctx: Services) -> bool:
+def is_worth_retry(fact: Fact, lines: Sequence[TranscriptLine], shown: str, ctx: Services) -> bool:
     """Return whether a second reply could save the fact: its level is kept and its refusal depends on the wording."""
-    is_kept = level_of(fact) in set(ctx.settings.consolidation.levels) - {0, 1}
-    return is_kept and cite_turns(fact, lines) not in FINAL_REFUSALS
-
-
-def level_of(fact: Fact) -> int:
-    return fact.level if fact.level in LEVELS else USUAL_LEVEL
+    is_kept = fact.level in set(ctx.settings.consolidation.levels) - {0, 1}
+    return is_kept and cite_turns(fact, lines, shown) not in FINAL_REFUSALS
 
 
 def mark_refused_unread(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> FactBatch:
@@ -157,14 +164,15 @@ def mark_refused_unread(batch: FactBatch, lines: Sequence[TranscriptLine], reply
 
 
 def add_facts(
-    batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, known: Sequence[Observation], ctx: Services
-) -> FactBatch:
+    batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, known: Sequence[Observation], shown: str,
+    ctx: Services,
+) -> FactBatch:  # fmt: skip
     """Add the facts that pass the checks, with their relations; report or count the refused ones."""
     most = sum(max(MAX_FACTS_PER_TURN, len(line.text) // CHARS_PER_FACT) for line in citable_lines(lines).values())
     taken: list[tuple[Fact, Observation]] = []
     refused: list[tuple[str, Fact]] = []
     for fact in reply.facts:
-        cited = cite_turns(fact, lines) if len(taken) < most else "too_many"
+        cited = cite_turns(fact, lines, shown) if len(taken) < most else "too_many"
         if isinstance(cited, str):
             refused.append((cited, fact))
         else:
@@ -208,8 +216,8 @@ def cites_fact(relation: Relation, fact: Observation) -> bool:
 # ---------------------------------------------------------------------------------------------------------- the checks
 
 
-def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
-    """Return the fact's citations, or the reason to refuse it."""
+def cite_turns(fact: Fact, lines: Sequence[TranscriptLine], shown: str) -> list[Citation] | str:
+    """Return the fact's citations, or the reason to refuse it. ``shown``: all that the model was shown, folded."""
     if fact is MALFORMED_FACT or not clean(fact.text) or not fact.quotes:
         return "malformed"
     longest = max(len(fact.text), *(len(quote.words) for quote in fact.quotes))
@@ -217,7 +225,12 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "too_long"
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
-    cited = [_citation(lines, quote.turn - 1, clean(quote.words)) for quote in fact.quotes]
+    cited = []
+    for quote in fact.quotes:
+        line = lines[quote.turn - 1]
+        whole = len(line.turn.text) <= MAX_TRANSCRIPT_CHARS  # of a long turn only the part shown to the model counts
+        words = find_quote(clean(quote.words), line.turn.text if whole else line.text) or ""
+        cited.append(Citation(line.turn, words, line.context, quote.turn - 1))
     if not all(line.words for line in cited):
         return "no_quote"
     if all(line.context for line in cited):
@@ -230,6 +243,11 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "instruction"
     if not _has_words_of(fact, cited):
         return "not_in_quote"
+    if is_contradicted(fact.text, cited):
+        return "contradicted"
+    people = (fold(name.text) for name in names(fact.text) if name.weight and name.kind == "person")
+    if any(name not in shown and not _is_meant(name, shown) for name in people):
+        return "unknown_name"
     sources = [f"{line.turn.speaker} {line.turn.text}" for line in cited]
     return "translated" if translated(fact.text, sources) else cited
 
@@ -246,18 +264,20 @@ def _has_words_of(fact: Fact, cited: Sequence[Citation]) -> bool:
     return shared > 0 and len(spoken.tokens) <= MAX_ASSENT_WORDS
 
 
-def _citation(lines: Sequence[TranscriptLine], place: int, words: str) -> Citation:
-    line = lines[place]
-    whole = len(line.turn.text) <= MAX_TRANSCRIPT_CHARS  # of a long turn only the part shown to the model counts
-    text = line.turn.text if whole else line.text
-    return Citation(line.turn, find_quote(words, text) or "", line.context, place)
+def _is_meant(name: str, shown: str) -> bool:
+    """Return whether a name is a longer form or another spelling of one that was shown: Elizabeth for Liz."""
+    if has_cjk(name):
+        return 2 * sum(letter in shown for letter in name) >= len(name)
+    known = {word for word in pieces(shown) if len(word) >= MIN_NAME_PART_CHARS}
+    pairs = ((part, word) for part in name.split() for word in known)
+    return any(word in part or SequenceMatcher(None, part, word).ratio() > MIN_SPELLING_RATIO for part, word in pairs)
 
 
 def make_observation(
     fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation:
     turns = [line.turn for line in cited if not line.context]
-    level, keywords = level_of(fact), (clean(word)[:MAX_NAME_CHARS] for word in fact.keywords[:MAX_KEYWORDS])
+    level, keywords = fact.level, (clean(word)[:MAX_NAME_CHARS] for word in fact.keywords[:MAX_KEYWORDS])
     return Observation(
         id=memory_id(batch.id, ordinal),
         scope=batch.scope,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation.batch import FactBatch, ProposedRelation
+from memscope.consolidation.batch import FactBatch
 from memscope.consolidation.known_names import known_aliases
 from memscope.languages.similarity import MIN_SIMILARITY, closeness, same
 from memscope.pipeline import worker
@@ -50,19 +50,16 @@ def _settle(batch: FactBatch, known: Sequence[Observation], aliases: Aliases, ct
     settlement = Settlement(fresh, ctx.clock(), recaps, ctx.settings.approve, people)
     facts = {fact.id: fact for fact in (*known, *batch.facts)}
     merge_known(settlement, known)
-    settlement.settle(  # facts from exactly the same turns do not affect each other
-        resolve_relation(facts[one.new], facts[one.old], one)
-        for one in batch.relations
-        if one.new in facts and one.old in facts and set(facts[one.new].sources) != set(facts[one.old].sources)
-    )
+    relations = []
+    for one in batch.relations:
+        new, old = facts.get(one.new), facts.get(one.old)
+        if new is None or old is None or set(new.sources) == set(old.sources):
+            continue  # facts from exactly the same turns do not affect each other
+        if one.verdict == "ends" and new.said < old.said:
+            new, old = old, new  # an old conversation is read late: the known fact is the newer one
+        relations.append(FactRelation(new, old, one.verdict, one.rest))
+    settlement.settle(relations)
     return settlement
-
-
-def resolve_relation(new: Observation, old: Observation, relation: ProposedRelation) -> FactRelation:
-    """Resolve the facts. "Ends" is reversed when an old conversation is read late: the known fact is the newer one."""
-    if relation.verdict == "ends" and new.said < old.said:
-        new, old = old, new
-    return FactRelation(new, old, relation.verdict, relation.rest)
 
 
 async def without_earlier_proposals(batch: FactBatch, ctx: Services) -> FactBatch:

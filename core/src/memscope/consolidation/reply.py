@@ -7,7 +7,15 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from memscope.models.structured_output import null_as
 from memscope.reconciliation.supersession import Verdict
@@ -34,7 +42,9 @@ class Fact(BaseModel):
 
     text: str
     about: Annotated[str, null_as("")]
-    level: Annotated[int, null_as(USUAL_LEVEL)] = USUAL_LEVEL
+    level: Annotated[int, null_as(USUAL_LEVEL), AfterValidator(lambda one: one if one in LEVELS else USUAL_LEVEL)] = (
+        USUAL_LEVEL
+    )
     when: Annotated[str, null_as("")]
     keywords: Annotated[list[str], null_as([])]
     quotes: list[Words]

@@ -105,7 +105,9 @@ def lines_data(
     data: list[dict[str, Json]] = []
     for number, line in enumerate(lines, 1):
         turn, text = line.turn, line.text
-        entry: dict[str, Json] = {"n": number, "at": f"{turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(turn)}
+        name = visible(turn.speaker)  # "Anna" among people, "Anna (user)" before an assistant, "user" without a name
+        speaker = name if turn.role == "person" or name == turn.role else f"{name} ({turn.role})"
+        entry: dict[str, Json] = {"n": number, "at": f"{turn.time:%Y-%m-%d %a %H:%M}", "by": speaker}
         if len(sessions) > 1:
             entry["conversation"] = sessions.index(turn.scope.session) + 1
         short = {name: full for name, full in names.items() if has_name(text, name)}
@@ -113,9 +115,3 @@ def lines_data(
         marks: dict[str, Json] = {"continued": line.continued, "context": line.context, "names": meant}
         data.append({**entry, "text": text, **{name: mark for name, mark in marks.items() if mark}})
     return data
-
-
-def _speaker(turn: Turn) -> str:
-    """ "Anna" among people, "Anna (user)" before an assistant, "user" without a name."""
-    name = visible(turn.speaker)
-    return name if turn.role == "person" or name == turn.role else f"{name} ({turn.role})"

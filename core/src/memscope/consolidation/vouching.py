@@ -1,4 +1,4 @@
-"""Check that a person vouches for a fact that also quotes a machine: they stated it or answered a question."""
+"""Check that people vouch for a fact: they do not say otherwise, and state or affirm what a machine said too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from memscope.consolidation.reply import Fact
 from memscope.consolidation.transcript import MAX_TRANSCRIPT_CHARS, TranscriptLine
+from memscope.languages.names import names
 from memscope.languages.own_words import MIN_STATED_SHARE, Citation, own_text
 from memscope.languages.registry import of
 from memscope.languages.similarity import form
@@ -14,6 +15,7 @@ from memscope.languages.statements import is_filling, is_question, pattern_of_al
 from memscope.languages.wording import worded, wordings
 from memscope.records import MACHINE_ROLES
 from memscope.text.language import has_cjk
+from memscope.text.tokens import fold, pieces, words
 
 MAX_ASSENT_WORDS = 3  # of a bare yes or no; characters in CJK text
 _ENDS_AS_QUESTION = re.compile(r"[?？]\W*\Z")
@@ -52,6 +54,50 @@ def _end(one: Citation) -> int:
     return one.turn.text.find(one.words) + len(one.words)
 
 
+def is_contradicted(text: str, cited: Sequence[Citation]) -> bool:
+    """Return whether the cited people deny what the fact affirms ("I don't smoke"), or say it of a relative.
+
+    One clause that has all words of the fact and does neither is enough to believe the fact.
+    """
+    content = form(text).topics
+    if not content or any(worded(sign, text) for sign in ("denial", "denied", "over", "formerly")):
+        return False
+    min_share = MIN_STATED_SHARE if has_cjk(text) else 1.0  # there, some pairs of characters reach over two words
+    clauses = [clause for line in cited if not line.context for clause in _clauses(line, line.turn.text)]
+    clauses = [clause for clause in clauses if len(content & form(clause).topics) >= min_share * len(content)]
+    return bool(clauses) and all(_is_denied(one, text) or _is_of_relative(one, text) for one in clauses)
+
+
+def _is_denied(clause: str, text: str) -> bool:
+    """Return whether the fact has all that a clause denies. Verbs like "have" are no content, but must be there too."""
+    for one in wordings(clause):
+        denied = one.denied.search(clause)
+        if denied is None or len(one.denial.findall(clause)) > 1:
+            continue
+        rest = fold(denied["rest"]).strip()
+        if has_cjk(rest):
+            return rest in fold(text)
+        first = rest.partition(" ")[0]
+        begins = any(word[:2] == first[:2] for word in pieces(fold(text)))
+        return begins and bool(words(rest)) and {*words(rest)} <= {*words(text)}
+    return False
+
+
+def _is_of_relative(clause: str, text: str) -> bool:
+    """Return whether "my brother ..." became "The user ...", and the speaker takes no other part in the clause."""
+    for one in of(text):
+        user = one.wording.user.match(text)
+        if user is None or "'" in user[0] or one.wording.possession.match(text):
+            continue
+        role = next((name.role for name in names(clause) if name.role and name.start == 0), "")
+        speaker = one.statements.first_person
+        rest = fold(clause).removeprefix(fold(role))
+        others = rest if one.statements.wide else pieces(rest)
+        if role and form(role).topics.isdisjoint(form(text).topics):
+            return not any(word in others for word in speaker)
+    return False
+
+
 # ----------------------------------------------------------------------------------------------------- in own words
 
 
@@ -64,11 +110,14 @@ def _is_stated(fact: Fact, cited: Sequence[Citation]) -> bool:
 
 
 def _stated_parts(one: Citation) -> Iterator[str]:
+    if not quotes_question(one):
+        yield from _clauses(one, own_text(one.turn.text))
+
+
+def _clauses(one: Citation, text: str) -> Iterator[str]:
     """Yield the clauses that state something, from the whole turn: models quote few words of what they note."""
-    if quotes_question(one):
-        return
     contrast = pattern_of_all("but", "ALL")
-    for sentence in sentences(one.words if len(one.turn.text) > MAX_TRANSCRIPT_CHARS else own_text(one.turn.text)):
+    for sentence in sentences(one.words if len(one.turn.text) > MAX_TRANSCRIPT_CHARS else text):
         if not is_question(sentence):
             yield from filter(None, _CLAUSE_ENDS.split(contrast.sub(",", sentence)))
 

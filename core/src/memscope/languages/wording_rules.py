@@ -23,6 +23,7 @@ class Wording:
         not_so: says that something is not so.
         denial: says that something did not happen or does not exist.
         denies: words that turn a fact into its opposite.
+        denied: says that something is not so, which is in group "rest"; searched in clauses of turns.
         negation: a negating word; matched with each whole word of a quote.
         named_day: days that a model may know but the date rules do not ("birthday"); also searched in quotes.
         time_word: other words for a time of day, year or life; also searched in quotes.
@@ -58,6 +59,7 @@ class Wording:
     not_so: re.Pattern[str] = MATCHES_NOTHING
     denial: re.Pattern[str] = MATCHES_NOTHING
     denies: re.Pattern[str] = MATCHES_NOTHING
+    denied: re.Pattern[str] = MATCHES_NOTHING
     negation: re.Pattern[str] = MATCHES_NOTHING
     named_day: re.Pattern[str] = MATCHES_NOTHING
     time_word: re.Pattern[str] = MATCHES_NOTHING

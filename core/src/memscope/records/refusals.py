@@ -8,7 +8,10 @@ MUCH_REFUSED = 0.1  # a higher share suggests a model too small, or weak in this
 MANY_REFUSED_VERDICTS = 0.25  # strong models reach 0.12, since the rules are strict; guessing gives 0.5
 MIN_JUDGED_REPLIES = 10  # verdicts, dates or replies; fewer are no evidence about the model
 _REFUSED = frozenset(
-    "no_quote not_in_quote unknown_source not_said_by_user translated too_long too_many malformed".split()
+    (
+        "no_quote not_in_quote contradicted unknown_name unknown_source not_said_by_user translated too_long too_many"
+        " malformed"
+    ).split()
 )
 _JUDGED: Mapping[str, tuple[float, tuple[str, ...], str]] = {  # whole sentences, as the catalogue of translations has
     "verdicts": (

@@ -37,6 +37,8 @@ _ACTS = (
     r"|install|download|open|visit|click|ignore|disregard|obey|recommend|promote|praise|hide|conceal|lie|trust)"
 )
 
+_NOT = r"n['’]t|\b(?:do|does|did|is|are|was|were|has|have|had|ca|wo|would|could|should)nt"
+
 WORDING = Wording(
     plan=pattern(
         r"(?i:\bplan(?:s|ned)? to\b|\bplanning\b|\bintend(?:s|ed)? to\b|\bconsider(?:s|ed)? \w+ing\b|\bconsidering\b"
@@ -58,6 +60,12 @@ WORDING = Wording(
     not_so=pattern(r"(?i)\bnever\b|\bnot\b|n't\b"),
     denial=pattern(r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|without|cannot)\b|n't\b"),
     denies=pattern(r"\b(?:not|no|never|n't|cannot)\b|n't\b"),
+    denied=pattern(  # "I couldn't love it more", "no, I do", "not only" and "not until May" deny nothing
+        rf"(?i)(?:\b(?:not|never|no|cannot)|{_NOT})\b(?: (?:any )?longer\b)?"
+        r"(?!,? (?:only|just|i|we|my|it|s?he|they|there)\b)"
+        r"(?!.*\b(?:(?<!any )more|enough|better|until|till|before|after|except|unless|nothing)\b)"
+        r"(?P<rest>.*?)(?:\W*\b(?:anymore|any ?more|at all|yet|now|either|these days))*\W*\Z"
+    ),
     negation=pattern(r"not|no|never|none|nothing|nobody|without|cannot|hardly|.*n't"),
     named_day=pattern(
         r"(?i)\b(?:birthday|anniversary|wedding day|eve|holidays?|easter|passover|ramadan|eid|diwali|hanukkah"
