@@ -74,3 +74,46 @@ async def test_what_is_said_after_a_forget_comes_whatever_the_clock_of_the_memor
         store.broken = False
         await until_written(memory)
         assert await texts(memory) == ["I keep bees."]
+
+
+@pytest.mark.parametrize("fails_on", [False, True], ids=["writable", "full"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"everything": True},
+        {"session": "one"},
+        {"text": "pin"},
+        {"period": ("2026-05-04", "2026-05-05")},
+        {"filter": {"secret": True}},
+    ],
+    ids=str,
+)
+async def test_forget_reaches_turns_that_wait(what, fails_on):
+    store = FickleStore()
+    async with AsyncMemoryScope(store, settings={}, clock=Clock()) as memory:
+        session, other = (MemorySession(user, session="one", memory=memory) for user in ("alice", "bob"))
+        await session.record([to_turn("user", "I keep bees.", time="2026-05-01T12:00Z")])
+        pin = to_turn("user", "My PIN is 1234.", metadata={"secret": True})
+        store.broken = True
+        for one in (session, other):
+            await one.record([pin, to_turn("user", "I row.", time="2026-05-01T12:05Z")])
+        store.broken = False
+        with pytest.MonkeyPatch.context() as patch:
+            if fails_on:  # such as a full disk, on which forget works
+                patch.setattr(store, "append", fails)
+            await memory.forget(user="alice", **what)
+        await until_written(memory)
+        gone = what.keys() & {"everything", "session"}
+        assert await texts(memory) == ([] if gone else ["I keep bees.", "I row."])
+        assert await texts(memory, "bob") == ["My PIN is 1234.", "I row."]
+
+
+async def test_a_turn_that_waits_is_forgotten_by_its_id():
+    store = FickleStore()
+    async with AsyncMemoryScope(store, settings={}) as memory:
+        session, store.broken = MemorySession("alice", session="one", memory=memory), True
+        await session.record([to_turn("user", "My PIN is 1234.", id="m1"), to_turn("user", "I row.", id="m2")])
+        store.broken = False
+        report = await memory.forget(user="alice", ids=["m1"])
+        await until_written(memory)
+        assert (report.turns, await texts(memory)) == (1, ["I row."])

@@ -616,6 +616,8 @@ class AsyncMemoryScope:
                     "forget needs to know what",
                     hint="give ids, session, period, text, name, namespace or filter, or everything=True",
                 )
+            for prepare in () if dry_run else self._runtime.before_forget:
+                await prepare(select)
             for id in sorted(select.ids or ()):
                 await self.get(id, user=user, agent=agent)
             return await self._runtime.forget(select, where, dry_run=dry_run)

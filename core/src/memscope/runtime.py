@@ -74,6 +74,7 @@ class Runtime:
     is_open: bool = False
     is_closed: bool = False
     before_close: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
+    before_forget: list[Callable[[Select], Coroutine[Any, Any, None]]] = field(default_factory=list)
     work: InProcessWork = field(init=False)
     _secret: bytes | None = field(default=None, repr=False)
     _retrieve_workers: list[Worker[Any]] | None = None

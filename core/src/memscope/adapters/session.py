@@ -316,11 +316,7 @@ class MemorySession:
         """Forget all records of this scope."""
 
         async def clear(memory: AsyncMemoryScope) -> ForgetReport:
-            queue = queue_of(memory)
-            await queue.flush(memory)  # so that a tombstone keeps a repeated history from adding them again
-            report = await memory.forget(**self._scope, everything=True)
-            queue.discard(Scope(self.user, self.agent, self.session))
-            return report
+            return await memory.forget(**self._scope, everything=True)
 
         return await self.do(clear)
 

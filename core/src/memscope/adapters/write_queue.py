@@ -22,12 +22,15 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
+from memscope import validation
 from memscope.errors import DeadlineExceeded, LimitError, MemscopeError, StoreError, StoreTooNew
 from memscope.records import Interval, Scope
+from memscope.stores.rules import selected
 
 if TYPE_CHECKING:
     from memscope.memory import AsyncMemoryScope
     from memscope.prompts.memory_block import TurnInput
+    from memscope.records import Select, Turn
 
 log = logging.getLogger("memscope")
 Keys: TypeAlias = tuple[str, ...]
@@ -214,13 +217,13 @@ class WriteQueue:
 
     # ---- before something that must not come before the late writes
 
-    async def flush(self, memory: AsyncMemoryScope) -> None:
-        """Write what is late, until a write fails or takes longer than ``CLOSING_DEADLINE_S``."""
+    async def flush(self, memory: AsyncMemoryScope, user: str | None = None) -> None:
+        """Write what is late, of every user by default, until a write fails or takes over ``CLOSING_DEADLINE_S``."""
         await self._stop()
         try:
-            while self.late:
+            while late := [write for write in self.late if user in (None, write.where.user)]:
                 async with asyncio.timeout(CLOSING_DEADLINE_S):
-                    if not await self._finish(memory, self.late[0]):
+                    if not await self._finish(memory, late[0]):
                         return
         except TimeoutError:
             return
@@ -228,11 +231,25 @@ class WriteQueue:
             if self.late:
                 self._retry(memory)
 
-    def discard(self, where: Scope) -> None:
-        """Drop the late writes of a scope, which its user has forgotten meanwhile. An unset field covers all."""
-        for write in [*self.late]:
-            if _covers(where, write.where):
+    async def forget(self, memory: AsyncMemoryScope, select: Select) -> None:
+        """Write what is late before it is forgotten, so that a tombstone keeps a repeated history from adding it again.
+
+        Of what cannot be written, drop the turns that the selection covers; ids have to be those of stored records.
+        """
+        if any(write.where.user == select.user for write in self.late):
+            await self.flush(memory, select.user)
+        services = memory.admin.runtime.services
+        for write in [*self.late] if select.ids is None else ():
+            zone = write.zone or services.zone
+            turns = validation.turns(write.turns, write.where, write.began, zone, services.limits).turns
+            stays = [not _is_selected(select, turn) for turn in turns]
+            if not all(stays):
                 self._drop(write)
+            if any(stays) and not all(stays):
+                rest = [*compress(write.turns, stays)]
+                self._put(
+                    memory, replace(write, turns=rest, attempt=None, ended=write.ended or write.began, answers=[])
+                )
 
     async def close(self, memory: AsyncMemoryScope) -> None:
         """Try once more, and give up the rest."""
@@ -272,6 +289,7 @@ def queue_of(memory: AsyncMemoryScope) -> WriteQueue:
     if queue is None:
         queue = _queues[memory] = WriteQueue()
         memory.admin.runtime.before_close.append(partial(queue.close, memory))
+        memory.admin.runtime.before_forget.append(partial(queue.forget, memory))
     return queue
 
 
@@ -310,6 +328,13 @@ async def _store(memory: AsyncMemoryScope, write: Write) -> Keys:
         report = await runtime.store_turns(write.turns, where, replay=replay, zone=zone, tried=tried)
         runtime.work.wake(where.user, report.stored)
     return report.keys
+
+
+def _is_selected(select: Select, turn: Turn) -> bool:
+    of_user = turn.scope.user == select.user
+    return of_user and selected(
+        select, turn, sessions=lambda: (turn.scope.session,), waiting=lambda stage: True, derived=tuple
+    )
 
 
 def _covers(scope: Scope, part: Scope) -> bool:
