@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 
 import numpy as np
@@ -144,3 +145,24 @@ def test_a_forked_child_closes_without_its_parents_work(tmp_path):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     embedder.go.set()
     memory.close()
+
+
+def test_work_that_ctrl_c_stopped_is_free_for_the_next_process(tmp_path):
+    """The claim is given back before the memory is closed; otherwise it would be held until its lease expires."""
+
+    async def stopped(messages):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        await asyncio.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt), MemoryScope(tmp_path / "memory.db", chat=ScriptedChat(stopped)) as memory:
+        memory.add_turns([{"role": "user", "content": "I keep bees."}], user="alice")
+        memory.consolidate(user="alice")
+
+    async def claimed():
+        async with (
+            AsyncMemoryScope(tmp_path / "memory.db") as other,
+            other.admin.runtime.operation("claim") as services,
+        ):
+            return await services.store.claim("consolidate", 20, 60)
+
+    assert [claim.user for claim in asyncio.run(claimed())] == ["alice"]

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from memscope.errors import ClosedError
 
 R = TypeVar("R")
+CANCELLING_S = 5.0
 
 
 class LoopThread:
@@ -49,7 +50,8 @@ class LoopThread:
         if _running() is loop:
             work.close()
             raise ClosedError("MemoryScope was called from its own loop", hint="use AsyncMemoryScope there, with await")
-        future = asyncio.run_coroutine_threadsafe(work, loop)
+        ended = threading.Event()
+        future = asyncio.run_coroutine_threadsafe(_noting_end(work, ended), loop)
         try:
             return future.result()
         except RuntimeError as error:
@@ -59,7 +61,15 @@ class LoopThread:
             raise ClosedError("the main thread has ended, and Python starts no more work", hint=hint) from error
         except BaseException:
             future.cancel()
+            ended.wait(CANCELLING_S)  # after Ctrl-C: work gives back its claim before the memory is closed
             raise
+
+
+async def _noting_end(work: Coroutine[Any, Any, R], ended: threading.Event) -> R:
+    try:
+        return await work
+    finally:
+        ended.set()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
