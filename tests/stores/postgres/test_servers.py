@@ -47,6 +47,14 @@ def standby(primary: PostgresServer) -> Iterator[PostgresServer]:
         follower.__exit__(None, None, None)
 
 
+def catch_up(follower: PostgresServer, primary: PostgresServer) -> None:
+    """Wait until the standby shows what it has: it acknowledges a commit before it reads it into its tables."""
+    last, deadline = primary.sql("SELECT pg_current_wal_lsn()").strip(), time.monotonic() + 60
+    while follower.sql(f"SELECT pg_last_wal_replay_lsn() >= '{last}'").strip() != "t":
+        assert time.monotonic() < deadline, "the standby does not follow"
+        time.sleep(0.02)
+
+
 async def test_a_crash_begins_another_history() -> None:
     """After it, ids of transactions that did not reach the disk are given again: they tell nothing of a commit."""
     with started() as server:
@@ -73,6 +81,7 @@ async def test_a_standby_refuses_writes_and_takes_over_without_loss() -> None:
         both = f"postgresql://memscope@{ports}/memscope?target_session_attrs=read-write&deadline_s=60"
         store, stored = PostgresStore(both), list[str]()
         await store.append("alice", inserts("a"))
+        await asyncio.to_thread(catch_up, follower, primary)
         reader = PostgresStore(follower.url())
         with pytest.raises(StoreReadOnly, match="standby"):
             await reader.append("alice", inserts("b"))
