@@ -246,7 +246,8 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine], shown: str) -> list[
     if is_contradicted(fact.text, cited):
         return "contradicted"
     people = (fold(name.text) for name in names(fact.text) if name.weight and name.kind == "person")
-    if any(name not in shown and not _is_meant(name, shown) for name in people):
+    alone = all(line.turn.role != "person" for line in cited)  # else a name may be a speaker's in another script
+    if alone and any(name not in shown and not _is_meant(name, shown) for name in people):
         return "unknown_name"
     sources = [f"{line.turn.speaker} {line.turn.text}" for line in cited]
     return "translated" if translated(fact.text, sources) else cited
