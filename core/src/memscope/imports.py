@@ -10,10 +10,15 @@ import re
 import threading
 from typing import Any, cast
 
-importing = threading.RLock()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release)
+def hold_across_forks(lock: threading.Lock | threading.RLock) -> None:
+    """Hold a module's lock while the process forks, so that no child copies it locked by a thread that it lacks."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+importing = threading.RLock()
+hold_across_forks(importing)
 
 
 class _Pattern:

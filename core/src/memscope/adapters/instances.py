@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from memscope.config.locations import without_secret_parameters
 from memscope.errors import ConfigError, MemscopeError
+from memscope.imports import hold_across_forks
 from memscope.memory import AsyncMemoryScope
 from memscope.sync import MemoryScope, loop_thread
 
@@ -57,9 +58,8 @@ def wait_for(work: Coroutine[Any, Any, R]) -> R:
     return loop_thread.run(work)
 
 
-_lock = threading.Lock()  # held across a fork, so that no child copies it locked
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+_lock = threading.Lock()
+hold_across_forks(_lock)
 _shared: list[SharedMemory] = []
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import random
 import threading
 import time
@@ -19,14 +18,14 @@ from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from memscope.errors import InputError, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
+from memscope.imports import hold_across_forks
 from memscope.models.endpoint import Endpoint
 
 T = TypeVar("T")
 MAX_PAUSE_S = 8.0
 
-_lock = threading.RLock()  # for the event loops of all threads; held across a fork, so that no child copies it locked
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+_lock = threading.RLock()  # for the event loops of all threads
+hold_across_forks(_lock)
 
 
 class PerLoop(Generic[T]):
