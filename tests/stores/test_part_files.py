@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.errors import InputError
 from memscope.records import Select
 from memscope.stores import part_files
 from memscope.stores.part_files import PART_SUFFIX, STALE_AFTER_S, part_of
@@ -70,10 +71,14 @@ async def test_what_is_being_written_stays_until_it_is_old(path: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["backup", "export"])
 async def test_two_copies_to_one_path_are_each_whole(path: Path, verb: str) -> None:
+    """The later one takes the place of the earlier, or is refused where the earlier is finished when it begins."""
+    copy = path.with_name("memory.db-copy")
     async with AsyncMemoryScope(path, settings={}) as memory:
-        copies = [getattr(memory.admin, verb)(path.with_name("memory.db-copy")) for _ in range(2)]
-        await asyncio.gather(*copies)
+        copies = [getattr(memory.admin, verb)(copy) for _ in range(2)]
+        refused = [one for one in await asyncio.gather(*copies, return_exceptions=True) if isinstance(one, Exception)]
+    assert len(refused) <= 1 and all(isinstance(one, InputError) and "exists" in str(one) for one in refused)
     assert not list(path.parent.glob(f"*{PART_SUFFIX}*"))
+    assert copy.read_bytes().count(b"moved to Berlin") >= 1
 
 
 async def test_an_earlier_process_with_this_id_writes_no_more(path: Path) -> None:
