@@ -29,6 +29,9 @@ from memscope.text.tokens import fold, pieces
         "What did I say, was it Tuesday or Wednesday?",
         "请问，我家住几楼？",
         "我嘅密碼係乜",
+        "when is the dentist",
+        "when's mum coming over, I can't remember",
+        "who is older, my brother or my cousin Ann?",
     ],
 )
 def test_a_turn_that_only_asks(text: str) -> None:
@@ -52,6 +55,10 @@ def test_a_turn_that_only_asks(text: str) -> None:
         "我住在北京。那边冷吗？",
         "I've moved to Lisbon with Anna, do you know it?",
         "今天在图书馆看了一本小说，叫《百年孤独》，你听说过吗？",
+        "could you find me a lift to Leeds, my van is in the garage until the 14th",
+        "How long does a hip replacement take to heal, mine was in September?",
+        "do you know a good plumber cos our boiler died this morning",
+        "did I tell you we are moving to Hull",
     ],
 )
 def test_a_turn_that_says_something(text: str) -> None:

@@ -23,6 +23,7 @@ class Statements:
         no_question: looks like a question but is not ("what a day", 没什么).
         longest_question: maximum characters of a question without a question mark.
         shortest_clause: minimum ``length`` of a clause that states something by itself.
+        adds: separates a question from a statement of the speaker in the same sentence (", my").
         suggests: a suggestion with a question mark ("how about").
         filling: alternatives; a sentence of nothing else has no content ("hi", "quick question").
         unknowing: an assistant's answer that it does not know.
@@ -58,6 +59,7 @@ class Statements:
     no_question: re.Pattern[str] = MATCHES_NOTHING
     longest_question: int = 80
     shortest_clause: int = 4
+    adds: re.Pattern[str] = MATCHES_NOTHING
     suggests: re.Pattern[str] = MATCHES_NOTHING
     filling: str = ""
     unknowing: re.Pattern[str] = MATCHES_NOTHING

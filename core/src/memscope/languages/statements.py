@@ -33,20 +33,29 @@ def pattern_of_all(alternatives: str, form: str) -> re.Pattern[str]:
     return pattern(form.replace("ALL", every or "(?!)"))
 
 
+@depends_on_languages
 @lru_cache(maxsize=1 << 4)  # called several times for each text that is stored
 def sentences(text: str) -> tuple[str, ...]:
-    """Split a text into sentences, with their punctuation marks; a line break ends a sentence too."""
+    """Split a text into sentences, with their punctuation marks; a line break ends a sentence too.
+
+    A statement after a question is a sentence of its own: "Can you find me a lift to Leeds, | my van broke down".
+    """
     return tuple(_each_sentence(text))
 
 
 def _each_sentence(text: str) -> Iterator[str]:
     start = 0
-    for match in _BOUNDARY.finditer(text):
-        part, start = text[start : match.start() + (match[0][0] != "\n")], match.end()
+    for match in (*_BOUNDARY.finditer(text), None):
+        part = text[start : match.start() + (match[0][0] != "\n")] if match else text[start:]
+        start = match.end() if match else start
+        rules = of_sentence(part).statements
+        if (adds := rules.adds.search(part)) and rules.asks(rules.plain(part[: adds.start()]).strip()):
+            rest = part[adds.end() :].rstrip("?？ ")  # the mark is the question's
+            if rules.length(rest) >= rules.shortest_clause and _kind(rest, rules) == "statement":
+                yield part[: adds.start()]
+                part = rest
         if part and not part.isspace():
             yield part
-    if (rest := text[start:]) and not rest.isspace():
-        yield rest
 
 
 _BOUNDARY = pattern(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from memscope.languages.statements import requests
 from memscope.pipeline import altered, worker
 from memscope.records import Candidates, FeatureValue, FoundBy, Handle
 from memscope.retrieval.capitals import CAPITALISED, with_capitals
@@ -83,6 +84,8 @@ async def rank(query: Query, ctx: Services) -> Query:
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
         evidence = FeatureInputs(query, candidates)
         asking = repeated_questions(candidates, evidence.weights)
+        if asking.any() and not requests(query.text):
+            asking[:] = False  # "garage" is searched for, not asked again
         inputs = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
         values = features(inputs, ctx.features)
         scores = values @ np.array([column.weight for column in columns], np.float32)

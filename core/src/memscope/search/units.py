@@ -79,7 +79,7 @@ UNIT_STRUCT = struct.Struct("<" + "".join(code for _, code in UNIT_COLUMNS))
 _in_order = itemgetter(*(name for name, _ in UNIT_COLUMNS[:-1]))
 _NUMBERS_STRUCT = struct.Struct("<3q")  # seq, number, target
 # Bump on any change of derived columns; stores rebuild units of another version.
-units_version = f"{terms_version}.{VECTORS_VERSION}.55"
+units_version = f"{terms_version}.{VECTORS_VERSION}.56"
 NEVER_US = (1 << 63) - 1
 IMPORTANT_LEVEL = 3  # level of observations that a profile takes first
 

@@ -75,6 +75,9 @@ def _about_words() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(words(_KNOWING)), frozenset(words(_CONVERSING))
 
 
+_REASON = "because|cause|coz|cos|cuz|since|as"
+_SPEAKER = "i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours"
+_SPOKEN_OF = "he|she|they|(?:he|she|it|they)['’](?:s|ll|re|ve|d)|his|her|their"
 _LEAD_IN = (
     r"(?:(?:and|so|ok|okay|hey|hi|hello|please|well|again|sorry|quick|random|question|q|wait|um+|hm+|oh|but|also|anyway|btw"
     r"|by the way|lol|haha|yo|dude|just curious|out of interest)\W+)*"
@@ -82,8 +85,9 @@ _LEAD_IN = (
 
 STATEMENTS = EnglishStatements(
     question=pattern(
-        rf"^{_LEAD_IN}(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|when's|why|how|how's|hows)\b"
+        rf"^{_LEAD_IN}(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|why|how|how's|hows)\b"
         r"(?!\s+(?:a|an)\b)(?!ever)"
+        rf"|^{_LEAD_IN}when(?:'?s|\s+(?:is|are|am|was|were|do|does|did|will|can|could|should|has|have))\b"
         rf"|^{_LEAD_IN}(?:(?:do|does|did|can|could|would|will|is|are|was|were|have|has|should)"
         r"\s+(?:you|i|we|he|she|they|it|there|my|the|your|our|this|that|(?:any|every|some)(?:one|body|thing)|people|any)"
         r"|(?:does|is) (?!what|not|my|on|in|off|at|to|from|for)[a-z]+|am i|any idea (?:what|who|where|when|why|how|if)"
@@ -92,10 +96,22 @@ STATEMENTS = EnglishStatements(
         r"|^(?:i )?(?:still )?(?:want|need|like) to know\b"
         r"|^(?:please\s+)?(?:tell|remind)\s+me\s+(?:again\s+)?(?:what|who|which|where|when|why|how|if|whether)\b"
     ),
-    no_question=pattern(r"^(?:what|how)\s+(?:a|an|the hell|nice|lovely|great)\b|^(?:when|while)\b|^how\s+\w+\s*!"),
+    no_question=pattern(
+        r"^(?:what|how)\s+(?:a|an|the hell|nice|lovely|great)\b|^while\b|^how\s+\w+\s*!"
+        r"|^did (?:i|we) (?:\w+ )?(?:tell|mention)(?: you)?,? (?:that |(?:i|we|he|she|they)\b"
+        r"|(?:my|our) \w+(?: \w+)? (?:is|was|has|\w+ed)\b)"
+    ),
+    adds=pattern(
+        rf"(?i)(?:[,;:]|\s[-–—]+)\s+(?![^?]*\bor\b[^?]*\?)"
+        rf"(?=(?:(?:{_REASON}|and|but|so|btw|by the way),?\s+)?(?:{_SPEAKER}|{_SPOKEN_OF})\b)"
+        rf"|\s+(?=(?:{_REASON})\s+(?:{_SPEAKER})\b)"
+    ),
     suggests=pattern(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b"),
     filling=r"hi|hey|hello|ok|okay|please|thanks|thank you|sorry|hm+|um+|oh|well|again|quick question|remind me|tell me"
-    r"|one question|just wondering|i forgot|i forget|i always forget|do you remember",
+    r"|one question|just wondering|i forgot|i forget|i always forget|do you remember"
+    r"|i (?:really |just |honestly )?(?:can't|cannot|don't|keep) (?:quite |really |even )?"
+    r"(?:remember|recall|know|forgetting|find it)"
+    r"|i(?:'m| am) not sure|i mean|i think|i guess|i wonder|i need to know|my mind(?:'s| is| has gone) (?:a )?blank",
     unknowing=pattern(
         r"\bi(?:'m| am)? (?:(?:still|really|just|actually|honestly|also|currently|sorry|afraid|yet) )*"
         r"(?:do not|don't|did not|didn't|can't|cannot|could not|couldn't|not sure|unable|have no|haven't got"
