@@ -26,6 +26,24 @@ async def test_it_is_in_the_profile(memory: AsyncMemoryScope) -> None:
     assert "gluten" in await memory.profile(user="u")
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("What should I wear to my sister's wedding on the 4th?", "When is my sister's wedding?"),
+        ("How do I tell my boss I'm leaving in March?", "When do I leave my job?"),
+        ("Is it worth fixing the gearbox of my 2009 Fiesta?", "What car do I have?"),
+        ("what's a good recipe for my vegan neighbour Priya", "Who is Priya?"),
+        ("我姐四号婚礼我穿什么好？", "我姐哪天婚礼？"),
+        ("我那辆09年的福克斯还值得修吗？", "我开什么车？"),
+    ],
+)
+async def test_what_a_request_tells_by_the_way_is_shown(memory: AsyncMemoryScope, told: str, asked: str) -> None:
+    await say(memory, told)
+    for day in range(1, 30):
+        await say(memory, f"It rained on the {day} tiles of the roof again.", day=day)
+    assert told[:6] in await memory.context(asked, user="u")
+
+
 async def test_a_search_for_a_word_finds_the_question_that_has_it(memory: AsyncMemoryScope) -> None:
     await say(memory, "Would a garage in Leeds take a van without a test?")
     assert (await memory.retrieve("garage", user="u")).hits

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from memscope.imports import pattern
 from memscope.languages.registry import of
-from memscope.languages.requests import is_courtesy
+from memscope.languages.requests import is_courtesy, tells_by_the_way
 from memscope.languages.statement_rules import MAX_WISH_CHARS, Statements
 from memscope.languages.statements import asks, is_question, pattern_of_all, sentences, unknowing
 from memscope.text.language import CJK_LANGUAGES, language
@@ -63,7 +63,9 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     bits |= _INSTRUCTS * (instructs or wishes(text, words) != ("content",))
     if role == "assistant" and unknowing(text):
         return bits | _UNKNOWING
-    return bits | _ASKING * (asks(text) or (role == "assistant" and is_courtesy(text)))
+    spoken_to = role == "assistant"
+    only_asks = asks(text) and (spoken_to or not tells_by_the_way(text))
+    return bits | _ASKING * (only_asks or (spoken_to and is_courtesy(text)))
 
 
 def wishes(text: str, words: Sequence[str], topics: int = 0) -> tuple[str, ...]:

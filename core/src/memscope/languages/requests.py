@@ -117,6 +117,15 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
     return ("measure",) * bool(sized) + ("manner",) * bool(rules.tells.search(folded)) + code
 
 
+def tells_by_the_way(text: str) -> bool:
+    """Detect requests for advice or help that tell of their speaker: "What should I wear to my sister's wedding on
+    the 4th?", but not "When is my sister's wedding?", which asks for what memory holds.
+    """
+    rules, folded = of_sentence(text).requests, fold(text)
+    involved = rules.consults.search(folded) and rules.involves.search(folded)
+    return bool(involved) and not rules.looks_up.search(folded)
+
+
 def _reckons(bare: str, rules: Requests) -> bool:
     """Detect calculations: the message asks for an amount and contains the numbers ("split 240 three ways")."""
     return rules.reckons.search(bare) is not None and sum(map(bool, rules.numbers.findall(bare))) >= MIN_FIGURES

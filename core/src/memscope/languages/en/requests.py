@@ -180,6 +180,18 @@ REQUESTS = Requests(
         rf"|\bwhat do you (?:reckon|say|think)\W*$|(?<!how much does )(?<!how long does )"
         rf"\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b(?! (?:\w+ ){{0,2}}?{_ABSTRACT}\b)"
     ),
+    consults=pattern(
+        r"\b(?:should|shall|can|could|may|might) (?:i|we|my|our)\b|\bdo (?:i|we) (?:need|have) to\b"
+        r"|\bhow (?:(?:best )?to\b|do (?:i|we) (?!take|like|know|feel|spell|prefer|usually|always)\w)"
+        r"|\b(?:can|could|would|will) you (?:(?:please|just|maybe|kindly) )?+(?!remind|tell|remember|recall|say|see)\w"
+        r"|\b(?:recommend|suggest|advise|help me|worth|best way|any (?:ideas?|tips|advice|suggestions?))\b"
+        r"|\b(?:an?|any|the|some) (?:\w+ )?(?:good|best|nice|decent|cheap|easy|easiest|safest|quick|right|fun)\b"
+        r"|\bis (?:it|there) (?:\w+ )?(?:ok|okay|safe|normal|fine|possible|rude|legal|bad|better|anything|any way)\b"
+    ),
+    involves=pattern(
+        r"\b(?:my|our|(?:when|if|before|after|while|since|because|as|that) (?:i|we)|i['’](?:m|ve)|i am|we['’]re|we are"
+        r"|mum|mom|dad|granny|grandma|grandpa|grandad)\b"
+    ),
     looks_up=pattern(
         r"^\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|sorry|btw|wait)\W+)*"
         r"(?:(?:what|which|when|where|who|whose|how|why)\b(?:(?! should| could| would| can)[^.,;?]){0,40}? )?"
