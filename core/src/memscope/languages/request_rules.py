@@ -31,8 +31,8 @@ class Requests:
         news: asks for the weather, the news and the like.
         advice: asks for a recommendation or an idea, which depends on the user ("recommend", "tonight").
         may_have: asks whether the speaker may eat or drink something, which their health decides ("can I have a beer").
-        consults: asks what to do or for help, not for what memory holds ("should I", "how do I", "can you suggest").
-        involves: mentions somebody or something of the speaker's, or what they are about to do ("my", "when I").
+        asides: a question that mentions somebody or something of the speaker's and is not answered by memory ("What
+            should I wear to my sister's wedding on the 4th?", but not "When is my sister's wedding?").
         looks_up: asks about the past ("what did I buy") or for a date, not for a recommendation.
         measures: asks for a length, weight, temperature or recipe, where the user's units matter.
         amounts: asks for a sum, price or dose; the amounts of a calculation or of code have their units.
@@ -58,8 +58,7 @@ class Requests:
     news: re.Pattern[str] = MATCHES_NOTHING
     advice: re.Pattern[str] = MATCHES_NOTHING
     may_have: re.Pattern[str] = MATCHES_NOTHING
-    consults: re.Pattern[str] = MATCHES_NOTHING
-    involves: re.Pattern[str] = MATCHES_NOTHING
+    asides: re.Pattern[str] = MATCHES_NOTHING
     looks_up: re.Pattern[str] = MATCHES_NOTHING
     measures: re.Pattern[str] = MATCHES_NOTHING
     amounts: re.Pattern[str] = MATCHES_NOTHING

@@ -118,12 +118,11 @@ def wishes_heeded(message: str, wanted: Need) -> tuple[str, ...]:
 
 
 def tells_by_the_way(text: str) -> bool:
-    """Detect requests for advice or help that tell of their speaker: "What should I wear to my sister's wedding on
-    the 4th?", but not "When is my sister's wedding?", which asks for what memory holds.
+    """Detect questions that tell of their speaker: "What should I wear to my sister's wedding on the 4th?", but not
+    "When is my sister's wedding?", which asks for what memory holds.
     """
     rules, folded = of_sentence(text).requests, fold(text)
-    involved = rules.consults.search(folded) and rules.involves.search(folded)
-    return bool(involved) and not rules.looks_up.search(folded)
+    return rules.asides.search(folded) is not None and not rules.looks_up.search(folded)
 
 
 def _reckons(bare: str, rules: Requests) -> bool:

@@ -1,7 +1,7 @@
 """Patterns of English messages: what a message needs from memory by its wording."""
 
 from memscope.imports import pattern
-from memscope.languages.en.words import FOLDER, alternatives, word_list
+from memscope.languages.en.words import FOLDER, HOUSEHOLD, alternatives, word_list
 from memscope.languages.request_rules import Requests
 
 _ADDRESSED_TO_ME = (
@@ -53,6 +53,20 @@ _ASKS_INDIRECTLY = (
     r"(?s:.*)\b(?:(?:asks|wants|needs)\b(?: \w+){0,6}? (?:my|our|we|i)\b|let'?s\b"
     r"|(?:wonder|(?:not|don'?t|can'?t) (?:sure|know|remember)|no idea|forg[eo]t)\b[^.]{0,60}"
     r"\b(?:wh(?:at|ere|o|ose|ich|en|ether)|how|if)\b)"
+)
+
+# "Which school does my son go to?", "What's the name of our vet?", but not "How do I get to my sister's?".
+_FOR_MEMORY = (
+    r"\b(?:remember|remind|recall|tell me|told|happened)\b"
+    r"|^(?:\W*\w+\W+){0,3}?(?:which|what|who|whose|how many) of (?:my|our)\b"
+    r"|\b(?<!how )(?<!why )(?:do|does|am|is|are|have|has) (?:i|we|my|our)\b(?! (?:need|have|ought) to\b)"
+    r"|(?:['’]s|\bis|\bare)(?: (?:my|our)| the (?:name|number|address|date|time|day|code|title|size|colou?r))\b"
+    r"|\bhow do (?:i|we) (?:take|like|know|feel|spell|prefer|usually|always)\b"
+)
+_OF_THE_SPEAKER = (
+    r"\b(?:my|our|(?:when|if|before|after|while|since|because|as|that) (?:i|we)|i['’](?:m|ve)|i am|we['’]re|we are"
+    rf"|mum|mom|dad|granny|grandma|grandpa|grandad)\b|\b{HOUSEHOLD}"
+    r"|\b(?:can|could|should|would|may|might|do) (?:i|we)\b(?=(?:\W+\w+){7})"
 )
 
 # Words, moves and measures, which are good for anybody: "What's a good synonym for happy?", "a decent heart rate".
@@ -180,18 +194,7 @@ REQUESTS = Requests(
         rf"|\bwhat do you (?:reckon|say|think)\W*$|(?<!how much does )(?<!how long does )"
         rf"\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b(?! (?:\w+ ){{0,2}}?{_ABSTRACT}\b)"
     ),
-    consults=pattern(
-        r"\b(?:should|shall|can|could|may|might) (?:i|we|my|our)\b|\bdo (?:i|we) (?:need|have) to\b"
-        r"|\bhow (?:(?:best )?to\b|do (?:i|we) (?!take|like|know|feel|spell|prefer|usually|always)\w)"
-        r"|\b(?:can|could|would|will) you (?:(?:please|just|maybe|kindly) )?+(?!remind|tell|remember|recall|say|see)\w"
-        r"|\b(?:recommend|suggest|advise|help me|worth|best way|any (?:ideas?|tips|advice|suggestions?))\b"
-        r"|\b(?:an?|any|the|some) (?:\w+ )?(?:good|best|nice|decent|cheap|easy|easiest|safest|quick|right|fun)\b"
-        r"|\bis (?:it|there) (?:\w+ )?(?:ok|okay|safe|normal|fine|possible|rude|legal|bad|better|anything|any way)\b"
-    ),
-    involves=pattern(
-        r"\b(?:my|our|(?:when|if|before|after|while|since|because|as|that) (?:i|we)|i['’](?:m|ve)|i am|we['’]re|we are"
-        r"|mum|mom|dad|granny|grandma|grandpa|grandad)\b"
-    ),
+    asides=pattern(rf"^(?!.*(?:{_FOR_MEMORY})).*(?:{_OF_THE_SPEAKER})"),
     looks_up=pattern(
         r"^\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|sorry|btw|wait)\W+)*"
         r"(?:(?:what|which|when|where|who|whose|how|why)\b(?:(?! should| could| would| can)[^.,;?]){0,40}? )?"

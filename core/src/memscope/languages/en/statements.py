@@ -78,6 +78,10 @@ def _about_words() -> tuple[frozenset[str], frozenset[str]]:
 _REASON = "because|cause|coz|cos|cuz|since|as"
 _SPEAKER = "i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours"
 _SPOKEN_OF = "he|she|they|(?:he|she|it|they)['’](?:s|ll|re|ve|d)|his|her|their"
+_SOMEBODY = (
+    r"(?-i:[A-Z][a-z]+) (?:is|was|has|had|can|can['’]t|cannot|will|won['’]t|does|doesn['’]t|needs|wants|loves|hates"
+    r"|lives)"
+)
 _LEAD_IN = (
     r"(?:(?:and|so|ok|okay|hey|hi|hello|please|well|again|sorry|quick|random|question|q|wait|um+|hm+|oh|but|also|anyway|btw"
     r"|by the way|lol|haha|yo|dude|just curious|out of interest)\W+)*"
@@ -103,7 +107,7 @@ STATEMENTS = EnglishStatements(
     ),
     adds=pattern(
         rf"(?i)(?:[,;:]|\s[-–—]+)\s+(?![^?]*\bor\b[^?]*\?)"
-        rf"(?=(?:(?:{_REASON}|and|but|so|btw|by the way),?\s+)?(?:{_SPEAKER}|{_SPOKEN_OF})\b)"
+        rf"(?=(?:(?:{_REASON}|and|but|so|btw|by the way),?\s+)?(?:{_SPEAKER}|{_SPOKEN_OF}|{_SOMEBODY})\b)"
         rf"|\s+(?=(?:{_REASON})\s+(?:{_SPEAKER})\b)"
     ),
     suggests=pattern(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b"),
