@@ -1,4 +1,4 @@
-"""What is told in the sentence of a question is found and shown; a question is found by a search for its words."""
+"""Statements within questions are found and shown; a question is found by a search for its words."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _about_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 _REASON = "because|cause|coz|cos|cuz|since|as"
-_SPEAKER = "i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours"
+_ONESELF = "i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours"
 _SPOKEN_OF = "he|she|they|(?:he|she|it|they)['’](?:s|ll|re|ve|d)|his|her|their"
 _SOMEBODY = (
     r"(?-i:[A-Z][a-z]+) (?:is|was|has|had|can|can['’]t|cannot|will|won['’]t|does|doesn['’]t|needs|wants|loves|hates"
@@ -107,8 +107,8 @@ STATEMENTS = EnglishStatements(
     ),
     adds=pattern(
         rf"(?i)(?:[,;:]|\s[-–—]+)\s+(?![^?]*\bor\b[^?]*\?)"
-        rf"(?=(?:(?:{_REASON}|and|but|so|btw|by the way),?\s+)?(?:{_SPEAKER}|{_SPOKEN_OF}|{_SOMEBODY})\b)"
-        rf"|\s+(?=(?:{_REASON})\s+(?:{_SPEAKER})\b)"
+        rf"(?=(?:(?:{_REASON}|and|but|so|btw|by the way),?\s+)?(?:{_ONESELF}|{_SPOKEN_OF}|{_SOMEBODY})\b)"
+        rf"|\s+(?=(?:{_REASON})\s+(?:{_ONESELF})\b)"
     ),
     suggests=pattern(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b"),
     filling=r"hi|hey|hello|ok|okay|please|thanks|thank you|sorry|hm+|um+|oh|well|again|quick question|remind me|tell me"
