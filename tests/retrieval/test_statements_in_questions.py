@@ -26,6 +26,11 @@ async def test_it_is_in_the_profile(memory: AsyncMemoryScope) -> None:
     assert "gluten" in await memory.profile(user="u")
 
 
+async def test_the_profile_shows_it_with_its_question(memory: AsyncMemoryScope) -> None:
+    await say(memory, "how old is too old for a first violin, asking because my daughter wants to learn it")
+    assert "violin, asking because my daughter" in await memory.profile(user="u")
+
+
 @pytest.mark.parametrize(
     ("told", "asked"),
     [

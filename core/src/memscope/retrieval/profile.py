@@ -121,16 +121,19 @@ def _entry_of_observation(hit: Hit, memory: Observation) -> ProfileEntry:
 
 
 def _entries_of_turn(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
-    weights = {
-        sentence: weight
-        for sentence, stated, quoted in parted(turn.text)
-        if (weight := _statement_score_of(stated)) > (_statement_score_of(quoted) if quoted else 0)
-        and not plan_is_past(sentence, turn.time, when)
-    }
+    weights, spoken, before = dict[str, float](), list[str](), ""
+    for sentence, stated, quoted in parted(turn.text):
+        weight = _statement_score_of(stated)
+        if weight > (_statement_score_of(quoted) if quoted else 0) and not plan_is_past(sentence, turn.time, when):
+            weights[sentence] = weight
+            begun = is_question(before) and before[-1] not in "?？"  # "..., they're from Hull" alone would say little
+            at = turn.text.find(sentence)
+            spoken.append(turn.text[max(0, turn.text.rfind(before, 0, at)) : at] * begun + sentence)
+        before = sentence
     if weights:
         best = max(weights.values())
         weight = best + 0.25 * (sum(weights.values()) - best)
-        shown = replace(hit, words=" ".join(weights), matched=(), category=_category(weights))
+        shown = replace(hit, words=" ".join(dict.fromkeys(spoken)), matched=(), category=_category(weights))
         yield ProfileEntry(replace(shown, recent=not _lasts(weights)), weight, shown.category)
 
 
