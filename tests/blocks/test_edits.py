@@ -64,3 +64,9 @@ def test_a_removed_line_leaves_no_gap() -> None:
 
 def test_an_insert_into_an_empty_block_leaves_no_blank_line() -> None:
     assert edits.insert("", "a", 1) == edits.insert("", "a", -1) == "a"
+
+
+@pytest.mark.parametrize("edit", [edits.remove, lambda value, wrong: edits.replace(value, wrong, "new")])
+def test_what_is_no_text_is_refused(edit):
+    with pytest.raises(InputError, match="must be text, got float"):
+        edit("I live in Graz", 3.5)

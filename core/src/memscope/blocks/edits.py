@@ -50,7 +50,9 @@ def check_whole_number(what: str, value: object) -> None:
         raise InputError(f"{what} must be a whole number, got {value!r}")
 
 
-def _check_not_empty(what: str, text: str) -> None:
+def _check_not_empty(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"{what} must be text, got {type(text).__name__}")
     if not text:
         raise InputError(f"{what} is empty", hint="to empty the whole block, rewrite it with an empty text")
 
