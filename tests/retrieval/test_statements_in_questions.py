@@ -49,6 +49,8 @@ async def test_what_a_request_tells_by_the_way_is_shown(memory: AsyncMemoryScope
     assert told[:6] in await memory.context(asked, user="u")
 
 
-async def test_a_search_for_a_word_finds_the_question_that_has_it(memory: AsyncMemoryScope) -> None:
+async def test_a_search_for_words_finds_the_question_that_has_them(memory: AsyncMemoryScope) -> None:
     await say(memory, "Would a garage in Leeds take a van without a test?")
-    assert (await memory.retrieve("garage", user="u")).hits
+    for day in range(1, 15):
+        await say(memory, f"The garage of house {day} is painted again.", day=day)
+    assert "Leeds" in (await memory.retrieve("garage Leeds", user="u")).hits[0].text

@@ -13,6 +13,7 @@ from memscope.retrieval.capitals import CAPITALISED, with_capitals
 from memscope.retrieval.features import FEATURES, MIN_MEANING_COSINE, FeatureInputs, Values, features
 from memscope.retrieval.query import Query
 from memscope.retrieval.restatements import (
+    STATEMENT_LEVEL,
     demote_restated,
     evidence_level,
     repeated_questions,
@@ -83,14 +84,14 @@ async def rank(query: Query, ctx: Services) -> Query:
     columns = (*FEATURES, *ctx.features)
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
         evidence = FeatureInputs(query, candidates)
-        asking = repeated_questions(candidates, evidence.weights)
-        if asking.any() and not requests(query.text):
-            asking[:] = False  # "garage" is searched for, not asked again
+        asking, level = repeated_questions(candidates, evidence.weights), evidence_level(candidates)
+        if (level < STATEMENT_LEVEL).any() and (query.about_talk or not requests(query.text)):
+            level[:] = STATEMENT_LEVEL  # "garage Leeds" finds questions with the words as well as statements
+            asking &= query.about_talk
         inputs = FeatureInputs(query, without_repeated_questions(candidates, asking)) if asking.any() else evidence
         values = features(inputs, ctx.features)
         scores = values @ np.array([column.weight for column in columns], np.float32)
         fair = scores if query.asks_assistant else demote_restated(inputs.candidates, scores)
-    level = 0 * scores if query.about_talk else evidence_level(candidates)
     best_first = np.lexsort((candidates.unit, candidates.time, np.round(fair, 4), level))[::-1]  # ties: latest first
     best: dict[Handle, int] = {}
     handles = candidates.handle
