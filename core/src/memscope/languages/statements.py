@@ -44,11 +44,10 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def _each_sentence(text: str) -> Iterator[str]:
-    start = 0
+    start, rules = 0, of_sentence(text).statements
     for match in (*_BOUNDARY.finditer(text), None):
         part = text[start : match.start() + (match[0][0] != "\n")] if match else text[start:]
         start = match.end() if match else start
-        rules = of_sentence(part).statements
         if (adds := rules.adds.search(part)) and rules.asks(rules.plain(part[: adds.start()]).strip()):
             rest = part[adds.end() :].rstrip("?？ ")  # the mark is the question's
             if rules.length(rest) >= rules.shortest_clause and _kind(rest, rules) == "statement":
