@@ -59,14 +59,22 @@ _ASKS_INDIRECTLY = (
 _FOR_MEMORY = (
     r"\b(?:remember|remind|recall|tell me|told|happened)\b"
     r"|^(?:\W*\w+\W+){0,3}?(?:which|what|who|whose|how many) of (?:my|our)\b"
-    r"|\b(?<!how )(?<!why )(?:do|does|am|is|are|have|has) (?:i|we|my|our)\b(?! (?:need|have|ought) to\b)"
+    r"|\b(?<!how )(?<!why )(?:do|does|am|is|are|have|has) (?:i|we|my|our)\b"
+    r"(?! (?:need|have|ought) to\b| do (?:with|about)\b)(?!.*\b(?:if|because|since|now that) (?:i|we|my|our)\b)"
     r"|(?:['’]s|\bis|\bare)(?: (?:my|our)| the (?:name|number|address|date|time|day|code|title|size|colou?r))\b"
     r"|\bhow do (?:i|we) (?:take|like|know|feel|spell|prefer|usually|always)\b"
+)
+# What follows a comma goes on with the question: "..., or the red one", "..., for example with rice".
+_GOES_ON = (
+    r"(?:or|and|in|on|at|to|of|for|with|by|like|such|not|please|right|then|either|maybe|if|when|where|who|which|what|how"
+    r"|why|e\.g|preferably|ideally|especially|including|than)"
 )
 _OF_THE_SPEAKER = (
     r"\b(?:my|our|(?:when|if|before|after|while|since|because|as|that) (?:i|we)|i['’](?:m|ve)|i am|we['’]re|we are"
     rf"|mum|mom|dad|granny|grandma|grandpa|grandad)\b|\b{HOUSEHOLD}"
-    r"|\b(?:can|could|should|would|may|might|do) (?:i|we)\b(?=(?:\W+\w+){7})"
+    r"|\b(?:can|could|should|would|may|might|do) (?:i|we)\b(?=(?:\W+\w+){7})|\bdo (?:i|we) do (?:with|about) \w"
+    r"|\b(?:gets?|takes?|left|gave|sent|asked|wants|offered|charged|owes?|sold|lent) (?:me|us)\b"
+    rf"|[,;–-] (?!(?:\S+ ){{0,2}}{_GOES_ON}\b)(?=(?:[\w'’]+ ){{2,}}[\w'’]+)"
 )
 
 # Words, moves and measures, which are good for anybody: "What's a good synonym for happy?", "a decent heart rate".
@@ -194,7 +202,7 @@ REQUESTS = Requests(
         rf"|\bwhat do you (?:reckon|say|think)\W*$|(?<!how much does )(?<!how long does )"
         rf"\b(?:an?|any|some) (?:\w+ )?(?:good|nice|decent|fun)\b(?! (?:\w+ ){{0,2}}?{_ABSTRACT}\b)"
     ),
-    asides=pattern(rf"^(?!.*(?:{_FOR_MEMORY})).*(?:{_OF_THE_SPEAKER})"),
+    asides=pattern(rf"^(?![^,;]*(?:{_FOR_MEMORY})).*(?:{_OF_THE_SPEAKER})"),
     looks_up=pattern(
         r"^\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|sorry|btw|wait)\W+)*"
         r"(?:(?:what|which|when|where|who|whose|how|why)\b(?:(?! should| could| would| can)[^.,;?]){0,40}? )?"
