@@ -19,6 +19,7 @@ from memscope.text.language import depends_on_languages, is_usual
 from memscope.text.tokens import fold, has_words, pieces
 
 MIN_LONG_CHARS = 300  # a text from this length on is split only as far as it is read
+MIN_ADDED_WORDS = 3  # of a statement after a question: "..., its nov 24"
 MAX_ABSTENTION_CHARS = 300  # a longer answer says more than that it does not know
 
 
@@ -50,7 +51,7 @@ def _each_sentence(text: str) -> Iterator[str]:
         start = match.end() if match else start
         if (adds := rules.adds.search(part)) and rules.asks(rules.plain(part[: adds.start()]).strip()):
             rest = part[adds.end() :].rstrip("?？ ")  # the mark is the question's
-            if rules.length(rest) >= rules.shortest_clause and _kind(rest, rules) == "statement":
+            if rules.length(rest) >= MIN_ADDED_WORDS and _kind(rest, rules) == "statement":
                 yield part[: adds.start()]
                 part = rest
         if part and not part.isspace():

@@ -70,7 +70,7 @@ _GOES_ON = (
     r"|why|e\.g|preferably|ideally|especially|including|than)"
 )
 _OF_THE_SPEAKER = (
-    r"\b(?:my|our|(?:when|if|before|after|while|since|because|as|that) (?:i|we)|i['’](?:m|ve)|i am|we['’]re|we are"
+    r"\b(?:my|our|(?:when|if|before|after|while|since|because|as|that) (?:i|we)|i['’]?(?:m|ve)|i am|we['’]re|we are"
     rf"|mum|mom|dad|granny|grandma|grandpa|grandad)\b|\b{HOUSEHOLD}"
     r"|\b(?:can|could|should|would|may|might|do) (?:i|we)\b(?=(?:\W+\w+){7})|\bdo (?:i|we) do (?:with|about) \w"
     r"|\b(?:gets?|takes?|left|gave|sent|asked|wants|offered|charged|owes?|sold|lent) (?:me|us)\b"

@@ -75,9 +75,9 @@ def _about_words() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(words(_KNOWING)), frozenset(words(_CONVERSING))
 
 
-_REASON = "because|cause|coz|cos|cuz|since|as"
-_ONESELF = "i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours"
-_SPOKEN_OF = "he|she|they|(?:he|she|it|they)['’](?:s|ll|re|ve|d)|his|her|their"
+_REASON = "because|cause|coz|cos|cuz"
+_ONESELF = "i|im|ive|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours"
+_SPOKEN_OF = "he|she|they|its|(?:he|she|it|they)['’](?:s|ll|re|ve|d)|his|her|their"
 _SOMEBODY = (
     r"(?-i:[A-Z][a-z]+) (?:is|was|has|had|can|can['’]t|cannot|will|won['’]t|does|doesn['’]t|needs|wants|loves|hates"
     r"|lives)"
@@ -107,7 +107,7 @@ STATEMENTS = EnglishStatements(
     ),
     adds=pattern(
         rf"(?i)(?:[,;:]|\s[-–—]+)\s+(?![^?]*\bor\b[^?]*\?)"
-        rf"(?=(?:(?:{_REASON}|and|but|so|btw|by the way),?\s+)?(?:{_ONESELF}|{_SPOKEN_OF}|{_SOMEBODY})\b)"
+        rf"(?=(?:(?:{_REASON}|since|as|and|but|so|btw|by the way),?\s+)?(?:{_ONESELF}|{_SPOKEN_OF}|{_SOMEBODY})\b)"
         rf"|\s+(?=(?:{_REASON})\s+(?:{_ONESELF})\b)"
     ),
     suggests=pattern(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b"),
