@@ -121,7 +121,7 @@ def tells_by_the_way(text: str) -> bool:
     """Detect questions that tell of their speaker: "What should I wear to my sister's wedding on the 4th?", but not
     "When is my sister's wedding?", which asks for what memory holds.
     """
-    rules, folded = of_sentence(text).requests, fold(text)
+    rules, folded = of_sentence(text).requests, fold(text[:MAX_INSTRUCTION_CHARS])
     return rules.asides.search(folded) is not None and not rules.looks_up.search(folded)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from memscope.imports import pattern
 from memscope.languages.registry import of, of_sentence, registered
@@ -46,10 +46,10 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def _each_sentence(text: str) -> Iterator[str]:
     start, rules = 0, of_sentence(text).statements
-    for match in (*_BOUNDARY.finditer(text), None):
+    for match in chain(_BOUNDARY.finditer(text), (None,)):
         part = text[start : match.start() + (match[0][0] != "\n")] if match else text[start:]
         start = match.end() if match else start
-        if (adds := rules.adds.search(part)) and rules.asks(rules.plain(part[: adds.start()]).strip()):
+        if (adds := rules.adds.search(part[:MIN_LONG_CHARS])) and rules.asks(rules.plain(part[: adds.start()]).strip()):
             rest = part[adds.end() :].rstrip("?？ ")  # the mark is the question's
             if rules.length(rest) >= MIN_ADDED_WORDS and _kind(rest, rules) == "statement":
                 yield part[: adds.start()]

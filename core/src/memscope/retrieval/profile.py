@@ -121,15 +121,14 @@ def _entry_of_observation(hit: Hit, memory: Observation) -> ProfileEntry:
 
 
 def _entries_of_turn(hit: Hit, turn: Turn, when: datetime) -> Iterator[ProfileEntry]:
-    weights, spoken, before = dict[str, float](), list[str](), ""
+    weights, spoken, before, at = dict[str, float](), list[str](), "", 0
     for sentence, stated, quoted in parted(turn.text):
-        weight = _statement_score_of(stated)
+        weight, start = _statement_score_of(stated), turn.text.find(sentence, at + len(before))
         if weight > (_statement_score_of(quoted) if quoted else 0) and not plan_is_past(sentence, turn.time, when):
             weights[sentence] = weight
             begun = is_question(before) and before[-1] not in "?？"  # "..., they're from Hull" alone would say little
-            at = turn.text.find(sentence)
-            spoken.append(turn.text[max(0, turn.text.rfind(before, 0, at)) : at] * begun + sentence)
-        before = sentence
+            spoken.append(turn.text[at:start] + sentence if begun else sentence)
+        before, at = sentence, start
     if weights:
         best = max(weights.values())
         weight = best + 0.25 * (sum(weights.values()) - best)
