@@ -301,6 +301,12 @@ def test_a_question_asks_for_one_kind(question: str, kind: str) -> None:
     assert asked_kinds(question) == {kind}
 
 
+def test_a_question_that_tells_by_the_way_states_its_kind() -> None:
+    for text in ("Do I have to tell the DVLA about my epilepsy?", "我有癫痫考驾照要申报吗"):
+        assert KIND_TERMS["health"] in durable_terms(text)[0] and "health" in kinds(text)
+    assert not durable_terms("When did they find my epilepsy?")[0] and not kinds("我有没有癫痫？")
+
+
 def test_training_is_work_only_for_a_trade() -> None:
     assert "work" in kinds("I'm training as a pilot") and "work" not in kinds("I'm training for a marathon")
 

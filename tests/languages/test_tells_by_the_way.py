@@ -18,6 +18,7 @@ TELL = [
     "What do I owe in inheritance tax if my aunt left me 40 thousand and a piano",
     "Which bus gets me from Oadby to the infirmary for 9.15?",
     "Can you explain what an HbA1c of 52 means, nurse rang today",
+    "这个月奖学金两千块咋个存划算",
     "怎么跟老板说我三月要走",
     "我妈下周二做手术需要准备什么？",
     "周五去浦东机场接我爸停哪个停车场方便？",

@@ -14,6 +14,7 @@ from itertools import groupby, repeat
 from memscope.languages.fact_rules import FactRules
 from memscope.languages.language import Language
 from memscope.languages.registry import of_sentence
+from memscope.languages.requests import tells_by_the_way
 from memscope.languages.statements import is_question, sentences
 from memscope.text.language import depends_on_languages, has_cjk, is_usual
 from memscope.text.terms import term
@@ -74,7 +75,7 @@ def statement_score(sentence: str) -> float | None:
 def _stated(sentence: str) -> tuple[tuple[str, ...], float | None]:
     """Return the ``kinds`` and the ``statement_score`` of a sentence."""
     ((stated, score),) = _read([sentence], of_sentence(sentence).facts)
-    if (stated or score is not None) and is_question(sentence):
+    if (stated or score is not None) and is_question(sentence) and not (stated and tells_by_the_way(sentence)):
         return (), None if score is None else -math.inf
     return stated, score
 
@@ -94,15 +95,17 @@ def is_durable(sentence: str) -> bool:
 def durable_terms(text: str) -> tuple[tuple[int, ...], int]:
     """Return the search terms of a text's lasting statements, and its durability, 0 to ``MAX_DURABILITY``.
 
-    The terms are those of its kinds, or ``TOLD_TERM`` if only the score marks it. The durability grades the highest
-    score of its sentences; it is 0 in a language without scores. In CJK text a score without a kind is less reliable:
-    it adds ``TOLD_TERM``, which brings the text into the profile, but not ``DURABLE_TERM``.
+    A question counts if it tells a fact by the way: "Do I have to declare my epilepsy?". The terms are those of its
+    kinds, or ``TOLD_TERM`` if only the score marks it. The durability grades the highest score of its sentences; it is
+    0 in a language without scores. In CJK text a score without a kind is less reliable: it adds ``TOLD_TERM``, which
+    brings the text into the profile, but not ``DURABLE_TERM``.
     """
     best, kinds_stated = GRADED_SCORES[0], dict[str, None]()
     for language, parts in _by_language(text):
         for part, (stated, score) in zip(parts, _read(parts, language.facts), strict=True):
             better = score is not None and score > best
-            if (stated or better) and not is_question(part, language.statements):
+            lasting = stated or better
+            if lasting and (not is_question(part, language.statements) or (stated and tells_by_the_way(part))):
                 kinds_stated.update(dict.fromkeys(stated))
                 best = score if score is not None and better else best
     terms = [KIND_TERMS[kind] for kind in kinds_stated]
