@@ -91,6 +91,32 @@ def test_a_server_that_is_stopped_closes_the_memory(home, how):
     assert not (home / "memory.db-wal").exists()  # SQLite's log is gone once the store is closed
 
 
+SIGNAL_BEFORE_UVICORN = """
+import signal, sys
+how = signal.Signals[sys.argv.pop()]
+from memscope_cli.app import main
+from memscope_server.connections import Server
+
+serve = Server.serve
+
+async def interrupted(self, *args, **options):
+    signal.raise_signal(how)
+    await serve(self, *args, **options)
+
+Server.serve = interrupted
+main()
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_right_after_the_start_stops_the_server(home, how):
+    """Such a signal was lost, and the server went on for ever."""
+    words = ["serve", "--port", "0", signal.Signals(how).name]
+    command = [sys.executable, "-c", SIGNAL_BEFORE_UVICORN, *words]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    assert not (home / "memory.db-wal").exists()
+
+
 def test_serve_prints_in_the_language_of_the_program(home):
     with running("--lang", "zh") as said:
         assert "以运维者身份登录：http" in said and "Ctrl-C 结束" in said and "sign in" not in said

@@ -89,15 +89,20 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
             except OSError as error:  # of ssl, or of a file that may not be read
                 message = f"--cert and --key cannot be used: {error.strerror or error}"
                 raise ConfigError(message, hint="give a certificate and its private key, both in PEM") from None
-            call.show.line(
-                say("memscope serves {store} on {address}", store=memory.admin.runtime.location, address=root)
-            )
-            if _local(address):  # a reader of this terminal has access to the store anyway
-                call.show.line(say("sign in as operator: {link}", link=f"{root}login?token={tokens.add_temporary()}"))
-            call.show.line(say("others need a token: 'memscope token add'; Ctrl-C ends it"))
-            sys.stdout.flush()  # a parent process may wait for the address on a pipe
-            with stop_on_signal():  # uvicorn raises its signal again, which would end the process before memory closes
-                await Server(config).serve(sockets=[listening])
+            server = Server(config)
+            # uvicorn raises its signal again, which would end the process before memory closes
+            with stop_on_signal() as stop:
+                early = asyncio.create_task(stop.wait())  # done by a signal that comes before uvicorn handles signals
+                early.add_done_callback(lambda _: setattr(server, "should_exit", True))
+                call.show.line(
+                    say("memscope serves {store} on {address}", store=memory.admin.runtime.location, address=root)
+                )
+                if _local(address):  # a reader of this terminal has access to the store anyway
+                    link = f"{root}login?token={tokens.add_temporary()}"
+                    call.show.line(say("sign in as operator: {link}", link=link))
+                call.show.line(say("others need a token: 'memscope token add'; Ctrl-C ends it"))
+                sys.stdout.flush()  # a parent process may wait for the address on a pipe
+                await server.serve(sockets=[listening])
 
 
 @click.group("token", cls=Group, short_help="Tokens of the server: add, list, revoke.")
