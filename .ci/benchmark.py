@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
+TIMEOUT_S = 1200
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -37,12 +38,17 @@ def measure(line: str) -> int:
     command, _, wanted = line.partition("|")
     name, *arguments = command.split()
     begin = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, BENCHMARKS / f"{name}.py", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, BENCHMARKS / f"{name}.py", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{name} {' '.join(arguments)}: does not hold, it did not end in {TIMEOUT_S} s")
+        return 1
     seconds = time.monotonic() - begin
     if done.returncode:
         print(f"{name}: ended with {done.returncode}")
