@@ -1,6 +1,6 @@
 """Fit the weights of ``languages.need_score``: messages that need facts about the user against others.
 
-    python benchmarks/fit_need_score.py en MESSAGES... [--judge MESSAGES] [--write]
+    python benchmarks/fit_need_score.py en MESSAGES... [--judge MESSAGES] [--talk MESSAGES] [--write]
 
 MESSAGES are lines "Y<TAB>message" or "N<TAB>message" (``unseen/needs_*.tsv``), JSON lines with ``text`` and ``needs``
 (``unseen/quiet_*.jsonl``), scenarios, or pairs: what people told an assistant and what they ask it weeks later
@@ -10,6 +10,11 @@ same. Prints, of the messages with a judged label, how many each class has and w
 score alone (``score_yes``, ``score_no``) and from ``requests.need`` with the weights in the package (``yes``: "user" or
 "perhaps"; ``no``: anything else). Without ``--judge`` the score is cross-validated. ``--write`` saves the weights
 fitted on all MESSAGES in ``data/need_score.json``.
+
+``--talk``: messages about the talk at hand ("shorter, please") and some alike that need memory (``unseen/talk_*.tsv``).
+Its messages that need nothing are fitted against those of all files that need memory and those that ask for a task or
+about the world; ``--write`` saves the weights in ``data/talk_score.json``. ``judged_yes``, ``score_yes`` and ``yes``
+are then about messages that need nothing, ``yes`` those read as "talk", "task" or "nothing".
 """
 
 from __future__ import annotations
@@ -29,15 +34,17 @@ from measuring.datasets import read
 
 from memscope import languages
 from memscope.builtin import memscope_register_languages
-from memscope.languages.need_score import words_and_pairs
+from memscope.languages.need_score import EDGE, words_and_pairs
 from memscope.languages.requests import NEEDS_USER, instruction, need
 from memscope.text.tokens import usual_spelling
 from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 FOLDS = 5
 MIN_MESSAGES = 2  # that have a word or a pair
-PENALTY, MEANING_PENALTY = 1.0, 0.5
+PENALTY, MEANING_PENALTY, BIAS_PENALTY = 1.0, 0.5, 1e-6
+NO_BIAS_PENALTY = 1e4  # unknown words are no sign of talk about the talk
 NEWTON_STEPS, GRADIENT_STEPS = 12, 60
+NEEDS_LITTLE = ("talk", "task", "nothing")
 MIN_WEIGHT = 0.03  # smaller ones are not saved
 
 memscope_register_languages(languages.register)  # messages are read before a memory is opened
@@ -79,10 +86,10 @@ class Values:
         return np.concatenate(([values.sum()], by_word, self.meaning.T @ values))
 
 
-def regression(values: Values, wanted: Any) -> Any:
+def regression(values: Values, wanted: Any, bias_penalty: float) -> Any:
     """Fit [bias, words, meaning] by Newton's method, each step solved by conjugate gradients."""
     penalty = np.concatenate(
-        ([1e-6], np.full(values.shape[1], PENALTY), np.full(values.meaning.shape[1], MEANING_PENALTY))
+        ([bias_penalty], np.full(values.shape[1], PENALTY), np.full(values.meaning.shape[1], MEANING_PENALTY))
     )
     weights, importance = np.zeros(len(penalty)), np.where(wanted, 1.0, wanted.sum() / (~wanted).sum())
     for _ in range(NEWTON_STEPS):
@@ -117,9 +124,9 @@ def names_of(every: Sequence[Message]) -> list[str]:
     return sorted(name for name, count in counts.items() if count >= MIN_MESSAGES)
 
 
-def fitted(every: Sequence[Message]) -> tuple[list[str], Any]:
-    names = names_of(every)
-    return names, regression(Values(every, names), np.array([one.needs for one in every]))
+def fitted(every: Sequence[Message], bias_penalty: float = BIAS_PENALTY) -> tuple[list[str], Any]:
+    names = [name for name in names_of(every) if bias_penalty == BIAS_PENALTY or name != EDGE]
+    return names, regression(Values(every, names), np.array([one.needs for one in every]), bias_penalty)
 
 
 def cross_validated(every: Sequence[Message]) -> Any:
@@ -133,7 +140,7 @@ def cross_validated(every: Sequence[Message]) -> Any:
     return scores
 
 
-def keep(language: str, names: Sequence[str], weights: Any) -> None:
+def keep(language: str, file: str, names: Sequence[str], weights: Any) -> None:
     folder = Path(languages.__file__).parent / language / "data"
     words = {
         name: round(weight, 2)
@@ -143,7 +150,7 @@ def keep(language: str, names: Sequence[str], weights: Any) -> None:
     meaning = [round(one, 2) for one in weights[1 + len(names) :].tolist()]
     lines = ",\n".join(f"{json.dumps(word, ensure_ascii=False)}: {weight}" for word, weight in words.items())
     text = f'{{"bias": {weights[0]:.2f},\n"meaning": {json.dumps(meaning)},\n"words": {{\n{lines}\n}}}}\n'
-    (folder / "need_score.json").write_text(text, encoding="utf-8")
+    (folder / file).write_text(text, encoding="utf-8")
 
 
 def share(flags: Any) -> float | None:
@@ -154,16 +161,24 @@ def share(flags: Any) -> float | None:
 @click.argument("language", type=click.Choice(["en", "zh"]))
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--judge", multiple=True, type=click.Path(path_type=Path, exists=True), help="judge by these messages")
+@click.option("--talk", type=click.Path(path_type=Path, exists=True), help="fit the score of talk about the talk")
 @click.option("--write", is_flag=True, help="keep the weights in the package")
-def main(language: str, paths: tuple[Path, ...], judge: tuple[Path, ...], write: bool) -> None:
+def main(language: str, paths: tuple[Path, ...], judge: tuple[Path, ...], talk: Path | None, write: bool) -> None:
     every = [*dict.fromkeys(chain.from_iterable(map(messages, paths)))]
-    judged = [*dict.fromkeys(chain.from_iterable(map(messages, judge)))] if judge else every
-    names, weights = fitted(every) if judge or write else ([], None)
+    judged = [*dict.fromkeys(chain.from_iterable(map(messages, judge)))]
+    if talk is not None:
+        others = [one._replace(needs=True) for one in every if one.needs or need(one.text) in ("task", "kind")]
+        every = [*dict.fromkeys([*messages(talk), *others])]
+        every, judged = ([one._replace(needs=not one.needs) for one in some] for some in (every, judged))
+    judged = judged or every
+    bias_penalty = BIAS_PENALTY if talk is None else NO_BIAS_PENALTY
+    names, weights = fitted(every, bias_penalty) if judge or write else ([], None)
     if write:
-        keep(language, names, weights)
+        keep(language, "need_score.json" if talk is None else "talk_score.json", names, weights)
     scores = Values(judged, names).times(weights) if judge else cross_validated(every)
     wanted = np.array([one.needs for one in judged])
-    by_rules = np.array([need(one.text) in NEEDS_USER for one in judged])
+    read_so = NEEDS_USER if talk is None else NEEDS_LITTLE
+    by_rules = np.array([need(one.text) in read_so for one in judged])
     counts = {"messages": len(every), "judged_yes": int(wanted.sum()), "judged_no": int((~wanted).sum())}
     shares = {"score_yes": share(scores[wanted] >= 0), "score_no": share(scores[~wanted] < 0)}
     print(json.dumps(counts | shares | {"yes": share(by_rules[wanted]), "no": share(~by_rules[~wanted])}))

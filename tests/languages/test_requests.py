@@ -269,7 +269,7 @@ def test_a_question_about_one_of_a_kind_may_be_about_the_users(message):
 
 @pytest.mark.parametrize("message", WORLD)
 def test_a_fact_of_the_world_needs_little(message):
-    assert need(message) in {"world", "kind"}
+    assert need(message) in {"world", "kind", "talk"}
 
 
 @pytest.mark.parametrize("message", USERS)

@@ -207,7 +207,7 @@ async def test_complete_workflow_with_all_features(memory):
         "comprehensive_agent", model, tools=[analyse], handoffs=[Handoff(target="specialist_agent")], memory=[memory],
         reflect_on_tool_use=True, model_client_stream=True, tool_call_summary_format="Analysis: {result}",
     )  # fmt: skip
-    task = TextMessage(content="A detailed analysis, please", source="user")
+    task = TextMessage(content="Analyse my figures in detail, please", source="user")
     seen = [message async for message in agent.on_messages_stream([task], CancellationToken())]
     kinds = [type(message) for message in seen]
     assert len(events(seen)) == 1

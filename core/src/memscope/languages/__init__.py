@@ -62,7 +62,7 @@ def load_tables() -> None:
             spelling.load(one.words)
             one.facts.scores(["word"], [()])
             one.names.known()
-            if one.requests.need_score:
-                need_score("word", one.requests.need_score)
+            for weights in filter(None, (one.requests.need_score, one.requests.talk_score)):
+                need_score("word", weights)
             if one.questions.classes:
                 one.questions.classes.asked("word")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+(?:'[^\W\d_]+)*|\d+|[?:]")
 _END_OF_SENTENCE = re.compile(r"[.!?…]+\s+|[\u3002\uff01\uff1f…]+|\n+")
-_EDGE, _ANY_NUMBER = "^", "#"
+EDGE, _ANY_NUMBER = "^", "#"
 MAX_SCORED_WORDS = 80  # a little more than the longest message of the fit
 MIN_LAST_WORDS, MAX_LAST_WORDS = 10, 30  # of the last sentences, whose score counts beside that of the whole
 
@@ -50,7 +50,7 @@ def need_score(folded: str, weights: Path) -> float | None:
 def _score(text: str, weights: Path) -> float | None:
     bias, meaning, words = _load(weights)
     vector, every = sentence_vector(text), dict.fromkeys(words_and_pairs(text))
-    if vector is None and words.keys().isdisjoint(every.keys() - {_EDGE}):
+    if vector is None and words.keys().isdisjoint(every.keys() - {EDGE}):
         return None
     near = 0.0 if vector is None else float(vector @ meaning)
     return bias + near + sum(words.get(one, 0.0) for one in every)
@@ -67,7 +67,7 @@ def _last_sentences(text: str, starts: Sequence[int]) -> str:
 
 def words_and_pairs(folded: str) -> Iterator[str]:
     """Yield the words of a message and each two that are neighbours; CJK characters count as words."""
-    words = [_EDGE, *(_ANY_NUMBER if word[0].isdigit() else word for word in _WORD.findall(folded)), _EDGE]
+    words = [EDGE, *(_ANY_NUMBER if word[0].isdigit() else word for word in _WORD.findall(folded)), EDGE]
     yield from words
     yield from map(" ".join, pairwise(words))
 

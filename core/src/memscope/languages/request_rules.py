@@ -40,6 +40,7 @@ class Requests:
         explains: asks for an explanation or a fact, as a question or a request ("which", "explain").
         remark: an interjection at the beginning, or the end of a statement.
         need_score: weights of ``languages.need_score``, which decide what the patterns above leave open.
+        talk_score: such weights for the odds that a message concerns the talk at hand alone ("shorter, please").
         own: mentions the user, possessives included ("I", "we"); for a language without such weights.
     """
 
@@ -66,4 +67,5 @@ class Requests:
     explains: re.Pattern[str] = MATCHES_NOTHING
     remark: re.Pattern[str] = MATCHES_NOTHING
     need_score: Path | None = None
+    talk_score: Path | None = None
     own: re.Pattern[str] = MATCHES_NOTHING

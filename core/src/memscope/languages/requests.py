@@ -12,7 +12,7 @@ from memscope.languages.statements import is_question, requests
 from memscope.text.tokens import fold, is_unspaced, pieces
 from memscope.text.topics import CODING, topic_numbers, topics
 
-Need = Literal["user", "perhaps", "world", "kind", "task", "nothing"]
+Need = Literal["user", "perhaps", "world", "kind", "talk", "task", "nothing"]
 NEEDS_USER = ("user", "perhaps")
 MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
 MAX_COURTESY_CHARS = 60  # thanks or a greeting, with a few more words
@@ -28,6 +28,7 @@ MAX_SHORT_QUESTION_SCORE = 0.5  # of a question in words of small talk; "What's 
 # not.
 MIN_NEED, MIN_ADVICE_NEED, MIN_UNASKED_NEED, MIN_DOUBT = 0.2, -0.3, -1.0, -3.0
 MIN_SURE_NEED = 0.6  # below it, a message only perhaps needs memory
+MIN_TALK = 1.0  # log odds that a message concerns the talk at hand alone, from which it is read so
 MAX_INSTRUCTION_CHARS = 400  # read at each end of a longer message
 
 
@@ -54,7 +55,8 @@ def need(message: str) -> Need:
     "user": facts about the user; the default, also in a language without rules. "perhaps": such facts, but its wording
     leaves that open. "world": a message that is hardly about the user, which needs little. "kind": one that surely is
     not ("How does a boiler work?"), which needs less still: facts about one boiler do not answer it. "task": standing
-    wishes at most ("Translate this"). "nothing": small talk.
+    wishes at most ("Translate this"). "talk": as little, as it concerns the talk at hand ("a bit shorter"). "nothing":
+    small talk.
     """
     rules = of_sentence(message).requests
     folded = _STRETCHED.sub(r"\1", fold(message)).strip()
@@ -77,12 +79,22 @@ def need(message: str) -> Need:
     asks = rules.explains.search(asked) or rules.explains.search(bare) or requests(message.strip())
     if score is not None:
         least = (MIN_ADVICE_NEED if rules.advice.search(bare) else MIN_NEED) if asks else MIN_UNASKED_NEED
-        if score >= least or rules.may_have.search(asked):
+        if rules.may_have.search(asked):
             return "user" if score >= MIN_SURE_NEED else "perhaps"
-        return "kind" if score < MIN_DOUBT and (asks or _MARKED_QUESTION.search(message)) else "world"
+        if score < min(least, MIN_DOUBT) and (asks or _MARKED_QUESTION.search(message)):
+            return "kind"
+        if _concerns_the_talk(asked, score, rules):
+            return "talk"
+        return "world" if score < least else "user" if score >= MIN_SURE_NEED else "perhaps"
     if rules.own.search(bare) or rules.advice.search(bare):
         return "user"
     return "world" if asks or remarks(message) else "user"
+
+
+def _concerns_the_talk(asked: str, score: float, rules: Requests) -> bool:
+    """Test whether a message is about the last answer or the talk alone; the surer, the likelier it needs memory."""
+    odds = need_score(asked, rules.talk_score) if rules.talk_score else None
+    return odds is not None and odds >= MIN_TALK + max(score, 0) / 2
 
 
 def _is_keyword(folded: str) -> bool:

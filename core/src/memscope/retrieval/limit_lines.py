@@ -74,7 +74,7 @@ async def limit_lines(query: Query, ctx: Services) -> Query:
     if query.speak == "always" or candidates is None or query.about_user:
         return query
     inputs = FeatureInputs(query, candidates)
-    if query.need in ("perhaps", "world", "kind") and await _is_about_the_user(inputs, ctx):
+    if query.need in ("perhaps", "world", "kind", "talk") and await _is_about_the_user(inputs, ctx):
         query = altered(query, need="user")
     if query.need in NEEDS_USER:
         answered = query.asks_personally and _is_in_a_statement(inputs.answers_all, inputs)

@@ -86,6 +86,7 @@ _ABSTRACT = (
 
 REQUESTS = Requests(
     need_score=FOLDER / "need_score.json",
+    talk_score=FOLDER / "talk_score.json",
     small_talk=word_list("small_talk"),
     small_talk_message=pattern(
         r"\W*(?:please )?(?:try|do it|write it|say it|one more time)(?: again| once more)?(?:,? but(?: \w+){1,2})?"

@@ -54,6 +54,7 @@ _OF_THE_SPEAKER = (
 
 REQUESTS = Requests(
     need_score=FOLDER / "need_score.json",
+    talk_score=FOLDER / "talk_score.json",
     small_talk_message=pattern(rf"(?:{alternatives('small_talk')}|[\W_])++"),
     courtesy=pattern(
         "谢谢|謝謝|多谢|多謝|感谢|感謝|感恩|谢啦|谢了|谢|謝|你好|您好|哈[喽囉]|嗨|早安|晚安|早上好|晚上好|好的|好|行|嗯|哦|哈哈|[对對]|可以|收到|明白|[没沒][问問][题題]|[没沒]看懂|看不懂|[听聽]不懂|第[一二三四五][点點个個段]|再|[继繼][续續]|[换換]|[给給]我列成|[讲講說说][得]?白[话話]"
