@@ -23,7 +23,7 @@ newest() {  # newest PYTHON: types and the cost of a turn
 
 # a framework with a page and no adapter has tests and environments only
 REQUIRED=(-e "$PART" --group "$PART/pyproject.toml:dev")
-[ -d "$PART" ] || REQUIRED=(blockbuster hypothesis "httpx2>=2.16,<3" "pytest>=9" pytest-asyncio types-pyyaml)
+[ -d "$PART" ] || REQUIRED=(blockbuster hypothesis "httpx2>=2.16,<3" pytest pytest-asyncio types-pyyaml)
 
 [ ! -d "$PART" ] || grep -q "^$NAME  *newest" .ci/adapters || newest "$PWD/.venv/bin/python"
 while read -r name environment versions; do
