@@ -170,7 +170,6 @@ ABOUT_ONE_OF_A_KIND = [
     "周末一般有什么安排",
 ]
 WORLD = [
-    "Ugh, the lift is stuck again.",
     "How often should the filter of a dishwasher be cleaned?",
     "I have always wondered why bread goes stale",
     "唉，电梯又坏了",
@@ -269,7 +268,7 @@ def test_a_question_about_one_of_a_kind_may_be_about_the_users(message):
 
 @pytest.mark.parametrize("message", WORLD)
 def test_a_fact_of_the_world_needs_little(message):
-    assert need(message) in {"world", "kind", "talk"}
+    assert need(message) in {"world", "kind"}
 
 
 @pytest.mark.parametrize("message", USERS)

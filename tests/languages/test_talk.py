@@ -14,6 +14,7 @@ TALK = [
     "that second sentence is clumsy",
     "it still crashes on page 9",
     "let me try that and report back",
+    "Ugh, the lift is stuck again.",
     "第二条太啰嗦了",
     "你这两句自相矛盾",
     "结尾再有力一点",

@@ -81,7 +81,7 @@ def need(message: str) -> Need:
         least = (MIN_ADVICE_NEED if rules.advice.search(bare) else MIN_NEED) if asks else MIN_UNASKED_NEED
         if rules.may_have.search(asked):
             return "user" if score >= MIN_SURE_NEED else "perhaps"
-        if score < min(least, MIN_DOUBT) and (asks or _MARKED_QUESTION.search(message)):
+        if score < MIN_DOUBT and (asks or _MARKED_QUESTION.search(message)):
             return "kind"
         if _concerns_the_talk(asked, score, rules):
             return "talk"
@@ -92,7 +92,7 @@ def need(message: str) -> Need:
 
 
 def _concerns_the_talk(asked: str, score: float, rules: Requests) -> bool:
-    """Test whether a message is about the last answer or the talk alone; the surer, the likelier it needs memory."""
+    """Test whether a message is about the last answer or the talk alone. A likely need calls for higher odds."""
     odds = need_score(asked, rules.talk_score) if rules.talk_score else None
     return odds is not None and odds >= MIN_TALK + max(score, 0) / 2
 
